@@ -2,7 +2,7 @@
 import { main } from './cli/main.js'
 import { standaloneCommands } from './cli/standalone.js'
 
-/** Time after the command's end, in ms, in which the process should end by itself. */
+/** Time in ms that the process has to exit by itself after the command has ended. */
 const graceMs = 2_000
 
 // A closed pipe (`zin routes | head`) is not a failure.
@@ -27,5 +27,5 @@ process.exitCode = await main(
   () => standaloneCommands(new URL('./plugins/', import.meta.url)),
 )
 
-// Whatever a plugin left open must not keep a finished command.
+// A handle that a plugin left open must not keep the process alive.
 setTimeout(() => process.exit(), graceMs).unref()

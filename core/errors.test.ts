@@ -17,7 +17,7 @@ const errors = defineErrors({
 })
 
 describe('a table of errors', () => {
-  it('gives title, headers and details from the arguments', () => {
+  it('computes title, headers and details from the arguments', () => {
     const { code, status, title, message, headers, details } = errors.MAILBOX_FULL('anna', 30)
     assert.deepEqual(
       { code, status, title, message, headers, details },
@@ -32,7 +32,7 @@ describe('a table of errors', () => {
     )
   })
 
-  it('takes the cause after the arguments of the message', () => {
+  it('accepts the cause after the arguments of the message', () => {
     const cause = new Error('disk')
     const error = errors.MAIL_LOST('7', cause)
     assert.equal(error.cause, cause)
@@ -42,7 +42,7 @@ describe('a table of errors', () => {
     errors.MAIL_LOST('7')
   })
 
-  it('takes fixed titles and headers, and tells code and row', () => {
+  it('accepts constant titles and headers, and exposes code and row', () => {
     assert.deepEqual(errors.MAIL_REFUSED().headers, { 'WWW-Authenticate': 'Bearer' })
     assert.equal(errors.MAIL_REFUSED().title, 'Unauthorized')
     assert.equal(errors.MAILBOX_FULL.code, 'MAILBOX_FULL')

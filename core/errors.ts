@@ -2,19 +2,19 @@
 export interface ZinErrorOptions {
   /** HTTP status of a response with this error. Default 500. */
   readonly status?: number
-  /** Short text of the error body's `error` field. Default: derived from the code. */
+  /** Short text for the error body's `error` field. Default: derived from the code. */
   readonly title?: string
   /** Machine-readable data for the error body's `details` field. Never secrets. */
   readonly details?: unknown
   /** Headers of the HTTP response, e.g. `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
   readonly cause?: unknown
-  /** Whether a wrong command line caused it: a command that fails with it exits with 2 instead of 1. Default false. */
+  /** Whether a wrong command line caused it: the command then exits with 2 instead of 1. Default false. */
   readonly usage?: boolean
 }
 
 /**
- * Every error that Zin throws on purpose: a stable `code`, a message that says who, what, where and how to fix it,
+ * An error that Zin throws on purpose, with a stable `code`, a message that states who, what, where and how to fix it,
  * and the HTTP status it maps to.
  *
  * @example
@@ -44,13 +44,13 @@ export class ZinError extends Error {
 type OfArguments<T> = (...args: any[]) => T
 
 /**
- * One row of an error table. Its functions are called with the arguments of the error; `details` and `cause` may use more of them than
- * `message`, such as the caught error.
+ * One row of an error table. Its functions receive the arguments of the error; `details` and `cause` may use more of them than
+ * `message` does, such as the caught error.
  */
 export interface ErrorRow {
-  /** HTTP status of the response. Left out: the error stops the boot or ends a command, and never appears in a response. */
+  /** HTTP status of the response. Omit it for an error that stops the boot or ends a command and never appears in a response. */
   readonly status?: number
-  /** Short text of the body's `error` field. Default: derived from the code. */
+  /** Short text for the body's `error` field. Default: derived from the code. */
   readonly title?: string | OfArguments<string>
   /** The message: who, what, where, and how to fix it. */
   readonly message: OfArguments<string>
@@ -71,7 +71,7 @@ export interface ErrorRow {
 type ArgumentsOf<F> = F extends (...args: infer A) => unknown ? A : []
 type Longer<A extends readonly unknown[], B extends readonly unknown[]> = A extends readonly [...B, ...unknown[]] ? A : B
 
-/** What {@link defineErrors} creates from a row: a function that builds the error, with its code and row. */
+/** A function that builds the error of a row, created by {@link defineErrors}. Its properties are the code and the row. */
 export interface ErrorFactory<R extends ErrorRow = ErrorRow> {
   (...args: Longer<ArgumentsOf<R['cause']>, Longer<ArgumentsOf<R['details']>, Parameters<R['message']>>>): ZinError
   readonly code: string
@@ -83,8 +83,8 @@ export interface ErrorFactory<R extends ErrorRow = ErrorRow> {
 export type ErrorTable = Readonly<Record<string, ErrorFactory<any>>>
 
 /**
- * Declares the errors of a plugin: functions that build them, the rows of its README and of the OpenAPI document. List the table in the
- * plugin's `errors`.
+ * Declares the errors of a plugin. Returns functions that build them; the README table and the error codes in the OpenAPI document are
+ * generated from the same rows. List the table in the plugin's `errors`.
  *
  * @example
  * const mailErrors = defineErrors({
@@ -92,7 +92,7 @@ export type ErrorTable = Readonly<Record<string, ErrorFactory<any>>>
  *     status: 429,
  *     message: (name: string, seconds: number) => `The mailbox "${name}" is full; try again in ${seconds} s`,
  *     headers: (_name: string, seconds: number) => ({ 'Retry-After': String(seconds) }),
- *     when: 'A mailbox has as many messages as it may hold',
+ *     when: 'A mailbox has reached its maximum number of messages',
  *     fix: 'Delete messages, or wait for `Retry-After`',
  *   },
  * })
@@ -130,7 +130,7 @@ function titleOf(code: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** The message of anything that was thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

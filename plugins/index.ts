@@ -1,4 +1,4 @@
-// The factories of all plugins, for `zin.config.ts`. Refs and types come from `zin/plugins/<name>`.
+// The factories of all plugins, for `zin.config.ts`. Service references and types are exported by `zin/plugins/<name>`.
 export { autoscale } from './autoscale/index.js'
 export { breaker } from './breaker/index.js'
 export { bulletproof } from './bulletproof/index.js'

@@ -18,9 +18,9 @@ import { workers } from 'zin/plugins/workers'
 import { createTestHost } from 'zin/testing'
 import { cleanUp } from '../scripts/testing/clean-up.js'
 
-/** MySQL ends a transaction with each table it makes: a migration that was cut off must go through when it runs again. */
+/** MySQL commits with each `create table`, so an interrupted migration must succeed when it runs again. */
 export function migrationsContract(store: string, env: Readonly<Record<string, string>>): void {
-  it(`migrations of all plugins run again over what a crash left of them on ${store}`, async (t) => {
+  it(`migrations of all plugins can run again after a crash on ${store}`, async (t) => {
     const rootDir = await mkdtemp(join(tmpdir(), 'zin-migrations-'))
     const atEnd = cleanUp(t)
     atEnd(() => rm(rootDir, { recursive: true, force: true }))

@@ -18,7 +18,7 @@ import { sendWire as sendPlain } from './sql-wire/testing/wire-client.js'
 const table = `faults_${randomUUID().slice(0, 8)}`
 const read = { sql: 'select 1 as a' }
 
-describe('the relational proxy, when what it stands on fails', () => {
+describe('the relational proxy, when its dependencies fail', () => {
   let admin: Awaited<ReturnType<typeof openAdmin>>
   before(async () => {
     admin = await openAdmin()
@@ -41,7 +41,7 @@ describe('the relational proxy, when what it stands on fails', () => {
   const transactions = { env: { RDB_PROXY_TRANSACTIONS: 'true' } }
   const begin = async (rdb: RdbUnderTest): Promise<string> => (await sendWire(rdb, 'tx', { action: 'begin' })).body.tx.baton
 
-  it('answers the victim of a deadlock with 409 TX_CONFLICT, and lets the other one go on', async () => {
+  it('responds 409 TX_CONFLICT to the victim of a deadlock, and lets the other transaction continue', async () => {
     await withProxy(transactions, async (rdb) => {
       const update = (baton: string, id: number) =>
         sendWire(rdb, 'tx', { action: 'exec', baton, sql: `update ${table} set name = 'locked' where id = ?`, params: [id] })
@@ -59,11 +59,11 @@ describe('the relational proxy, when what it stands on fails', () => {
     })
   })
 
-  it('answers a baton of another process with 421 MISDIRECTED, and names that process', async () => {
+  it('responds 421 MISDIRECTED to a baton of another process, and names that process', async () => {
     await withProxy(transactions, async (rdb) => {
       await withProxy(transactions, async (another) => {
         const begun = (await sendWire(another, 'tx', { action: 'begin' })).body
-        // Not by fetch, which repeats a request on 421, and so becomes a replay.
+        // Not with fetch, which retries a request on a 421, so that it becomes a replay.
         const { status, body } = await sendPlain(rdb, 'tx', { action: 'commit', baton: begun.tx.baton })
         assert.deepEqual([status, body.code, body.details?.instance], [421, 'MISDIRECTED', begun.tx.instance])
         assert.equal((await sendWire(another, 'tx', { action: 'rollback', baton: begun.tx.baton })).status, 200)
@@ -71,7 +71,7 @@ describe('the relational proxy, when what it stands on fails', () => {
     })
   })
 
-  it('answers a transaction that would begin during its shutdown with 503 SHUTTING_DOWN', async () => {
+  it('responds 503 SHUTTING_DOWN to a transaction that would begin during its shutdown', async () => {
     await withProxy(transactions, async (rdb) => {
       const body = JSON.stringify({ action: 'begin' })
       const url = `${rdb.url}/svc/rdb/tx`
@@ -80,7 +80,7 @@ describe('the relational proxy, when what it stands on fails', () => {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json', 'content-length': String(body.length) },
       })
-      // The head is there before the shutdown begins, and the rest comes behind it.
+      // The head arrives before the shutdown begins, the body after it.
       sent.flushHeaders()
       await once(sent, 'socket').then(([socket]) => (socket.connecting ? once(socket, 'connect') : undefined))
       await sendWire(rdb, 'query', read)
@@ -95,10 +95,10 @@ describe('the relational proxy, when what it stands on fails', () => {
     })
   })
 
-  it('answers 503 AUTH_STORE_UNAVAILABLE when it cannot remember a nonce, and runs nothing', async () => {
+  it('responds 503 AUTH_STORE_UNAVAILABLE when it cannot store a nonce, and runs nothing', async () => {
     const data = await mkdtemp(join(tmpdir(), 'zin-nonces-'))
     await withProxy({ env: { ZIN_DATA_DIR: data } }, async (rdb) => {
-      // Of a request that is dated ahead, the nonce must outlive a restart: it is written to a file.
+      // The nonce of a request dated ahead must survive a restart, so it is written to a file.
       const insert = { sql: `insert into ${table} values (90, 'unremembered')` }
       await rm(join(data, 'rdb-proxy'), { recursive: true })
       const { status, body, headers } = await sendPlain(rdb, 'exec', insert, { timestamp: Date.now() + 30_000 })
@@ -109,14 +109,14 @@ describe('the relational proxy, when what it stands on fails', () => {
     await rm(data, { recursive: true, force: true })
   })
 
-  it('answers 502 DB_PROTOCOL to what no database says, and uses that connection no more', async () => {
+  it('responds 502 DB_PROTOCOL to malformed packets of the database, and discards the connection', async () => {
     const { DB_HOST, DB_PORT } = mysqlEnv()
     let spoil = false
     const relay = createServer((client) => {
       const server = connect(Number(DB_PORT), DB_HOST)
       client.on('data', (chunk) => server.write(chunk))
       server.on('data', (chunk: Buffer) => {
-        // The mark between the columns and the rows of a result with one column.
+        // The EOF packet between the columns and the rows of a result with one column.
         const mark = spoil ? chunk.indexOf(Buffer.from([5, 0, 0, 3, 0xfe])) : -1
         if (mark >= 0) chunk[mark + 4] = 7
         client.write(chunk)
@@ -141,15 +141,15 @@ describe('the relational proxy, when what it stands on fails', () => {
     relay.close()
   })
 
-  it('says at once that a connection was lost under a statement, and of a write that nobody knows its outcome', async () => {
+  it('reports a connection lost during a statement immediately, and the outcome of a write as unknown', async () => {
     await withProxy({}, async (rdb) => {
       const cut = async (path: string, sql: string, accept = 'application/json') => {
-        const answer = sendWire(rdb, path, { sql, options: { timeoutMs: 30_000 } }, { headers: { accept } })
+        const response = sendWire(rdb, path, { sql, options: { timeoutMs: 30_000 } }, { headers: { accept } })
         const running = async () =>
           admin.run("select id from information_schema.processlist where info like '%to be cut%' and info not like '%processlist%'")
         await eventually('it runs', async () => (await running()).length === 1)
         for (const { id } of await running()) await admin.run(`kill ${Number(id)}`)
-        return answer
+        return response
       }
       const lost = await cut('query', "select sleep(25) as s, 'to be cut' as t")
       assert.deepEqual([lost.status, lost.body.code, lost.body.retryable], [503, 'DB_UNAVAILABLE', true])
@@ -168,7 +168,7 @@ describe('the relational proxy, when what it stands on fails', () => {
     })
   })
 
-  it('answers within its time limits while the database is frozen, and serves again when that has thawed', async () => {
+  it('responds within its deadlines while the database is frozen, and works again afterwards', async () => {
     const server = await mysqlServer()
     try {
       await withProxy({ env: server.env, options: { poolWaitMs: 200 } }, async (rdb) => {
@@ -181,14 +181,14 @@ describe('the relational proxy, when what it stands on fails', () => {
           sendWire(rdb, 'query', { ...read, options }),
           sendWire(rdb, 'query', { ...read, options }),
         ])
-        // On the open connection the statement of one ran out of time; for the other one, none could be opened.
+        // One read timed out on the open connection; for the other one, no connection could be opened.
         const late = reads.find(({ body }) => body.code === 'QUERY_TIMEOUT')
         const refused = reads.find((one) => one !== late)
         assert.deepEqual([late?.body.details.outcome, late?.body.retryable], ['unknown', true])
         assert.deepEqual([refused?.status, refused?.body.code, refused?.body.retryable], [503, 'DB_UNAVAILABLE', true])
         assert.deepEqual([write.body.code, write.body.details.outcome, write.body.retryable], ['QUERY_TIMEOUT', 'unknown', false])
         server.resume()
-        await eventually('it serves again', async () => (await sendWire(rdb, 'query', read)).status === 200)
+        await eventually('it works again', async () => (await sendWire(rdb, 'query', read)).status === 200)
       })
     } finally {
       server.resume()
@@ -196,7 +196,7 @@ describe('the relational proxy, when what it stands on fails', () => {
     }
   })
 
-  it('answers an address with 429 that had too many requests refused, and a rightly signed one from there all the same', async () => {
+  it('responds 429 to an address with too many refused requests, but still accepts correctly signed ones from it', async () => {
     await withProxy({ options: { refusalsPerMinute: 5 } }, async (rdb) => {
       const statuses: number[] = []
       for (let round = 0; round < 8; round++) {

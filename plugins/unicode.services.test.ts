@@ -34,7 +34,7 @@ describe('tables in a database whose default character set is latin1', () => {
   const differentFrom = (rows: Awaited<ReturnType<typeof collations>>, collation: string) =>
     rows.filter((row) => row.collation !== collation)
 
-  it('hold every language and compare by bytes, and an id from a URL in any script is one that does not exist', async () => {
+  it('store every language and compare by bytes, and an id from a URL in any script is a 404', async () => {
     const host = await boot()
     try {
       const found = await collations(host.service(databaseService).tables())
@@ -51,7 +51,7 @@ describe('tables in a database whose default character set is latin1', () => {
     }
   })
 
-  it('are converted, and keep their rows, when an earlier version created them', async () => {
+  it('are converted and keep their rows when an earlier version created them', async () => {
     const first = await boot()
     const db = first.service(databaseService).tables()
     await sql`insert into zin_kv (id, value) values ('kept', 'ü')`.execute(db)

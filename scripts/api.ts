@@ -1,5 +1,5 @@
-// Writes the public surface of the package as text, one file per entry point under scripts/api, made from the declarations.
-// With --check it compares instead, so that a change of the surface shows in review.
+// Writes the public surface of the package as text, one file per entry point in scripts/api, from the type declarations.
+// With --check it only compares, so that changes of the surface are visible in review.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { isBuilt } from './setup.mjs'
 
 const folder = 'scripts/api'
 
-/** The entry points of package.json: their names, and the declarations below `dist`. The one that only gathers plugins comes last. */
+/** The entry points of package.json: their names, and their declarations in `dist`. The one that only re-exports plugins comes last. */
 function entryPoints(): readonly (readonly [string, string])[] {
   const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Record<string, { types?: string } | string> }
   const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
@@ -64,17 +64,17 @@ function run(made: ReadonlyMap<string, string>, check: boolean): number {
   }
   const problems = compare(made)
   for (const problem of problems) console.error(problem)
-  if (problems.length > 0) console.error('If that is meant: npm run api, and commit what it writes')
+  if (problems.length > 0) console.error('If the change is intended, run npm run api and commit the result')
   return problems.length > 0 ? 1 : 0
 }
 
-/** Gives `use` a folder with the declarations: those of the build when it is newer than the sources. */
+/** Calls `use` with a folder of declarations: those of the build if it is newer than the sources, otherwise new ones. */
 function withDeclarations(use: (folder: string) => number): number {
   if (isBuilt()) return use('dist')
   const declarations = mkdtempSync(join(tmpdir(), 'zin-api-'))
   try {
     const args = ['node_modules/ts7/bin/tsc', '-p', 'tsconfig.build.json', '--outDir', declarations]
-    // It has printed what is wrong.
+    // The compiler has printed the errors.
     const { status } = spawnSync(process.execPath, args, { stdio: 'inherit' })
     return status === 0 ? use(declarations) : 1
   } finally {

@@ -19,18 +19,18 @@ export interface AppProcess {
   /** From the start of the process to the first 200 on the probed path, in ms. */
   readonly readyMs: number
   output(): string
-  /** Sends a signal and returns the exit code, which is null when the signal ended it. */
+  /** Sends a signal and returns the exit code; null if the signal ended the process. */
   end(signal: 'SIGTERM' | 'SIGKILL' | 'SIGINT'): Promise<number | null>
 }
 
-/** What a command of the CLI printed, and how it ended. */
+/** The output and exit code of a CLI command. */
 export interface CommandResult {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
 }
 
-/** The environment of a started process: what a program needs, and nothing of Zin's own settings. */
+/** The environment of a started process: what any program needs, without Zin's settings. */
 function cleanEnv(env: Env): Env {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE', 'SystemRoot'].flatMap((name) =>
     process.env[name] ? [[name, process.env[name]]] : [],
@@ -42,11 +42,11 @@ export interface StartOptions {
   readonly env?: Env
   /** Path that returns 200 once the app is ready. Default `/health/ready`. */
   readonly probe?: string
-  /** Default: the built one of this repository. */
+  /** Path of the CLI. Default: the one built from this repository. */
   readonly cli?: string
 }
 
-/** Runs `zin start` in an app's folder on a free port until it is ready. Throws with the output when it ends before. */
+/** Runs `zin start` in an app's folder on a free port; resolves when it is ready. If it exits before, throws an error with its output. */
 export async function startApp(
   folder: string,
   { env = {}, probe = '/health/ready', cli = builtCli }: StartOptions = {},
@@ -78,13 +78,13 @@ export async function startApp(
   }
 }
 
-/** A started command of the CLI that serves. */
+/** A running CLI command that serves. */
 export interface ServingProcess {
   readonly url: string
   end(): Promise<void>
 }
 
-/** Runs a command that serves, such as `proxy:mysql`, until it prints the URL that it listens on. */
+/** Runs a command that serves, such as `proxy:mysql`; resolves when it prints the URL that it listens on. */
 export async function startServing(args: readonly string[], folder: string, env: Env = {}): Promise<ServingProcess> {
   const { child, stdout, output } = watch(spawnNode([builtCli, ...args], folder, env))
   const exited = once(child, 'exit')
@@ -98,17 +98,18 @@ export async function startServing(args: readonly string[], folder: string, env:
     if (url !== undefined) return { url, end }
     const late = performance.now() > deadline
     if (late) await end()
-    if (late || child.exitCode !== null || child.signalCode !== null) throw new Error(`zin ${args.join(' ')} does not listen:\n${output()}`)
+    if (late || child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`zin ${args.join(' ')} did not start to listen:\n${output()}`)
     await delay(5)
   }
 }
 
-/** Runs a command of the CLI to its end. */
+/** Runs a CLI command until it exits. */
 export async function runCli(args: readonly string[], folder: string, env: Env = {}): Promise<CommandResult> {
   return runNode([builtCli, ...args], folder, env)
 }
 
-/** Runs any Node program to its end; for test files and scripts of examples. */
+/** Runs a Node program until it exits; for test files and scripts of examples. */
 export async function runNode(args: readonly string[], folder: string, env: Env = {}): Promise<CommandResult> {
   const { child, stdout, stderr } = watch(spawnNode(args, folder, env))
   const hard = setTimeout(() => child.kill('SIGKILL'), 300_000)
@@ -149,12 +150,12 @@ export function temporaryFolder(): { readonly path: string; remove(): void } {
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 3 }) }
 }
 
-/** Makes packages of the repository, and `zin` itself, importable in `folder`. */
+/** Makes the packages of the repository, and `zin` itself, importable in `folder`. */
 export function linkPackages(folder: string): void {
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), process.platform === 'win32' ? 'junction' : 'dir')
 }
 
-/** A copy of an example with keys of its own, ready to start. */
+/** Copies an example and generates its keys, so that it can be started. */
 export function copyExample(example: string, target: string): string {
   const folder = join(target, example)
   const skipped = new Set(['node_modules', '.zin', '.env'])
@@ -164,10 +165,10 @@ export function copyExample(example: string, target: string): string {
   return folder
 }
 
-/** Arguments for Node that run an app's own tests, as its package.json says. */
+/** The arguments for Node that run an app's tests, from its package.json. */
 export function ownTest(folder: string): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { scripts: { test: string } }
   const [program, ...args] = scripts.test.split(' ')
-  if (program !== 'node') throw new Error(`the script "test" in ${folder} does not begin with "node"`)
+  if (program !== 'node') throw new Error(`the script "test" in ${folder} does not start with "node"`)
   return args
 }

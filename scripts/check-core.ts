@@ -1,14 +1,14 @@
-// Whether the core knows a feature: it names no setting of a plugin, and has no plugin or service of one as a text.
+// Checks that the core does not depend on features: it must not mention the settings, names or services of plugins.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { appSettings } from '../core/host/app-settings.js'
 import type { PluginFactory } from '../core/host/plugin.js'
 
-/** Names of plugins that are words of the core as well: a value of LOG_CHANNEL. */
+/** Names of plugins that the core uses with another meaning, such as a value of LOG_CHANNEL. */
 const ownWords = new Set(['console'])
 
-/** What plugins declare, and how each looks in code that knows it. */
+/** The declarations of plugins, each with a pattern that finds it in code. */
 async function patterns(): Promise<ReadonlyMap<string, RegExp>> {
   const found = new Map<string, RegExp>()
   for (const folder of readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))) {
@@ -34,12 +34,12 @@ const named = await patterns()
 const problems = files.flatMap((file) => {
   const lines = readFileSync(file, 'utf8').split('\n')
   return lines.flatMap((line, index) =>
-    // A docstring may have an example.
+    // Docstrings may contain examples.
     [...named]
       .filter(([, pattern]) => !/^\s*(\*|\/\*\*)/.test(line) && pattern.test(line))
-      .map(([what]) => `${file}:${index + 1} names ${what}`),
+      .map(([what]) => `${file}:${index + 1} mentions ${what}`),
   )
 })
-for (const problem of problems) console.error(`${problem}; the core knows no feature: let the plugin contribute it`)
-// Plugins may have loaded what keeps a process.
+for (const problem of problems) console.error(`${problem}; the core must not depend on features: let the plugin contribute it`)
+// Exits explicitly, because plugins may have loaded something that keeps the process alive.
 process.exit(problems.length > 0 ? 1 : 0)

@@ -1,5 +1,5 @@
-// Whether every plugin has a README of the common form and a test that compares it with the code (describePlugin),
-// whether links between documents lead somewhere, and whether the scripts that CONTRIBUTING.md names are there.
+// Checks that every plugin has a README with the common sections and a test that compares it with the code (describePlugin), that links
+// between documents are valid, and that the scripts named in CONTRIBUTING.md exist.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -13,7 +13,7 @@ const pluginFolders = [
 
 function pluginProblems(folder: string): readonly string[] {
   const index = join(folder, 'index.ts')
-  // Files shared by several plugins are beside them and are not plugins.
+  // Folders with code that several plugins share are not plugins.
   if (existsSync(index) && !readFileSync(index, 'utf8').includes('definePlugin('))
     return existsSync(join(folder, 'README.md')) ? [] : [`${folder}/README.md is missing`]
   const tests = readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
@@ -22,15 +22,21 @@ function pluginProblems(folder: string): readonly string[] {
   const path = join(folder, 'README.md')
   if (!existsSync(path)) return [...problems, `${path} is missing`]
   const titles = [...readFileSync(path, 'utf8').matchAll(/^## (.+?)\s*$/gm)].map((match) => match[1] ?? '')
-  const missing = needed.filter((title) => !titles.includes(title)).map((title) => `${path}: section "${title}" is missing`)
+  const missing = needed.filter((title) => !titles.includes(title)).map((title) => `${path}: the section "${title}" is missing`)
   const order = titles.filter((title) => sections.includes(title))
   const sorted = sections.filter((title) => order.includes(title))
-  return [...problems, ...missing, ...(order.join() === sorted.join() ? [] : [`${path}: the order of sections is ${sorted.join(', ')}`])]
+  return [
+    ...problems,
+    ...missing,
+    ...(order.join() === sorted.join() ? [] : [`${path}: the sections must be in the order ${sorted.join(', ')}`]),
+  ]
 }
 
 function linkProblems(path: string): readonly string[] {
   const links = [...readFileSync(path, 'utf8').matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map((match) => match[1] ?? '')
-  return links.filter((link) => !existsSync(join(dirname(path), link))).map((link) => `${path}: the link to ${link} leads nowhere`)
+  return links
+    .filter((link) => !existsSync(join(dirname(path), link)))
+    .map((link) => `${path}: the target of the link ${link} does not exist`)
 }
 
 function documents(folder: string): readonly string[] {

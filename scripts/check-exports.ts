@@ -1,4 +1,4 @@
-// Whether the packed package can be imported as its `exports` promise, and holds nothing that should stay here.
+// Checks that the packed package can be imported as declared in its `exports`, and contains no files that must not be published.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { withTarball } from './pack.js'
@@ -21,7 +21,7 @@ function run(bin: string, args: readonly string[]): boolean {
 
 const unbuilt = targets.filter(([, file]) => file !== undefined && !existsSync(file)).map(([, file]) => file)
 if (unbuilt.length > 0) {
-  console.error(`${unbuilt.join(', ')} of package.json's "exports" is not there: run npm run build`)
+  console.error(`Missing files of "exports" in package.json: ${unbuilt.join(', ')}. Run npm run build`)
   process.exit(1)
 }
 
@@ -29,7 +29,7 @@ const clean = await withTarball((tarball) => {
   const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n')
   const strangers = files.filter((file) => unwanted.test(file.replace('package/', '')) && !file.startsWith('package/examples/'))
   const secrets = files.filter((file) => /\/(\.env|\.zin)(\/|$)/.test(file))
-  for (const file of [...strangers, ...secrets]) console.error(`the package holds ${file}`)
+  for (const file of [...strangers, ...secrets]) console.error(`the package contains ${file}, which must not be published`)
   const types = run('attw', [tarball, '--profile', 'esm-only', '--no-definitely-typed', '--entrypoints', ...entrypoints])
   return run('publint', ['run', tarball, '--strict']) && types && strangers.length + secrets.length === 0
 })

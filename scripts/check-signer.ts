@@ -1,9 +1,8 @@
-// Prints what the entries for pages and edge runtimes weigh, bundled from what the build made; fails when one weighs too much or imports
-// something.
+// Prints the bundled size of the entry points for browsers and edge runtimes; fails if one is too large or has imports.
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-/** Bytes; a quarter above what each weighed when this was set. */
+/** Limits in bytes; a quarter above the size at the time they were set. */
 const entries = [
   { name: 'zin/signer', file: 'dist/core/signing/client.js', most: { minified: 8_540, gzipped: 3_580 } },
   { name: 'zin/edge', file: 'dist/edge.js', most: { minified: 68_500, gzipped: 26_000 } },
@@ -24,17 +23,19 @@ async function problemsOf({ name, file, most }: (typeof entries)[number]): Promi
   })
   const bytes = outputFiles[0]?.contents ?? new Uint8Array(0)
   const size = { minified: bytes.length, gzipped: gzipSync(bytes, { level: 9 }).length }
-  console.log(`${name}: ${size.minified} bytes minified, ${size.gzipped} with gzip`)
+  console.log(`${name}: ${size.minified} bytes minified, ${size.gzipped} after gzip`)
   const imported = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path))
   return [
-    ...imported.map((path) => `${name} imports ${path}; it may import nothing, so that it runs everywhere`),
+    ...imported.map((path) => `${name} imports ${path}; it must not have imports, so that it runs everywhere`),
     ...(['minified', 'gzipped'] as const)
       .filter((kind) => size[kind] > most[kind])
       .map(
         (kind) =>
-          `${name} has ${size[kind]} bytes ${kind}; ${most[kind]} is the most. Make it smaller, or raise the limit in scripts/check-signer.ts`,
+          `${name} is ${size[kind]} bytes ${kind}; the limit is ${most[kind]}. Make it smaller, or raise the limit in scripts/check-signer.ts`,
       ),
-    ...(/\beval\(|new Function\(/.test(Buffer.from(bytes).toString()) ? [`${name} makes code from text, which edge runtimes refuse`] : []),
+    ...(/\beval\(|new Function\(/.test(Buffer.from(bytes).toString())
+      ? [`${name} uses eval or new Function, which edge runtimes refuse`]
+      : []),
   ]
 }
 

@@ -1,5 +1,5 @@
-// Whether the code in documents and docstrings compiles: every fence `ts` or `js`, and every `@example`. A snippet imports what it names;
-// where it does not, the check adds imports from the file it is in, scripts/docs/given.ts, zin and its plugins, in this order.
+// Checks that the code in documents and docstrings compiles: every fence `ts` or `js`, and every `@example`. Names that a snippet does not
+// import are imported from its own file, scripts/docs/given.ts, zin and its plugins, in this order.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ function files(folder: string): readonly string[] {
   })
 }
 
-/** The modules that snippets may import from without saying so, with what they export. The first one that has a name wins. */
+/** The modules from which missing names are imported, with their exports. The first module that exports a name wins. */
 function modules(): ReadonlyMap<string, readonly string[]> {
   const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
   const entries = [
@@ -29,7 +29,7 @@ function modules(): ReadonlyMap<string, readonly string[]> {
   return new Map(entries.map(([name = '', path = '']) => [name, exportedNames(path)]))
 }
 
-/** The lines of imports that a snippet leaves out, as one line. */
+/** The imports that a snippet omits, on one line. */
 function importsFor(snippet: Snippet, shared: ReadonlyMap<string, readonly string[]>): string {
   const free = new Set(freeNames(snippet))
   const own = snippet.path.endsWith('.ts') ? [[resolve(snippet.path), exportedNames(snippet.path)] as const] : []
@@ -40,7 +40,7 @@ function importsFor(snippet: Snippet, shared: ReadonlyMap<string, readonly strin
   return lines.join('; ')
 }
 
-/** Errors are reported at the lines of the document. */
+/** A module whose line numbers match those of the document, so that errors point there. */
 function moduleOf(snippet: Snippet, shared: ReadonlyMap<string, readonly string[]>): string {
   return `${importsFor(snippet, shared)}; export {};${'\n'.repeat(snippet.line - 1)}${snippet.code}`
 }

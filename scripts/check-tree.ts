@@ -1,14 +1,14 @@
-// Whether any file names a place that exists on one machine only or a package registry, or was merged by halves, and whether plugins keep
-// their parts in files of the same names.
+// Checks that no file contains a machine-specific path, the address of a package registry or a merge conflict, and that all plugins have the
+// same layout.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { shapeProblems } from './plugin-shape.js'
 
 const skipped = new Set(['node_modules', 'dist', 'coverage', '.git', '.zin', '.env'])
 const rules: readonly { readonly pattern: RegExp; readonly what: string }[] = [
-  { pattern: /(^|[\s"'`(=])\/(work|root|home\/\w+|Users\/\w+)\/\w/m, what: 'an absolute path of one machine' },
+  { pattern: /(^|[\s"'`(=])\/(work|root|home\/\w+|Users\/\w+)\/\w/m, what: 'a machine-specific absolute path' },
   { pattern: /https?:\/\/[^\s"'/]*\bregistry\b|https?:\/\/registry\./, what: 'the address of a package registry' },
-  { pattern: /^(<{7}|>{7}) .*$/m, what: 'a conflict of a merge' },
+  { pattern: /^(<{7}|>{7}) .*$/m, what: 'a merge conflict' },
 ]
 
 function files(folder: string): readonly string[] {
@@ -23,9 +23,9 @@ function problemsOf(path: string): readonly string[] {
   const text = readFileSync(path, 'utf8')
   const found = rules
     .filter(({ pattern }) => pattern.test(text))
-    .map(({ pattern, what }) => `${path} holds ${what}: ${pattern.exec(text)?.[0].trim()}`)
+    .map(({ pattern, what }) => `${path} contains ${what}: ${pattern.exec(text)?.[0].trim()}`)
   const addresses = path === 'package-lock.json' && text.includes('"resolved"')
-  return addresses ? [...found, `${path} holds download addresses; lock again with omit-lockfile-registry-resolved=true`] : found
+  return addresses ? [...found, `${path} contains download addresses; create it again with omit-lockfile-registry-resolved=true`] : found
 }
 
 const paths = files('.')

@@ -1,17 +1,17 @@
-// Compiles the sources and their tests to JavaScript before a test run. A process that loads the TypeScript itself, with tsx, spends
-// seconds on it, and a run starts more than a hundred.
+// Compiles the sources and tests to JavaScript before a test run. Loading TypeScript with tsx takes seconds in each process, and a run
+// starts more than a hundred processes.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
 
-/** A tree with `.js` in place of each `.ts`. */
+/** A copy of the tree with a `.js` file for each `.ts` file. */
 export interface Compiled {
   readonly folder: string
   remove(): void
 }
 
-/** Inside of the repository: packages are found from there as they are from the sources. */
+/** Inside the repository, so that packages resolve as they do from the sources. */
 const parent = resolve('.zin')
 
 const options: BuildOptions = {
@@ -51,7 +51,7 @@ function sources(folder: string): readonly string[] {
 
 const isTest = (file: string): boolean => /\.(test|contract)\.ts$|^scripts[\\/]|[\\/]testing[\\/]/.test(file)
 
-/** Exports as `paths` in tsconfig.json say for the sources. */
+/** A package.json whose exports correspond to `paths` in tsconfig.json. */
 function manifest(): object {
   const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'))
   const { name, version } = read('package.json') as { readonly name: string; readonly version: string }
@@ -62,13 +62,13 @@ function manifest(): object {
 
 const ownPlace = { 'import.meta.url': '__url', 'import.meta.filename': '__file', 'import.meta.dirname': '__folder' }
 
-/** Tests use files beside their source, which stay there. The code that they test is where it is compiled to, as in an installed package. */
+/** Makes `import.meta` of tests refer to their source, because they use files next to it. The code under test keeps its compiled location. */
 const withOwnPlace: Plugin = {
   name: 'own-place',
   setup({ onLoad }) {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const [url, file, folder] = [pathToFileURL(path).href, path, dirname(path)].map((value) => JSON.stringify(value))
-      // On the first line, so that the numbers of lines stay.
+      // On the first line, so that line numbers do not change.
       return { contents: `const __url = ${url}, __file = ${file}, __folder = ${folder}; ${readFileSync(path, 'utf8')}`, loader: 'ts' }
     })
   },

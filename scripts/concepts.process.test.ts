@@ -34,7 +34,7 @@ describe('examples/concepts, all in one app', () => {
     assert.deepEqual((await send('POST', '/welcome', { body: { to: 'ada' } })).body, { letter: 1 })
   })
 
-  it('middleware.ts lets a key in and refuses any other', async () => {
+  it('middleware.ts accepts a known key and refuses any other', async () => {
     const known = await send('GET', '/tenant', { headers: { 'x-tenant-key': 'key-of-acme' } })
     assert.deepEqual(known, { status: 200, body: { tenant: 'acme' } })
     assert.equal((await send('GET', '/tenant')).status, 401)

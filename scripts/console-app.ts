@@ -1,5 +1,5 @@
-// Part of the build: the page of the console in `dist/console`, with a hash of its content in each name and compressed beforehand. Fails
-// when script and style together weigh too much.
+// Part of the build: bundles the console to `dist/console`, with a content hash in each file name, and compresses it. Fails if script and
+// style together are too large.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 
 const outdir = 'dist/console'
 const source = 'plugins/console/app'
-/** Bytes of all scripts and styles with gzip. */
+/** Limit of all scripts and styles, in bytes after gzip. */
 const mostBytes = 120_000
 const types: Readonly<Record<string, string>> = { '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8' }
 
@@ -49,7 +49,7 @@ for (const { contents, path } of outputFiles) {
 
 const outputOf = (entry: string): string => {
   const found = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === `${source}/${entry}`)
-  if (found === undefined) throw new Error(`esbuild made nothing of ${entry}`)
+  if (found === undefined) throw new Error(`esbuild produced no output for ${entry}`)
   return basename(found[0])
 }
 writeFileSync(join(outdir, 'manifest.json'), JSON.stringify({ script: outputOf('main.tsx'), style: outputOf('style.css'), files }))
@@ -60,8 +60,8 @@ for (const [name, file] of [
   copyFileSync(`node_modules/${name}/${file}`, `${outdir}/${name}.license`)
 
 const first = [outputOf('main.tsx'), outputOf('style.css')].reduce((sum, name) => sum + readFileSync(join(outdir, `${name}.gz`)).length, 0)
-console.log(`console: ${gzipped} bytes of script and style with gzip, ${first} of them at first`)
+console.log(`console: ${gzipped} bytes of script and style after gzip, ${first} of them on the first load`)
 if (gzipped > mostBytes) {
-  console.error(`The console weighs ${gzipped} bytes with gzip; ${mostBytes} is the most. Make it smaller, or load less`)
+  console.error(`The console is ${gzipped} bytes after gzip; the limit is ${mostBytes}. Make it smaller`)
   process.exitCode = 1
 }

@@ -1,5 +1,5 @@
-// Writes the tables that follow from declarations (options, settings, errors) into the READMEs of the core and of each plugin, and those
-// of the plugin API into its reference. With --check it writes nothing and fails when a document differs.
+// Writes the tables that are generated from declarations (options, settings, errors) to the READMEs of the core and of each plugin, and the
+// tables of the plugin API to its reference. With --check it writes nothing and fails if a document differs.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -34,7 +34,7 @@ function update(file: string, change: (markdown: string) => string): void {
   const after = change(before)
   if (after === before) return
   if (!check) writeFileSync(file, after)
-  console.error(check ? `${file} differs from what the code declares; run "npm run docs"` : `wrote ${file}`)
+  console.error(check ? `${file} does not match the declarations in the code; run npm run docs` : `wrote ${file}`)
   if (check) process.exitCode = 1
 }
 

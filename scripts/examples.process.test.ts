@@ -16,8 +16,8 @@ async function newApp(example: string, parent: string): Promise<string> {
   return folder
 }
 
-// What zin new makes of custom-plugin is tested with the packed package, see pack.process.test.ts.
-describe('an app made by zin new --example minimal', () => {
+// The example custom-plugin is tested with the packed package, see pack.process.test.ts.
+describe('an app created by zin new --example minimal', () => {
   const temporary = temporaryFolder()
   let folder = ''
   before(async () => {
@@ -36,7 +36,7 @@ describe('an app made by zin new --example minimal', () => {
   })
 })
 
-describe('an app made by zin new --example edge', () => {
+describe('an app created by zin new --example edge', () => {
   const temporary = temporaryFolder()
   let folder = ''
   before(async () => {
@@ -49,7 +49,7 @@ describe('an app made by zin new --example edge', () => {
     assert.equal(code, 0, stdout + stderr)
   })
 
-  it('keeps its tables behind the proxy that it shares its .env with', async () => {
+  it('keeps its tables behind the proxy with which it shares its .env', async () => {
     const proxy = await startProxy(folder, ['--statements', 'statements.json'])
     const env = { EDGE_REMOTE_URL: proxy.client.url }
     const app = await startApp(folder, { env })
@@ -63,7 +63,7 @@ describe('an app made by zin new --example edge', () => {
     assert.equal(await proxy.end('SIGTERM'), 0, proxy.output())
   })
 
-  it('has a proxy that can be deployed: the dry run says what would be sent', async () => {
+  it('has a proxy that can be deployed: the dry run prints what would be deployed', async () => {
     const env = { EDGE_DATABASE_ID: '2d3c1f6e-0b5a-4f0e-9c3a-5f0f7f1c9a11' }
     const { code, stdout, stderr } = await runCli(['deploy', '--dry-run', '--statements', 'statements.json'], folder, env)
     assert.equal(code, 0, stdout + stderr)
@@ -71,11 +71,11 @@ describe('an app made by zin new --example edge', () => {
   })
 })
 
-describe('an app made by zin new --example microservice', () => {
+describe('an app created by zin new --example microservice', () => {
   const temporary = temporaryFolder()
   after(() => temporary.remove())
 
-  it('passes its tour: one trace through gateway, services and job, and a killed service that is started again', async () => {
+  it('passes its tour: one trace through gateway, services and job, and a killed service that is restarted', async () => {
     const folder = await newApp('microservice', temporary.path)
     // The ports of the example may be in use here.
     for (const place of ['people/users', 'shop/orders']) {
@@ -87,7 +87,7 @@ describe('an app made by zin new --example microservice', () => {
   })
 })
 
-describe('an app made by zin new --example full, on the embedded store', () => {
+describe('an app created by zin new --example full, on the embedded store', () => {
   const temporary = temporaryFolder()
   const env: Env = { ZIN_DATA_DIR: join(temporary.path, 'data') }
   let folder = ''
@@ -106,7 +106,7 @@ describe('an app made by zin new --example full, on the embedded store', () => {
     return (await fetch(url, { method, headers, ...(body === undefined ? {} : { body }) })).status
   }
 
-  it('has generated keys, and no two of them are the same', () => {
+  it('has generated keys, all different', () => {
     const env = Object.entries(parseEnv(readFileSync(join(folder, '.env'), 'utf8')))
     const generated = env.map(([, value]) => value ?? '').filter((value) => value.startsWith('base64:'))
     assert.ok(generated.length > 0 && env.every(([, value]) => value !== 'generate'))
@@ -125,7 +125,7 @@ describe('an app made by zin new --example full, on the embedded store', () => {
     }
   })
 
-  it('is brought up with Prometheus and Grafana by a compose file whose parts find each other', () => {
+  it('has a compose file whose app, Prometheus and Grafana refer to each other correctly', () => {
     const files = 'plugins/observability'
     const compose = readFileSync('examples/full/compose.yml', 'utf8')
     const mounts = [...compose.matchAll(/- \.\/node_modules\/zin\/(\S+?):(\S+?):ro/g)].map(([, from = '', to = '']) => ({ from, to }))
@@ -142,7 +142,7 @@ describe('an app made by zin new --example full, on the embedded store', () => {
     }
   })
 
-  it('has no hole that the attack corpus finds, and refuses a second process on its data, naming the first', async () => {
+  it('passes the attack corpus, and refuses a second process on its data, naming the first', async () => {
     const app = await startApp(folder, { env })
     try {
       const login = ['--email', 'demo@example.com', '--password-env', 'DEMO_PASSWORD']
@@ -164,7 +164,7 @@ describe('an app made by zin new --example full, on the embedded store', () => {
       processor: 'processors/email-sender.ts',
       infrastructure: { persistence: { driver: 'db' } },
     })
-    // A killed process counts as alive for three times this.
+    // A killed process counts as alive for three heartbeats.
     const shortLease = { ...env, CLUSTER_HEARTBEAT_MS: '1000' }
     const start = () => startApp(folder, { env: shortLease })
     const first = await start()

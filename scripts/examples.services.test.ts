@@ -6,12 +6,12 @@ import { type Env, linkPackages, runCli, runNode, startServing, temporaryFolder 
 import { cleanUp } from './testing/clean-up.js'
 import { mysqlDatabase, mysqlEnv } from './testing/mysql-database.js'
 
-it('examples/full lets the tour through on Redis and MariaDB, twice', async (t) => {
+it('examples/full passes the tour on Redis and MariaDB, twice', async (t) => {
   const { folder } = await madeApp(t)
   for (const _round of [1, 2]) await tour(folder, servers())
 })
 
-it('examples/full lets the tour through with all of its tables behind the relational proxy', async (t) => {
+it('examples/full passes the tour with all of its tables behind the relational proxy', async (t) => {
   const { folder, root, atEnd } = await madeApp(t)
   const store = mysqlDatabase('tour')
   await store.create()
@@ -22,7 +22,7 @@ it('examples/full lets the tour through with all of its tables behind the relati
   await tour(folder, { DB_CONNECTION: 'rdb', USE_RDB_PROXY: 'true', RDB_PROXY_URL: proxy.url, ...keys })
 })
 
-it('examples/full lets the tour through with all of its tables behind the edge proxy in workerd', async (t) => {
+it('examples/full passes the tour with all of its tables behind the edge proxy in workerd', async (t) => {
   const { folder, root, atEnd } = await madeApp(t)
   const keys = { EDGE_REMOTE_SECRET: randomUUID(), EDGE_REMOTE_MODE: 'sql' }
   const proxy = await startServing(['proxy', '--port', '0', '--runtime', 'workerd'], root, { ...keys, EDGE_RATE_PER_MINUTE: '0' })
@@ -30,7 +30,7 @@ it('examples/full lets the tour through with all of its tables behind the edge p
   await tour(folder, { DB_CONNECTION: 'edge-remote', EDGE_REMOTE_URL: proxy.url, EDGE_REMOTE_KEY_ID: 'tour', ...keys })
 })
 
-/** An app made from the example, and a folder of its own for a proxy. */
+/** Creates an app from the example, and a separate folder for a proxy. */
 async function madeApp(t: TestContext) {
   const atEnd = cleanUp(t)
   const temporary = temporaryFolder()

@@ -1,7 +1,7 @@
-// npm leaves native packages of other platforms out of a lock file that it makes on one platform, and `npm ci` then refuses
-// the file (https://github.com/npm/cli/issues/4828). This script completes the lock. Plain JavaScript without packages.
-//   npm run lock                              locks again, then completes
-//   node scripts/lock-platforms.mjs --check   names what is missing (offline; part of `npm run check`)
+// npm omits the native packages of other platforms from a lock file that it creates on one platform, and `npm ci` then refuses the file
+// (https://github.com/npm/cli/issues/4828). This script completes the lock file. Plain JavaScript without packages.
+//   npm run lock                              creates the lock file again and completes it
+//   node scripts/lock-platforms.mjs --check   lists what is missing (offline; part of `npm run check`)
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,9 +14,9 @@ const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'open
 const processors = ['arm', 'arm64', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64']
 
 /**
- * The optional packages that a lock names as dependencies but has no entry for.
+ * Returns the optional packages that a lock file lists as dependencies but has no entry for.
  * @param {{packages: Record<string, {optionalDependencies?: Record<string, string>, dev?: boolean}>}} lock
- * @returns {{parent: string, name: string, version: string, dev: boolean}[]} `parent` is the lock's key of the dependent
+ * @returns {{parent: string, name: string, version: string, dev: boolean}[]} `parent` is the dependent's key in the lock file
  */
 export function missingPlatforms(lock) {
   return Object.entries(lock.packages).flatMap(([parent, entry]) =>
@@ -26,14 +26,14 @@ export function missingPlatforms(lock) {
   )
 }
 
-/** Whether Node would find `name` from the folder of `parent`: in it or further up. */
+/** Whether Node would find `name` from the folder of `parent`: in that folder or above it. */
 function isLocked(lock, parent, name) {
   const folders = parent.split('/node_modules/')
   const inside = folders.map((_, depth) => `${folders.slice(0, depth + 1).join('/node_modules/')}/node_modules/${name}`)
   return [...inside, `node_modules/${name}`].some((key) => key in lock.packages)
 }
 
-/** What the name says, such as `@rollup/rollup-linux-arm64-musl`; undefined when it names no system and processor. */
+/** The platform in a package name such as `@rollup/rollup-linux-arm64-musl`; undefined if the name has no system and processor. */
 export function platformOf(name) {
   const words = name.split(/[/-]/)
   const os = systems.find((system) => words.includes(system))
@@ -43,7 +43,7 @@ export function platformOf(name) {
   return { os: [os], cpu: [cpu], ...(libc && os === 'linux' ? { libc: [libc] } : {}) }
 }
 
-/** What the registry says; undefined when it does not have the package: mirrors may hold those of some platforms only. */
+/** The registry's metadata; undefined if it does not have the package, because a mirror may lack some platforms. */
 async function published({ name, version }) {
   const fields = ['version', 'dist.integrity', 'cpu', 'libc', 'license', 'os', 'engines', 'dependencies']
   const run = promisify(execFile)('npm', ['view', `${name}@${version}`, ...fields, '--json'], { shell: process.platform === 'win32' })
@@ -54,13 +54,13 @@ async function published({ name, version }) {
   return JSON.parse(stdout) ?? undefined
 }
 
-/** An entry as npm writes it, without the download address. Without an integrity, npm takes what the registry sends. */
+/** An entry as npm writes it, without the download address. Without an integrity, npm accepts what the registry sends. */
 async function entryFor(wanted) {
   const { name, version, dev } = wanted
   const about = (await published(wanted)) ?? { version, ...platformOf(name) }
   if (about.os === undefined || about.cpu === undefined || !/^\d+\.\d+\.\d+/.test(version) || about.dependencies !== undefined) {
     throw new Error(
-      `${name}@${version} of ${wanted.parent} is more than a native package of one version: add it to package-lock.json by hand`,
+      `${name}@${version} of ${wanted.parent} is not a plain native package with an exact version: add it to package-lock.json by hand`,
     )
   }
   const { os, cpu, libc, license, engines } = about
@@ -92,7 +92,7 @@ async function complete(lock) {
   writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
   const unproven = wanted.filter(({ name }) => lock.packages[`node_modules/${name}`]?.integrity === undefined).length
   console.log(
-    `Added ${wanted.length} native packages of other platforms to package-lock.json, ${unproven} of them unknown to this registry.`,
+    `Added ${wanted.length} native packages of other platforms to package-lock.json; this registry does not have ${unproven} of them.`,
   )
 }
 
@@ -100,7 +100,7 @@ function check(lock) {
   const missing = missingPlatforms(lock)
   if (missing.length === 0) return
   console.error(
-    `package-lock.json lacks ${missing.length} native packages of other platforms, so that npm ci refuses it; run: npm run lock`,
+    `package-lock.json lacks ${missing.length} native packages of other platforms, and npm ci would refuse it. Run npm run lock`,
   )
   for (const { parent, name, version } of missing) console.error(`  ${name}@${version}, a dependency of ${parent}`)
   process.exitCode = 1

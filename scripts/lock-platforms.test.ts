@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { missingPlatforms, platformOf } from './lock-platforms.mjs'
 
 describe('the lock file on other platforms', () => {
-  it('lacks an optional package that is neither beside its dependent nor above it', () => {
+  it('lacks an optional package that is neither in the folder of its dependent nor above it', () => {
     const packages = {
       '': {},
       'node_modules/tool': { dev: true, optionalDependencies: { 'tool-linux-x64': '1.0.0', 'tool-darwin-arm64': '1.0.0' } },
@@ -17,7 +17,7 @@ describe('the lock file on other platforms', () => {
     ])
   })
 
-  it('is completed from the name of a package that the registry does not have', () => {
+  it('uses the name of a package that the registry does not have to determine its platform', () => {
     assert.deepEqual(platformOf('@rollup/rollup-linux-arm-musleabihf'), { os: ['linux'], cpu: ['arm'], libc: ['musl'] })
     assert.deepEqual(platformOf('@oxlint/binding-linux-x64-gnu'), { os: ['linux'], cpu: ['x64'], libc: ['glibc'] })
     assert.deepEqual(platformOf('@rollup/rollup-win32-x64-gnu'), { os: ['win32'], cpu: ['x64'] })

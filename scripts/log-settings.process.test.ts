@@ -39,7 +39,7 @@ async function run(command: 'say' | 'start', env: Readonly<Record<string, string
 }
 
 describe('a command', () => {
-  it('keeps stdout for its output, and logs to stderr from warn on', async () => {
+  it('reserves stdout for its output, and logs to stderr at warn and above', async () => {
     const { out, err } = await run('say', {})
     assert.equal(out, 'the output\n')
     assert.match(err, /WARN: noisy: a line at warn/)

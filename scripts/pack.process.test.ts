@@ -10,7 +10,7 @@ import { templateMatches } from '../plugins/queues/embedded/template.js'
 import { ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
 import { unpack, withTarball } from './pack.js'
 
-describe('the packed package, and an app that its zin new makes of examples/custom-plugin', () => {
+describe('the packed package, and an app that its zin new creates from examples/custom-plugin', () => {
   const temporary = temporaryFolder()
   const modules = join(temporary.path, 'node_modules')
   const cli = join(modules, 'zin', 'dist', 'cli.js')
@@ -27,24 +27,24 @@ describe('the packed package, and an app that its zin new makes of examples/cust
   })
   after(() => temporary.remove())
 
-  it('has no scripts, which would name files of the checkout, and no packages for development', () => {
+  it('has no scripts, which would refer to files of the checkout, and no development dependencies', () => {
     const manifest = JSON.parse(readFileSync(join(modules, 'zin', 'package.json'), 'utf8'))
     assert.deepEqual([manifest.name, manifest.scripts, manifest.devDependencies], ['zin', undefined, undefined])
     assert.ok(manifest.dependencies.koa)
   })
 
-  it('holds one copy of the core, which all of its entries share', () => {
+  it('contains one copy of the core, which all entry points share', () => {
     const dist = join(modules, 'zin', 'dist')
     const scripts = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.js'))
     const cores = scripts.filter((name) => readFileSync(join(dist, name), 'utf8').includes('Symbol.for("zin.plugin")'))
     assert.equal(cores.length, 1, cores.join(', '))
   })
 
-  it('brings the files of the embedded queue, made by the versions that it runs on', async () => {
+  it('contains the files of the embedded queue, created by the versions that it uses', async () => {
     assert.equal(await templateMatches(join(modules, 'zin', 'dist', 'queue-template')), true)
   })
 
-  it('gives a TypeScript 5.9 project its types, the hooks of plugins included', async () => {
+  it('has types for a TypeScript 5.9 project, including the hooks of plugins', async () => {
     const lines = [
       "import { definePlugin } from 'zin'",
       "import 'zin/plugins/workers'",
@@ -59,7 +59,7 @@ describe('the packed package, and an app that its zin new makes of examples/cust
     assert.equal(code, 0, stdout)
   })
 
-  it('gives a page the types of zin/signer, with which the examples of its README compile, without those of Node', async () => {
+  it('has types of zin/signer for browsers, which do not need those of Node, and with which the examples of its README compile', async () => {
     const folder = join(app, 'page')
     await mkdir(folder)
     const strict = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true }
@@ -84,7 +84,7 @@ describe('the packed package, and an app that its zin new makes of examples/cust
     assert.equal(await process.end('SIGTERM'), 0, process.output())
   })
 
-  it('runs statements of the edge proxy in a process of its own', async (t) => {
+  it('runs statements of the edge proxy in a separate process', async (t) => {
     const folder = join(temporary.path, 'edge')
     await mkdir(folder)
     const env = { EDGE_REMOTE_SECRET: testSecret, EDGE_REMOTE_MODE: 'sql' }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Packs the built package as it would be published; `use` gets the tarball's path, which is gone afterwards. */
+/** Packs the built package as it would be published. Calls `use` with the path of the tarball, which is deleted afterwards. */
 export async function withTarball<T>(use: (tarball: string, folder: string) => T | Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'zin-pack-'))
   try {
@@ -15,8 +15,8 @@ export async function withTarball<T>(use: (tarball: string, folder: string) => T
 }
 
 /**
- * Packs the built package into `target` and gives the tarball's path. What only a checkout can use stays out of its package.json:
- * the scripts, which name files that are not packed, and the packages for development.
+ * Packs the built package into `target` and returns the path of the tarball. Its package.json omits what only a checkout can use: the
+ * scripts, which refer to files that are not packed, and the development dependencies.
  */
 export function packInto(target: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'zin-stage-'))
@@ -40,7 +40,7 @@ function npmPack(folder: string, target: string): string {
   return join(target, packed.filename)
 }
 
-/** Unpacks a tarball of npm into `target`. */
+/** Unpacks an npm tarball into `target`. */
 export function unpack(tarball: string, target: string): void {
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1'])

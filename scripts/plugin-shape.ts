@@ -7,7 +7,7 @@ export interface SourceFile {
   readonly text: string
 }
 
-/** What is declared, the code that declares it, and the file it belongs in. */
+/** Kinds of declarations, the code that contains them, and the files they belong in. */
 const places: readonly { readonly what: string; readonly code: RegExp; readonly file: RegExp; readonly name: string }[] = [
   { what: 'the plugin', code: /\bdefinePlugin\(/, file: /\/index\.ts$/, name: 'index.ts' },
   { what: 'a service ref', code: /\bdefineService[(<]/, file: /\/contract\.ts$/, name: 'contract.ts' },
@@ -25,18 +25,18 @@ const places: readonly { readonly what: string; readonly code: RegExp; readonly 
   },
 ]
 
-/** Names of files that have another one everywhere. */
+/** File names that are not used, and those used instead. */
 const names: readonly { readonly wrong: RegExp; readonly right: string }[] = [
-  { wrong: /^types\.ts$/, right: 'contract.ts, or the noun that it is about' },
+  { wrong: /^types\.ts$/, right: 'contract.ts, or a noun for its content' },
   { wrong: /^store\/store\.ts$/, right: 'store/contract.ts' },
   { wrong: /^store\/database\.ts$/, right: 'store/db.ts' },
   { wrong: /^migrations\/(?!\d{4}-[a-z0-9]+(-[a-z0-9]+)+\.ts$)/, right: 'migrations/NNNN-verb-noun.ts' },
 ]
 
-/** Not yet in this shape. */
+/** Folders that do not have this layout yet. */
 const later: readonly string[] = []
 
-/** Files with declarations that belong in a file of another name. */
+/** Returns the problems of files with misplaced declarations or wrong names. */
 export function shapeProblems(files: readonly SourceFile[]): readonly string[] {
   const folders = files
     .filter(({ path }) => /^(plugins|examples\/[^/]+)\/[^/]+\/index\.ts$/.test(path))
@@ -59,18 +59,18 @@ function problemsOf({ path, text }: SourceFile, folder: string): readonly string
   const misplaced = places.filter((place) => place.code.test(code) && !place.file.test(path))
   const misnamed = names.filter(({ wrong }) => wrong.test(path.slice(folder.length)))
   return [
-    ...misplaced.map(({ what, name }) => `${path} declares ${what}; move that to ${name}`),
-    ...misnamed.map(({ right }) => `${path} is named ${right} in every plugin`),
+    ...misplaced.map(({ what, name }) => `${path} declares ${what}; move the declaration to ${name}`),
+    ...misnamed.map(({ right }) => `rename ${path} to ${right}, as in every plugin`),
   ]
 }
 
-/** Errors of the core are in tables, too. */
+/** The errors of the core must be in errors.ts, too. */
 function coreProblems({ path, text }: SourceFile): readonly string[] {
   const { code, file } = places.find(({ name }) => name === 'errors.ts') as (typeof places)[number]
-  return code.test(declarationsIn(text)) && !file.test(path) ? [`${path} declares errors; move that to errors.ts`] : []
+  return code.test(declarationsIn(text)) && !file.test(path) ? [`${path} declares errors; move the declaration to errors.ts`] : []
 }
 
-/** The code without its comments and texts. */
+/** The code without comments and string contents. */
 function declarationsIn(text: string): string {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
   return code.replace(/`(?:[^`\\]|\\.)*`/gs, '``').replace(/'(?:[^'\\\n]|\\.)*'/g, "''")

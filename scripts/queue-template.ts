@@ -1,4 +1,4 @@
-// Part of the build: a fresh data directory of the embedded queue, which a first start unpacks instead of making its own.
+// Part of the build: creates a data directory of the embedded queue, which a first start unpacks instead of creating its own.
 import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -6,7 +6,7 @@ import { openEmbedded } from '../plugins/queues/embedded/open.js'
 import { builtTemplate, templateMatches, writeTemplate } from '../plugins/queues/embedded/template.js'
 
 const file = builtTemplate() ?? resolve('dist/queue-template')
-/** Outlives the `dist` of one build: it changes with the versions of PGlite and BullMQ only. */
+/** A cache that survives builds; the content changes only with the versions of PGlite and BullMQ. */
 const kept = resolve('node_modules/.cache/zin/queue-template')
 
 if (!(await templateMatches(kept))) {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Test files that share a process, and what is added to its environment. */
+/** Test files that share a process, and additions to its environment. */
 export interface Batch {
   readonly files: readonly string[]
   readonly env?: Readonly<Record<string, string>>
@@ -14,11 +14,11 @@ export interface FileResult {
   readonly file: string
   readonly tests: number
   readonly ms: number
-  /** Its slowest tests, the slowest first. */
+  /** Its slowest tests, slowest first. */
   readonly slowest: readonly { readonly title: string; readonly ms: number }[]
-  /** `title` and text of each failure; a file without tests is one, too. */
+  /** Title and text of each failure; a file without tests counts as one. */
   readonly failures: readonly Failure[]
-  /** What failed when it ran beside other files, and passed alone. */
+  /** Tests that failed in parallel with other files and passed alone. */
   readonly flaky?: readonly Failure[]
 }
 
@@ -40,9 +40,9 @@ const deadlineMs = 8 * 60_000
 const listed = 10
 
 /**
- * Runs batches, so many at a time; `done` is called with each file as its batch ends. Aborting kills what runs.
+ * Runs `atOnce` batches at a time; calls `done` with each file when its batch ends. Aborting kills running batches.
  *
- * @param env for all of them. TEST_COMPILED is the folder of the compiled files, see compile.ts; without it Node loads the sources with tsx.
+ * @param env for all batches. TEST_COMPILED is the folder of the compiled files, see compile.ts; without it, Node loads the sources with tsx.
  * @param busy other work that takes the place of one batch until it ends.
  */
 export async function runBatches(
@@ -68,7 +68,7 @@ async function runBatch(batch: Batch, env: Readonly<Record<string, string>>, sig
   const report = join(folder, 'report')
   const loader = env.TEST_COMPILED === undefined ? ['--import', 'tsx'] : ['--enable-source-maps']
   const args = [...loader, '--test-reporter=./scripts/test-reporter.mjs', `--test-reporter-destination=${report}`]
-  // A process group of its own, so that processes which a test started end with it.
+  // In a separate process group, so that processes started by a test end with it.
   const child = spawn(process.execPath, [...args, 'scripts/test-aggregate.mjs', ...batch.files], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -97,7 +97,7 @@ async function runBatch(batch: Batch, env: Readonly<Record<string, string>>, sig
   return summarize(batch.files, lines, code === 0 ? undefined : `its process ${why}\n${output}`)
 }
 
-/** Ends what is left of a process group; one that is gone already is fine. */
+/** Ends the remaining processes of a group; does nothing if there are none. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {

@@ -12,7 +12,7 @@ const programs = [
 const browsers = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const macBrowsers = ['Google Chrome', 'Chromium'].map((name) => `/Applications/${name}.app/Contents/MacOS/${name}`)
 
-/** Full path of a program, or undefined. Looks in the usual server folders too, which are not on every PATH. */
+/** Full path of a program, or undefined. Also searches the usual folders for servers, which are not on every PATH. */
 export function which(program) {
   const folders = [
     ...(process.env.PATH ?? '').split(delimiter),
@@ -39,17 +39,17 @@ function isExecutable(path) {
   }
 }
 
-/** Installs Redis, MariaDB and Chromium where that is possible without a question; ends with advice where it is not. */
+/** Installs Redis, MariaDB and Chromium if that is possible without asking; otherwise exits with instructions. */
 export function ensureServers() {
   const missing = missingPackages()
   if (missing.length === 0) return
   const apt = which('apt-get')
   if (apt === undefined || process.getuid?.() !== 0) {
     fail(
-      `The tests need ${missing.join(', ')}, which this machine lacks.\n` +
+      `The tests need ${missing.join(', ')}, which are not installed.\n` +
         `  Debian, Ubuntu: sudo apt-get install --no-install-recommends ${missing.join(' ')}\n` +
         '  macOS:          brew install redis mariadb && brew install --cask google-chrome\n' +
-        '  Without them:   npm run test:embedded runs everything that needs no server and no browser',
+        '  Without them:   run npm run test:embedded, which covers everything that needs no server and no browser',
     )
   }
   console.log(`Installing ${missing.join(', ')} (apt-get) …`)
@@ -57,7 +57,7 @@ export function ensureServers() {
   aptGet(apt, ['update', '-qq'], env)
   aptGet(apt, ['install', '-y', '-qq', '--no-install-recommends', ...missing], env)
   const left = missingPackages()
-  if (left.length > 0) fail(`apt-get installed ${missing.join(', ')}, but its programs are not found for ${left.join(', ')}`)
+  if (left.length > 0) fail(`apt-get installed ${missing.join(', ')}, but the programs of ${left.join(', ')} were not found`)
   console.log(`Installed: ${missing.join(', ')} (Debian packages)`)
 }
 

@@ -8,11 +8,11 @@ import { pathToFileURL } from 'node:url'
 import { which } from './servers.mjs'
 import { freeze } from './testing/freeze.js'
 
-/** A private Redis and MariaDB with data of their own, gone after `stop`. */
+/** A private Redis and MariaDB, whose data is deleted by `stop`. */
 export interface Services {
   /** `redis://127.0.0.1:<port>`; has 512 databases: append `/<n>`. */
   readonly redisUrl: string
-  /** A user that may do everything, without database: `mysql://zin:zin@127.0.0.1:<port>`. */
+  /** A user with all privileges, without a database: `mysql://zin:zin@127.0.0.1:<port>`. */
   readonly mysqlUrl: string
   readonly mysqlPort: number
   /** Stops a server's process, so that it accepts connections but never responds, until `thaw`. */
@@ -55,7 +55,7 @@ async function startRedis(folder: string, port: number, children: Map<Server, Ch
   await startServer(program('redis-server'), args, /ready to accept connections/i, (child) => children.set('redis', child))
 }
 
-/** Starts a MariaDB with its data in a folder of its own; the child is put into `children`. */
+/** Starts a MariaDB with its data in a subfolder of `folder`, and adds the child process to `children`. */
 export async function startMariaDb(folder: string, port: number, children: Map<Server, ChildProcess>): Promise<void> {
   const data = join(folder, 'mariadb')
   mkdirSync(data)
@@ -93,7 +93,7 @@ export async function startMariaDb(folder: string, port: number, children: Map<S
 
 /** Resolves when the program prints that it is ready. */
 async function startServer(path: string, args: readonly string[], ready: RegExp, started: (child: ChildProcess) => void): Promise<void> {
-  // A process group of its own: Ctrl-C in the terminal must not end a server before the tests that use it.
+  // In a separate process group, so that Ctrl-C in the terminal does not end a server before the tests that use it.
   const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   started(child)
   let output = ''
@@ -111,7 +111,7 @@ async function startServer(path: string, args: readonly string[], ready: RegExp,
     child.once('error', (error) => give(`did not start (${error.message})`))
     child.once('exit', (code) => {
       clearTimeout(timer)
-      give(`ended with code ${code}`)
+      give(`exited with code ${code}`)
     })
   })
 }
@@ -120,7 +120,7 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const ended = once(child, 'exit')
   child.kill('SIGTERM')
-  // A frozen one would never hear of it.
+  // A frozen process would not receive SIGTERM.
   child.kill('SIGCONT')
   const hard = setTimeout(() => child.kill('SIGKILL'), 10_000)
   await ended
@@ -136,12 +136,13 @@ async function run(path: string, args: readonly string[]): Promise<void> {
   child.stdout.on('data', read)
   child.stderr.on('data', read)
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`${path} ended with code ${code}:\n${output.slice(-2000)}`)
+  if (code !== 0) throw new Error(`${path} exited with code ${code}:\n${output.slice(-2000)}`)
 }
 
 function program(name: string): string {
   const path = which(name)
-  if (path === undefined) throw new Error(`${name} is not installed; \`npm test\` installs it on Debian as root and says how elsewhere`)
+  if (path === undefined)
+    throw new Error(`${name} is not installed; \`npm test\` installs it on Debian as root, and prints instructions elsewhere`)
   return path
 }
 
@@ -153,11 +154,11 @@ export async function freePort(): Promise<number> {
   const address = server.address()
   server.close()
   await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the system gave no port')
+  if (address === null || typeof address === 'string') throw new Error('the system assigned no port')
   return address.port
 }
 
-/** Memory-backed where there is such a folder with that much room: test data need not reach a disk. */
+/** A memory-backed folder, because test data need not reach a disk; the temporary folder if there is none with enough room. */
 export function memoryFolder({ leastMb = 0 } = {}): string {
   try {
     accessSync('/dev/shm', constants.W_OK)
@@ -168,7 +169,7 @@ export function memoryFolder({ leastMb = 0 } = {}): string {
   }
 }
 
-/** npm run services: keeps both up and prints how to reach them. */
+/** npm run services: keeps both running and prints their settings. */
 async function main(): Promise<void> {
   const services = await startServices()
   const db = {
@@ -181,10 +182,10 @@ async function main(): Promise<void> {
   }
   const env = { TEST_REDIS_URL: services.redisUrl, TEST_MYSQL_URL: `${services.mysqlUrl}/zin`, REDIS_URL: services.redisUrl, ...db }
   for (const [name, value] of Object.entries(env)) console.log(`export ${name}=${value}`)
-  console.error('Redis and MariaDB run until Ctrl-C')
+  console.error('Redis and MariaDB are running; press Ctrl-C to stop them')
   await new Promise<void>((resolve) => {
     const held = setInterval(() => {}, 60_000)
-    // Ctrl-C may come twice, from the terminal and from npm; the second must not cut the stop short.
+    // Ctrl-C can arrive twice, from the terminal and from npm; the second must not interrupt the stop.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
         clearInterval(held)

@@ -1,4 +1,4 @@
-// What has to be there before anything of Zin can run. Plain JavaScript without packages: it runs before the installation.
+// Prepares a checkout so that Zin can run. Plain JavaScript without packages, because it runs before the installation.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
-/** Holds the digest of the lock file that node_modules was installed from. */
+/** Contains the digest of the lock file that node_modules was installed from. */
 export const installStamp = join(root, 'node_modules', '.zin-installed')
 const oldest = [20, 19]
 
@@ -16,7 +16,7 @@ export function lockDigest() {
     .digest('hex')
 }
 
-/** Ends the process with one message for the person in front of it. */
+/** Prints an error message for the user and exits with 1. */
 export function fail(message) {
   console.error(`\n✗ ${message}`)
   process.exit(1)
@@ -25,10 +25,12 @@ export function fail(message) {
 export function checkNode() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major > oldest[0] || (major === oldest[0] && minor >= oldest[1])) return
-  fail(`Zin needs Node ${oldest.join('.')} or newer; this is ${process.version} at ${process.execPath}. Get one at https://nodejs.org`)
+  fail(
+    `Zin needs Node ${oldest.join('.')} or newer; this is ${process.version} at ${process.execPath}. Get a newer one at https://nodejs.org`,
+  )
 }
 
-/** Installs the packages of the lock file unless they are installed already. True when it did. */
+/** Installs the packages of the lock file unless they are already installed. Returns whether it installed them. */
 export function ensureInstalled() {
   const stamp = existsSync(installStamp) ? readFileSync(installStamp, 'utf8') : ''
   if (stamp === lockDigest()) return false
@@ -58,7 +60,7 @@ function newest(path) {
 }
 
 function npm(args, { mayFail = false } = {}) {
-  // npm tells its own path to the scripts it runs; that is the npm the user called.
+  // npm passes its own path to the scripts it runs, which is the npm that the user called.
   const self = process.env.npm_execpath
   const [command, first] = self?.endsWith('.js') ? [process.execPath, [self]] : ['npm', []]
   const { status, error } = spawnSync(command, [...first, ...args], {
@@ -69,7 +71,7 @@ function npm(args, { mayFail = false } = {}) {
   if (status !== 0 && !mayFail) fail(`npm ${args.join(' ')} failed in ${root}${error ? `: ${error.message}` : ''}`)
 }
 
-/** npm passes a signal on to its shell, which ends without passing it further: the end of that shell is all that is seen of it. */
+/** Calls `end` when the parent process exits: npm forwards a signal only to its shell, which exits without forwarding it further. */
 function endWithParent(end) {
   const parent = process.ppid
   const timer = setInterval(() => {
@@ -80,10 +82,10 @@ function endWithParent(end) {
   timer.unref()
 }
 
-/** Runs Node in the foreground and returns its exit code; signals are passed on. */
+/** Runs Node in the foreground and returns its exit code; forwards signals. */
 export function runNode(args, options = {}) {
   const child = spawn(process.execPath, args, { cwd: root, stdio: 'inherit', ...options })
-  // Ctrl-C reaches the child by itself, because it shares the terminal; this process just waits for its end.
+  // Ctrl-C reaches the child directly, because it shares the terminal; this process only waits for it to exit.
   process.on('SIGINT', () => {})
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   if (process.env.npm_lifecycle_event !== undefined) endWithParent(() => child.kill('SIGTERM'))

@@ -13,7 +13,7 @@ after(() => app.remove())
 const forever = 'await new Promise((resolve) => setTimeout(resolve, 2 ** 30))'
 const leave = "process.kill(process.pid, 'SIGTERM')"
 
-/** Runs an app with one plugin, which sends itself SIGTERM at some point, to its end. */
+/** Runs an app with one plugin, which sends SIGTERM to its own process at some point, until it exits. */
 async function run(plugin: string, rest = '', top = '') {
   const config = `
 import { defineConfig, definePlugin } from 'zin'
@@ -25,7 +25,7 @@ export default defineConfig({ app: { port: 0 }, shutdown: { deadlineMs: 1_000 },
   return app.zin(['start'])
 }
 
-test('SIGTERM while a plugin hangs in its start stops the plugins and ends the process with 0', { timeout: 120_000 }, async () => {
+test('SIGTERM while a plugin hangs in its start stops the plugins and exits with 0', { timeout: 120_000 }, async () => {
   const { code, out, err } = await run(`async start() { ${leave}; ${forever} }, stop: () => console.log('stuck has stopped')`)
   assert.match(out, /stopped while starting/)
   assert.match(out, /stuck has stopped/)
@@ -33,14 +33,14 @@ test('SIGTERM while a plugin hangs in its start stops the plugins and ends the p
   assert.deepEqual([code, err], [0, ''])
 })
 
-test('SIGTERM while the configuration is loading ends the process, also where no signal does so by itself', {
+test('SIGTERM while the configuration is loading ends the process, even where signals have no default action', {
   timeout: 120_000,
 }, async () => {
   const { code, out, err } = await run('', '', `${leave}\n${forever}`)
   assert.deepEqual([code, out, err], [143, '', ''])
 })
 
-test('a plugin whose stop hangs is reported once, and the process ends with 1 whatever it left open', { timeout: 120_000 }, async () => {
+test('a plugin whose stop hangs is reported once, and the process exits with 1 whatever it left open', { timeout: 120_000 }, async () => {
   const { code, out, err } = await run(`async stop() { ${forever} }`, `hooks: { onReady: () => { ${leave} } }`)
   assert.equal(out.split('stuck: hung after').length, 2, out)
   assert.deepEqual([code, err], [1, ''])

@@ -12,7 +12,7 @@ ensureBuilt()
 await ensureKeys()
 process.exitCode = await runNode([join(root, 'dist', 'cli.js'), 'start', ...process.argv.slice(2)], { cwd: app })
 
-/** The app's `.env`, as `zin new` would make it. */
+/** Creates the app's `.env`, as `zin new` would. */
 async function ensureKeys() {
   const file = join(app, '.env')
   if (existsSync(file)) return

@@ -9,10 +9,10 @@ export default async function* report(source) {
     const [file, ...title] = names.slice(0, data.nesting + 1)
     const suite = data.details.type === 'suite'
     const line = { file, title: title.join(' › '), ms: data.details.duration_ms, suite }
-    // A suite fails with its tests; only a failure of its own (import, hook) is news.
+    // A suite fails when its tests fail; report only failures of the suite itself (import, hook).
     const failed = type === 'test:fail' && data.details.error?.failureType !== 'subtestsFailed'
     if (failed) line.error = textOf(data.details.error)
-    if (data.skip !== undefined || data.todo !== undefined) line.error = 'a test is skipped or marked as to do'
+    if (data.skip !== undefined || data.todo !== undefined) line.error = 'the test is skipped or marked as todo'
     yield `${JSON.stringify(line)}\n`
   }
 }

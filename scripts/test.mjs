@@ -1,6 +1,6 @@
-// npm test: installs what is missing, checks the tree, and runs the tests against private servers.
+// npm test: installs what is missing, runs the checks, and runs the tests against private servers.
 //   npm test -- <part of a path> …     only those tests, without the other checks
-//   npm run test:embedded              only what needs no server and no browser
+//   npm run test:embedded              only tests that need no server and no browser
 
 import { ensureServers } from './servers.mjs'
 import { checkNode, ensureBuilt, ensureInstalled, runNode } from './setup.mjs'
@@ -11,8 +11,8 @@ const embedded = args.includes('--embedded')
 const subset = args.some((arg) => !arg.startsWith('-'))
 
 const installed = ensureInstalled()
-if (installed) console.log('Installed: the packages of package-lock.json into node_modules')
+if (installed) console.log('Installed the packages of package-lock.json')
 if (!embedded) ensureServers()
-// Somebody who works on one test may do so while other files do not compile.
+// A single test can be run while other files do not compile.
 ensureBuilt({ mayFail: subset })
 process.exitCode = await runNode(['--import', 'tsx', 'scripts/test.ts', ...(subset ? [] : ['--checks']), ...args])

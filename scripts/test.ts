@@ -1,4 +1,4 @@
-// Runs the checks (with --checks) and all tests, or those whose path contains an argument; see test.mjs for the way in.
+// Runs the checks (with --checks) and all tests, or those whose path contains an argument. Started by test.mjs.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const wanted = args.filter((arg) => !arg.startsWith('-'))
 const embedded = args.includes('--embedded')
 const processesAtOnce = 2
 const filesPerProcess = 12
-/** When more files fail, something is broken, and running them again says nothing new. */
+/** If more files fail, something is broken, and running them again reveals nothing new. */
 const mostRunAgain = 3
 
 /** Paths of test files, `/`-separated and relative to the root of the repository. */
@@ -42,7 +42,7 @@ async function batchesOf(files: readonly string[], services: Services | undefine
   return [...alone, ...shared]
 }
 
-/** A file that uses servers gets a database of its own on each, one that uses a browser its path. */
+/** A file that uses servers gets a separate database on each; a file that uses a browser gets its path. */
 async function loneBatch(file: string, services: Services | undefined, index: number): Promise<Batch> {
   return {
     files: [file],
@@ -61,7 +61,7 @@ async function databases(services: Services, index: number): Promise<Record<stri
   return { TEST_REDIS_URL: `${services.redisUrl}/${index}`, TEST_MYSQL_URL: `${services.mysqlUrl}/${name}` }
 }
 
-/** Runs each as `npm run <name>`, one after the other. Resolves to the names of those that failed. */
+/** Runs the checks with `npm run <name>`, one at a time. Resolves to the names of those that failed. */
 async function runChecks(signal: AbortSignal): Promise<readonly string[]> {
   const failed: string[] = []
   for (const name of ['lint', 'typecheck', 'check']) {
@@ -106,8 +106,8 @@ function showSlowest(results: readonly FileResult[]): void {
 }
 
 /**
- * Runs each failed file once more with nothing beside it. One that passes then depends on what else runs: its failures are named as flaky,
- * which tells where to look; the run has failed all the same.
+ * Runs each failed file once more, alone. If it passes then, it depends on what else runs: its failures are reported as flaky, which shows
+ * where to look. The run counts as failed either way.
  */
 async function runFailedAgain(
   results: readonly FileResult[],
@@ -132,7 +132,7 @@ async function runFailedAgain(
 function summary(results: readonly FileResult[], failedChecks: readonly string[], startedAt: number): boolean {
   showSlowest(results)
   for (const { file, flaky = [] } of results)
-    for (const { title, text } of flaky) console.log(`~ flaky, passed when run again alone: ${file}: ${title}\n${indented(text)}`)
+    for (const { title, text } of flaky) console.log(`~ flaky (passed when run again, alone): ${file}: ${title}\n${indented(text)}`)
   const failures = results.flatMap(({ file, failures }) => failures.map((failure) => ({ file, ...failure })))
   for (const { file, title, text } of failures) console.log(`✗ ${file}: ${title}\n${indented(text)}`)
   for (const name of failedChecks) console.log(`✗ npm run ${name}`)
@@ -147,16 +147,16 @@ async function main(): Promise<number> {
   const startedAt = Date.now()
   const files = testFiles()
   if (files.length === 0) {
-    console.error(wanted.length === 0 ? 'No test files found' : `No test file's path contains ${wanted.join(' or ')}`)
+    console.error(wanted.length === 0 ? 'No test files found' : `No test file has a path that contains ${wanted.join(' or ')}`)
     return 1
   }
   const abort = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort(signal))
-  // Beside the first tests: most checks use one core.
+  // In parallel with the first tests: most checks use one core.
   const checks = args.includes('--checks') ? runChecks(abort.signal) : Promise.resolve([])
   // Coverage is counted by source file.
   const compiled = process.env.NODE_V8_COVERAGE === undefined ? await compile() : undefined
-  // The files of stores and of apps; a gigabyte is more than they have needed at any time.
+  // For the files of stores and apps, which have never needed a gigabyte.
   const scratch = mkdtempSync(join(memoryFolder({ leastMb: 1024 }), 'zin-tests-'))
   const env = { TMPDIR: scratch, ...(compiled === undefined ? {} : { TEST_COMPILED: compiled.folder }) }
   let services: Services | undefined

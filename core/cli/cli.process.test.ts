@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -46,7 +46,7 @@ before(async () => {
   await writeFile(join(folder, '.env'), 'SHOP_NAME=corner-shop\nORDERS_SECRET=canary-secret\nAPP_KEY=canary-key\n')
 })
 after(async () => {
-  // Only what a failed test left: zin dev ends its child when it is gone.
+  // Only processes left by a failed test; the child of zin dev stops with it.
   for (const child of started) child.kill('SIGKILL')
   await rm(folder, { recursive: true, force: true, maxRetries: 3 })
 })
@@ -75,7 +75,7 @@ async function zin(args: readonly string[], cwd = folder, env: Readonly<Record<s
   return { code: code as number, out: out(), err: err() }
 }
 
-/** Starts the app and resolves with its address once it says it. */
+/** Starts the app and resolves with its address once it prints it. */
 async function startApp(args: readonly string[] = []) {
   const app = start(['start', ...args])
   const url = await new Promise<string>((resolve, reject) => {
@@ -109,7 +109,7 @@ test('zin --version and zin --help work outside of an app', async () => {
 test('an unknown command or option is one line on stderr with a suggestion, and exit code 2', async () => {
   assert.deepEqual(await zin(['plugns'], tmpdir()), { code: 2, out: '', err: 'zin: unknown command "plugns"; did you mean "plugins"?\n' })
   const outside = await zin(['worker:list'], tmpdir())
-  assert.match(outside.err, /^zin: unknown command "worker:list"; commands of plugins need an app, .* no zin\.config\.ts /)
+  assert.match(outside.err, /^zin: unknown command "worker:list"; plugin commands need an app, .* no zin\.config\.ts /)
   assert.deepEqual(await zin(['order', 'prun']), { code: 2, out: '', err: 'zin: unknown command "order"; did you mean "order prune"?\n' })
   assert.deepEqual(await zin(['order', 'prune', '--idd=1']), {
     code: 2,
@@ -123,7 +123,7 @@ test('an unknown command or option is one line on stderr with a suggestion, and 
   })
 })
 
-test('help lists plugin commands, from a cache when the configuration did not change', async () => {
+test('help lists plugin commands, from a cache if the configuration has not changed', async () => {
   const file = join(folder, 'zin.config.ts')
   await utimes(file, 1_000_000_000, 1_000_000_000)
   const first = await zin(['help'])
@@ -137,14 +137,28 @@ test('help lists plugin commands, from a cache when the configuration did not ch
   assert.equal(cached.code, 0)
 })
 
-test('a configuration that does not load still leaves help for the rest', async () => {
+test('help shows no warnings of plugins', async () => {
+  const quiet = join(folder, 'quiet')
+  await mkdir(quiet)
+  const warns = `definePlugin({ name: 'warns', version: '1.0.0', setup: ({ log }) => log.warn('no key is set') })`
+  await writeFile(
+    join(quiet, 'zin.config.ts'),
+    `import { defineConfig, definePlugin } from 'zin'\nexport default defineConfig({ plugins: [${warns}()] })\n`,
+  )
+  // Before any other command, which would cache the list.
+  const { code, err } = await zin(['help'], quiet)
+  assert.deepEqual({ code, err }, { code: 0, err: '' })
+  assert.match((await zin(['routes'], quiet)).err, /no key is set/)
+})
+
+test('help works for core commands even if the configuration does not load', async () => {
   const broken = await realpath(await mkdtemp(join(tmpdir(), 'zin-broken-')))
   try {
     await writeFile(join(broken, 'package.json'), '{"type":"module"}')
     await writeFile(join(broken, 'zin.config.ts'), 'export default {\n  a a\n}\n')
     const help = await zin(['help'], broken)
     assert.equal(help.code, 0)
-    assert.match(help.out, /Commands of plugins are not listed: .*zin\.config\.ts:2:5: /)
+    assert.match(help.out, /Plugin commands are not listed: .*zin\.config\.ts:2:5: /)
     const routes = await zin(['routes'], broken)
     assert.deepEqual([routes.code, routes.out], [1, ''])
     assert.match(routes.err, /^zin routes: .*zin\.config\.ts:2:5: .* \[ZIN_CONFIG_SYNTAX\]\n$/)
@@ -177,7 +191,7 @@ test('plugins shows the order, --why the reason, and --plan --json the whole boo
   assert.ok(plan.commands.some((command) => command.name === 'order prune'))
 })
 
-test('routes and hooks list what is registered, config:check masks secrets and says where values come from', async () => {
+test('routes and hooks list what is registered, config:check masks secrets and shows the sources of values', async () => {
   const routes = JSON.parse((await zin(['routes', '--json'])).out) as { path: string; plugin: string }[]
   assert.ok(routes.some((route) => route.path === '/orders' && route.plugin === 'orders'))
   const hooks = JSON.parse((await zin(['hooks', '--json'])).out) as { name: string; kind: string }[]
@@ -195,7 +209,7 @@ test('routes and hooks list what is registered, config:check masks secrets and s
   assert.doesNotMatch(check.out, /canary/)
 })
 
-test('a malformed setting stops config:check and start with its name, value and what was expected', async () => {
+test('an invalid setting stops config:check and start with its name, its value and what was expected', async () => {
   for (const command of ['config:check', 'start']) {
     const { code, err } = await zin([command], folder, { LOG_LEVEL: 'loud' })
     assert.equal(code, 1)
@@ -203,7 +217,7 @@ test('a malformed setting stops config:check and start with its name, value and 
   }
 })
 
-test('a failing command is one line without a secret, and a stack only with DEBUG=zin', async () => {
+test('a failing command prints one line without secrets, and a stack only with DEBUG=zin', async () => {
   assert.deepEqual(await zin(['order:fail']), { code: 1, out: '', err: 'zin order:fail: no luck with Bearer ********\n' })
   assert.match((await zin(['order:fail'], folder, { DEBUG: 'zin' })).err, /\n {4}at .*zin\.config\.ts:\d+:\d+/)
 })
@@ -232,11 +246,11 @@ test('with --json every failure is one line of JSON on stderr, stdout is empty, 
   assert.deepEqual(JSON.parse(refused.err), { error: 'Command failed', message: 'say which order', code: 'ZIN_COMMAND_FAILED' })
 })
 
-test('what a command of a plugin refuses says which command it was', async () => {
+test('the error of a plugin command names the command', async () => {
   assert.deepEqual(await zin(['order:refuse']), { code: 2, out: '', err: 'zin order:refuse: say which order\n' })
 })
 
-test('wrong values of the configuration and a plugin that was not called end the command with the path', async () => {
+test('invalid configuration values and a plugin factory that was not called end the command with the path', async () => {
   const broken = await realpath(await mkdtemp(join(tmpdir(), 'zin-broken-')))
   try {
     await writeFile(join(broken, 'package.json'), '{"type":"module"}')
@@ -247,7 +261,7 @@ test('wrong values of the configuration and a plugin that was not called end the
       code: 1,
       out: '',
       err:
-        `zin start: ${file} has a wrong value: app.trustedProxies must be integer; ` +
+        `zin start: ${file} has an invalid value: app.trustedProxies must be integer; ` +
         'has an unknown key "shutdown.deadline"; did you mean "shutdown.deadlineMs"? [ZIN_CONFIG_INVALID]\n',
     })
     await writeFile(
@@ -263,11 +277,11 @@ test('wrong values of the configuration and a plugin that was not called end the
   }
 })
 
-test('a setting that is out of range says from where to where it goes', async () => {
+test('the error for a setting that is out of range contains the range', async () => {
   assert.match((await zin(['start'], folder, { PORT: '70000' })).err, /PORT=70000: expected an integer from 0 to 65535 /)
 })
 
-test('start serves until SIGTERM, says what plugins are, a command reaches it with a credential of a plugin, and a second start on its port is refused', async () => {
+test('start serves until SIGTERM and describes its plugins, a command reaches it with the credential of a plugin, and a second start on its port is refused', async () => {
   const none = await zin(['order:list', '--port', '9'])
   assert.deepEqual(
     [none.code, none.err],
@@ -305,7 +319,7 @@ test('start without HTTP runs until SIGINT and logs JSON when asked', async () =
   assert.deepEqual([line.msg, line.roles], ['corner-shop runs without HTTP', ['worker']])
 })
 
-test('make:plugin writes a plugin that compiles, has no lint and passes its own test, and overwrites nothing', async () => {
+test('make:plugin writes a plugin that compiles, passes lint and its own test, and overwrites nothing', async () => {
   const made = await zin(['make:plugin', 'late-orders'])
   assert.equal(made.code, 0, made.err)
   assert.match(made.out, /import { lateOrders } from '\.\/plugins\/late-orders\/index\.js'/)
@@ -344,7 +358,7 @@ test('make:plugin writes a plugin that compiles, has no lint and passes its own 
   await rm(join(folder, 'tsconfig.json'))
 })
 
-test('new makes an app, and asks for a folder only on a terminal', async () => {
+test('new creates an app, and asks for a folder only on a terminal', async () => {
   const target = join(folder, 'made')
   const made = await zin(['new', 'made', '--example', 'minimal'])
   assert.equal(made.code, 0, made.err)
@@ -363,7 +377,7 @@ test('new makes an app, and asks for a folder only on a terminal', async () => {
   )
 })
 
-test('dev restarts the app on a change, survives a broken one, and ends with it on SIGINT', async () => {
+test('dev restarts the app on a change, survives a broken change, and stops with the app on SIGINT', async () => {
   const dev = start(['dev', '--port', '0'])
   const said = (pattern: RegExp, times = 1) =>
     new Promise<void>((resolve) => {

@@ -9,7 +9,7 @@ export interface AppResponse {
   readonly text: string
 }
 
-/** The body of a response: parsed when it is JSON, else its text. */
+/** Returns the body of a response: parsed if it is JSON, otherwise its text. */
 export function bodyOf(text: string): unknown {
   try {
     return text === '' ? undefined : JSON.parse(text)
@@ -24,12 +24,12 @@ export interface Refused {
   readonly request: string
   readonly baseUrl: string
   readonly appName: string
-  /** What was sent along, if a plugin gave anything. */
+  /** The credential that was sent, if a plugin provided one. */
   readonly credential: CommandCredential | undefined
   readonly commands: readonly CommandShape[]
 }
 
-/** The error of a command whose request was refused: the words of the app, and what the person at the terminal can do. */
+/** Returns the error of a command whose request failed: the message of the app, with a hint for the user of the terminal. */
 export function refusal({ response: { status, text }, request, baseUrl, appName, credential, commands }: Refused): ZinError {
   const body = bodyOf(text)
   const { error, message, code, details } = (typeof body === 'object' && body !== null ? body : {}) as Readonly<Record<string, unknown>>
@@ -51,7 +51,7 @@ export function refusal({ response: { status, text }, request, baseUrl, appName,
 type Hinted = Pick<Refused, 'baseUrl' | 'credential'> & { readonly status: number; readonly code: string }
 
 function hintOf({ status, code, baseUrl, credential }: Hinted): string | undefined {
-  if (code === 'NOT_FOUND') return `the app on ${baseUrl} may run older code than this folder; restart it`
+  if (code === 'NOT_FOUND') return `the app on ${baseUrl} may be running older code than this folder; restart it`
   if (status !== 401) return undefined
-  return credential?.onRefusal ?? 'no plugin of the app in this folder authorizes the requests of commands (hook authorizeCommand)'
+  return credential?.onRefusal ?? 'no plugin of the app in this folder authorizes CLI requests (hook authorizeCommand)'
 }

@@ -49,7 +49,7 @@ interface Echo {
   readonly body: string
 }
 
-/** A port on which nothing listens. */
+/** A port that nothing listens on. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -58,7 +58,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-test('a request carries what lets it in, made for its method, whole address and body', async (t) => {
+test('a request carries a credential that is created for its method, full URL and body', async (t) => {
   const app = await appIn(t, await serve(t, echo))
   const asked: CommandRequest[] = []
   const authorize = async (request: CommandRequest) => {
@@ -76,7 +76,7 @@ test('a request carries what lets it in, made for its method, whole address and 
   ])
 })
 
-test('--url wins over --host and --port, these over the running app, and that over the configuration', async (t) => {
+test('--url takes precedence over --host and --port, these over the running app, and that over the configuration', async (t) => {
   const app = await appIn(t, 1, { pid: process.pid, host: '0.0.0.0', port: 4321 })
   const baseUrl = async (options: Record<string, unknown>, of = app) =>
     (await createAppClient({ app: of, options, authorize: nobody, print, signal })).baseUrl
@@ -89,7 +89,7 @@ test('--url wins over --host and --port, these over the running app, and that ov
   }
 })
 
-test('an address that is not a plain http address is refused', async (t) => {
+test('an address that is not a plain http URL is refused', async (t) => {
   const app = await appIn(t, 1)
   for (const url of ['ftp://x', 'nonsense', 'http://user:pass@x', 'http://x/?a=1']) {
     await assert.rejects(createAppClient({ app, options: { url }, authorize: nobody, print, signal }), { code: 'ZIN_USAGE' })
@@ -101,7 +101,7 @@ test('an address that is not a plain http address is refused', async (t) => {
   await assert.rejects(client.request({ method: 'GET', path: '@evil.example/' }), { name: 'TypeError' })
 })
 
-test('when nothing listens the error says where it looked and how to start the app', async (t) => {
+test('if nothing listens, the error contains the address and how to start the app', async (t) => {
   const port = await freePort()
   const client = await createAppClient({ app: await appIn(t, port), options: {}, authorize: nobody, print, signal })
   await assert.rejects(client.request({ method: 'GET', path: '/' }), {
@@ -110,7 +110,7 @@ test('when nothing listens the error says where it looked and how to start the a
   })
 })
 
-test('a refusal becomes an error with the code, message and details of the response, and names commands in place of routes', async (t) => {
+test('a refusal becomes an error with the code, message and details of the response, and names commands instead of routes', async (t) => {
   const port = await serve(t, (request, response) => {
     if (request.url === '/html') return void response.writeHead(502).end('<p>')
     const message = 'No worker is named "x"; GET /api/workers lists those there are, GET /api/workers/x/versions the versions'
@@ -132,7 +132,7 @@ test('a refusal becomes an error with the code, message and details of the respo
     message: `the response to GET /html on http://127.0.0.1:${port} has status 502 and does not come from a Zin app; another server or a proxy may be listening there`,
   })
   await assert.rejects(ask('/401'), {
-    message: `${message}; no plugin of the app in this folder authorizes the requests of commands (hook authorizeCommand)`,
+    message: `${message}; no plugin of the app in this folder authorizes CLI requests (hook authorizeCommand)`,
   })
   await assert.rejects(ask('/421'), {
     message: `the app on http://127.0.0.1:${port} is not "a", the app of this folder; pass the address of "a" with --url, or with --host and --port`,
@@ -143,7 +143,7 @@ test('a refusal becomes an error with the code, message and details of the respo
   })
 })
 
-test('an app that does not respond is given up, as is a request after Ctrl-C', async (t) => {
+test('a request is aborted if the app does not respond in time, and on Ctrl-C', async (t) => {
   const port = await serve(t, () => undefined)
   const app = await appIn(t, port)
   const slow = await createAppClient({ app, options: {}, authorize: nobody, print, signal, timeoutMs: 50 })

@@ -12,21 +12,21 @@ export interface AppClientOptions {
   readonly app: HostView['app']
   /** `--url`, `--host` and `--port`. */
   readonly options: Readonly<Record<string, unknown>>
-  /** Gives a request what lets it in; undefined when no plugin does. */
+  /** Returns the credential for a request; undefined if no plugin provides one. */
   readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>
-  /** What the words of the app are put into: a command for each route that has one. */
+  /** Commands that replace the routes they call in error messages of the app. */
   readonly commands?: readonly CommandShape[]
-  /** Says what a slow command waits for. */
+  /** Shows what a slow command is waiting for. */
   readonly print: Pick<Printer, 'waiting'>
-  /** Ends requests on Ctrl-C. */
+  /** Aborts requests on Ctrl-C. */
   readonly signal: AbortSignal
-  /** Of one request, in ms. Default 10000. */
+  /** Deadline of a request in ms. Default 10000. */
   readonly timeoutMs?: number
 }
 
 /**
- * HTTP to the running app: to `--url`, or `--host` and `--port`, or where the app of this folder said that it listens, or where its
- * configuration says that it will.
+ * Creates the HTTP client for the running app. Its address is `--url`, or `--host` and `--port`, or the address that the app of this folder
+ * recorded when it started, or the one in its configuration.
  */
 export async function createAppClient(given: AppClientOptions): Promise<AppClient> {
   const baseUrl = await findApp(given)
@@ -45,11 +45,11 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
       if (!path.startsWith('/')) throw new TypeError(`the path "${path}" must begin with /`)
       const url = `${baseUrl}${pathWith(path, query)}`
       const text = body === undefined ? undefined : JSON.stringify(body)
-      // The second header shows that no web page of another origin sent this.
+      // `x-requested-with` proves that no web page of another origin sent this.
       const headers: Record<string, string> = {
         accept: 'application/json',
         'x-requested-with': 'zin-cli',
-        // Another app may listen there, and take the request for its own.
+        // Another app may be listening there and would handle the request as its own.
         'x-zin-app': encodeURIComponent(given.app.name),
       }
       if (text !== undefined)
@@ -92,7 +92,7 @@ function checkUrl(text: string): string {
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
 }
 
-/** What the app of this folder wrote when it began to listen, unless that process is gone. */
+/** Returns the address that the app of this folder recorded when it started, unless that process no longer exists. */
 async function runningApp(dataDir: string): Promise<{ readonly host: string; readonly port: number } | undefined> {
   const run = await readRunFile(dataDir)
   if (typeof run?.host !== 'string' || !Number.isInteger(run.port) || !Number.isInteger(run.pid) || run.pid <= 0) return undefined

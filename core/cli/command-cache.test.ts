@@ -23,7 +23,7 @@ const prune = defineCommand({
 })
 const entries = [{ plugin: 'queues', command: prune }]
 
-test('commands are kept without their functions and read back', async (t) => {
+test('commands are cached without their functions and read back', async (t) => {
   const file = await configIn(t)
   assert.equal(await readCommandCache(file, '1.0.0'), undefined)
   await writeCommandCache(file, '1.0.0', entries)

@@ -7,14 +7,14 @@ interface CacheContent {
   readonly commands: readonly OwnedCommand<CommandShape>[]
 }
 
-/** Facts that `zin help` shows; functions stay out. */
+/** Fields that `zin help` needs; functions are not cached. */
 const shapeKeys = ['name', 'aliases', 'summary', 'args', 'options', 'json', 'confirms', 'needs'] as const
 
 const cacheIn = (configFile: string): string => join(dirname(configFile), '.zin', 'cache', 'commands.json')
 
 /**
- * Keeps the commands of an app's plugins for `zin help`, so that help need not load the app. It is only ever a help text: a command
- * that runs comes from the configuration. A folder that is not writable is not an error.
+ * Caches the commands of an app's plugins for `zin help`, so that help does not have to load the app. The cache is used for help only:
+ * commands are run from the configuration. A read-only folder is not an error.
  */
 export async function writeCommandCache(
   configFile: string,
@@ -32,11 +32,11 @@ export async function writeCommandCache(
     await writeFile(temporary, JSON.stringify(content))
     await rename(temporary, file)
   } catch {
-    // See above.
+    // The folder is read-only, see above.
   }
 }
 
-/** The kept commands, or undefined when there are none or the configuration file changed since. */
+/** Returns the cached commands, or undefined if there are none or the configuration file has changed since. */
 export async function readCommandCache(configFile: string, version: string): Promise<readonly OwnedCommand<CommandShape>[] | undefined> {
   try {
     const content = JSON.parse(await readFile(cacheIn(configFile), 'utf8')) as Partial<CacheContent>

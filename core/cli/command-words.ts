@@ -1,6 +1,6 @@
 import type { CommandShape } from '../host/command.js'
 
-/** Replaces each route named in a message by the command that calls it, when a command declares one. */
+/** Replaces each route in a message with the command that calls it, if there is one. */
 export function inCommands(message: string, commands: readonly CommandShape[]): string {
   const routes = commands.flatMap(({ name, route }) => (route === undefined ? [] : [{ name, pattern: patternOf(route) }]))
   return routes.reduce(
@@ -9,7 +9,7 @@ export function inCommands(message: string, commands: readonly CommandShape[]): 
   )
 }
 
-/** `GET /api/workers/:name` matches the path with any value of `:name`, and no longer path. */
+/** `GET /api/workers/:name` matches the path with any value of `:name`, but not a longer path. */
 function patternOf(route: string): RegExp {
   const source = route
     .split(/(:\w+)/)
@@ -18,7 +18,7 @@ function patternOf(route: string): RegExp {
   return new RegExp(`\\b${source}(?![\\w%/:-])`, 'g')
 }
 
-/** What a replacer gets ends with the offset and the whole text. */
+/** The last two arguments of a replacer are the offset and the whole text. */
 function argsOf(found: readonly unknown[]): string[] {
   return found.slice(0, -2).map(String)
 }

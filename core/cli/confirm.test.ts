@@ -5,7 +5,7 @@ import { fakeTerminal } from './test-terminal.js'
 
 const given = { appName: 'shop', loss: '--reset drops 2 tables', signal: new AbortController().signal }
 
-test('a person at a terminal types the name of the app; anything else changes nothing', async () => {
+test('on a terminal the user types the name of the app; anything else changes nothing', async () => {
   for (const typed of ['shop\r', ' shop \r']) {
     const dialog = fakeTerminal(['to continue', typed])
     await confirmLoss({ ...given, yes: false, dialog })
@@ -18,7 +18,7 @@ test('a person at a terminal types the name of the app; anything else changes no
     })
 })
 
-test('without a terminal the command line has to say it', async () => {
+test('without a terminal --yes is required', async () => {
   await assert.rejects(confirmLoss({ ...given, yes: false, dialog: undefined }), {
     code: 'ZIN_USAGE',
     message: '--reset drops 2 tables. Pass --yes to confirm; nothing was changed',

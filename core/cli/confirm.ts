@@ -11,11 +11,11 @@ export interface Confirmation {
   readonly signal: AbortSignal
 }
 
-/** Lets a loss of data happen only when a person typed the app's name, or the command line said `--yes`. */
+/** Returns only if the user has typed the app's name or passed `--yes`. Throws otherwise. */
 export async function confirmLoss({ appName, loss, yes, dialog, signal }: Confirmation): Promise<void> {
   if (yes) return
   if (dialog === undefined) throw new UsageError(`${loss}. Pass --yes to confirm; nothing was changed`)
-  // Loaded here: only a question needs it.
+  // Imported lazily: only prompts need it.
   const { isCancel, text } = await import('@clack/prompts')
   const answer = await text({ message: `${loss}.\nType the name of the app, ${appName}, to continue`, ...dialog, signal })
   if (isCancel(answer) || answer.trim() !== appName) throw cliErrors.ZIN_NOT_CONFIRMED()

@@ -52,7 +52,7 @@ test('with --json an error is one object on one line, with the fields of an HTTP
   assert.deepEqual(boot.details, ['kv: failed in start: redis://u:********@host is away'])
 })
 
-test('debugging is asked for by DEBUG=zin or LOG_LEVEL=debug', () => {
+test('DEBUG=zin or LOG_LEVEL=debug turns on debugging', () => {
   const asked = [
     { DEBUG: 'zin' },
     { DEBUG: 'koa*,zin:*' },

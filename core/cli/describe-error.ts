@@ -4,7 +4,7 @@ import { escapeControls } from '../log/escape.js'
 import { maskText, redactFacts } from '../log/redact.js'
 import { UsageError } from './errors.js'
 
-/** What stderr says about a failed command with `--json`: one line with the fields of an HTTP error. */
+/** Formats the error of a failed command for stderr with `--json`: one line with the fields of an HTTP error. */
 export function jsonError(error: unknown): string {
   const { title, details } = error instanceof ZinError ? error : { title: 'Command failed', details: undefined }
   const report = {
@@ -13,11 +13,11 @@ export function jsonError(error: unknown): string {
     code: codeOf(error) ?? 'ZIN_COMMAND_FAILED',
     ...(details === undefined ? {} : { details: redactFacts({ details }).details }),
   }
-  // Escapes of JSON and of ours are the same.
+  // `printable` uses the same escapes as JSON.
   return printable(JSON.stringify(report))
 }
 
-/** What stderr says about a failed command: one message, or one for each cause of a failed boot. Stacks only when debugging. */
+/** Formats the error of a failed command for stderr: one message, or one for each cause of a failed boot. Stacks only when debugging. */
 export function describeError(error: unknown, command: string | undefined, debug: boolean): string[] {
   const head = command === undefined ? 'zin' : `zin ${command}`
   const lines =
@@ -27,7 +27,7 @@ export function describeError(error: unknown, command: string | undefined, debug
 }
 
 function causeLines(error: BootError): (readonly [string, string | undefined])[] {
-  // The details of a boot error are its causes in words, in the same order.
+  // The details of a boot error are the messages of its causes, in the same order.
   const words = error.details as readonly string[]
   return error.causes.map((cause, index) => [words[index] ?? messageOf(cause.error), codeOf(cause.error)])
 }
@@ -42,17 +42,17 @@ function stackOf(error: unknown): string[] {
   return errors.flatMap((one) => (one instanceof Error ? (one.stack ?? '').split('\n') : [])).map((line) => `    ${printable(line.trim())}`)
 }
 
-/** Lines after the first are indented, so that none can pass for a message of its own. */
+/** Indents lines after the first, so that none can pass for a separate message. */
 function indented(text: string): string[] {
   return text.split(/\r?\n/).map((line, index) => (index === 0 ? printable(line) : `    ${printable(line)}`))
 }
 
-/** Foreign text for a terminal: one line, no secret, no control character. */
+/** Makes untrusted text safe for a terminal: one line, without secrets and control characters. */
 export function printable(text: string): string {
   return escapeControls(maskText(text))
 }
 
-/** Whether stacks are wanted: `DEBUG=zin` or `LOG_LEVEL=debug`. */
+/** Whether to print stacks: `DEBUG=zin` or `LOG_LEVEL=debug`. */
 export function isDebugging(env: Readonly<Record<string, string | undefined>>): boolean {
   return (
     (env.DEBUG ?? '').split(',').some((name) => ['zin', 'zin:*', '*'].includes(name.trim())) ||

@@ -36,7 +36,7 @@ async function watched(t: TestContext) {
   return { rootDir, change, seen }
 }
 
-test('a change of a source file is seen, also in folders that are made later', async (t) => {
+test('a change of a source file is detected, including in folders that are created later', async (t) => {
   const { rootDir, change } = await watched(t)
   for (const name of ['zin.config.ts', 'src/deep/a.ts', '.env', 'src/new/folder/b.json']) {
     await mkdir(join(rootDir, name, '..'), { recursive: true })
@@ -45,7 +45,7 @@ test('a change of a source file is seen, also in folders that are made later', a
   }
 })
 
-test('changes of data, packages, builds and other files are not', async (t) => {
+test('changes of data, packages, builds and other files are ignored', async (t) => {
   const { rootDir, change, seen } = await watched(t)
   for (const name of ['data/run.json', 'node_modules/x/index.js', '.zin/data/a.json', 'dist/a.js', 'notes.txt'])
     await writeFile(join(rootDir, name), 'x')
@@ -59,7 +59,7 @@ test('sources are TypeScript, JavaScript, JSON and .env files', () => {
   assert.deepEqual(names.filter(isSource), ['a.ts', 'a.mts', '.env', '.env.local', 'a.json'])
 })
 
-test('a restart ends the old process before it makes the new one, and a burst of restarts is one', async (t) => {
+test('a restart stops the old process before it spawns the new one, and a burst of restarts is merged', async (t) => {
   const children: ChildProcess[] = []
   t.after(() => {
     for (const child of children) child.kill('SIGKILL')
@@ -83,7 +83,7 @@ test('a restart ends the old process before it makes the new one, and a burst of
   assert.deepEqual([children.length, alive()], [2, 0])
 })
 
-test('a process that has yet to start and ignores SIGTERM is killed for the next one', async () => {
+test('a process that has not finished starting and ignores SIGTERM is killed', async () => {
   const children: ChildProcess[] = []
   const restarter = new Restarter(
     async () => {
@@ -104,7 +104,7 @@ test('a process that has yet to start and ignores SIGTERM is killed for the next
   )
 })
 
-test('a process that ended by itself is replaced by the next restart', async () => {
+test('a process that exited by itself is replaced by the next restart', async () => {
   const made: ChildProcess[] = []
   const restarter = new Restarter(async () => {
     const child = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
@@ -118,7 +118,7 @@ test('a process that ended by itself is replaced by the next restart', async () 
   await restarter.stop()
 })
 
-test('the app knows that zin dev runs it, and runs as development unless the environment or .env says otherwise', () => {
+test('zin dev sets ZIN_DEV, and NODE_ENV=development unless the environment or .env sets it', () => {
   assert.deepEqual(devEnvironment({ PATH: '/bin' }, { OTHER: '1' }), { PATH: '/bin', NODE_ENV: 'development', ZIN_DEV: '1' })
   assert.deepEqual(devEnvironment({ NODE_ENV: 'test' }), { NODE_ENV: 'test', ZIN_DEV: '1' })
   assert.deepEqual(devEnvironment({}, { NODE_ENV: 'production' }), { ZIN_DEV: '1' })

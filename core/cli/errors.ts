@@ -1,6 +1,6 @@
 import { defineErrors, ZinError } from '../errors.js'
 
-/** Errors that end a command, besides those in responses of the app. */
+/** Errors that end a command, except those in responses of the app. */
 export const cliErrors = defineErrors({
   ZIN_ABORTED: {
     message: (what: string) => what,
@@ -30,7 +30,7 @@ export const cliErrors = defineErrors({
   },
   ZIN_COMMAND_CONFLICT: {
     message: (command: string, one: string, other: string) =>
-      `the command "${command}" is registered by ${one} and by ${other}; rename one`,
+      `the command "${command}" is registered by ${one} and by ${other}; rename one of them`,
     when: 'Two plugins register the same command',
     fix: 'Rename one of them',
   },
@@ -40,13 +40,13 @@ export const cliErrors = defineErrors({
     fix: 'Do what the message says',
   },
   ZIN_COMMAND_NEEDS: {
-    message: (command: string, uses: string, must: string) => `the command "${command}" uses ${uses}; it must declare ${must}`,
+    message: (command: string, uses: string, must: string) => `the command "${command}" uses ${uses} and must therefore declare ${must}`,
     when: 'A command uses something that its `needs` does not cover',
     fix: 'Declare it as the message says',
   },
   ZIN_NOT_CONFIRMED: {
     message: () => 'not confirmed; nothing was changed',
-    when: 'The user did not confirm the loss of data',
+    when: 'The user did not confirm a loss of data',
     fix: 'Type the name of the app, or pass `--yes`',
   },
   ZIN_PLUGIN_EXISTS: {
@@ -66,11 +66,19 @@ export const cliErrors = defineErrors({
     when: '`zin new` was given a folder that cannot be used',
     fix: 'Choose a new folder',
   },
+  ZIN_USAGE: {
+    status: 400,
+    usage: true,
+    message: (text: string) => text,
+    when: 'A command was given a wrong option, argument or setting',
+    fix: 'Follow the message; `zin help <command>` lists options and arguments',
+  },
 })
 
-/** The command line was wrong: one line on stderr, exit code 2. */
+/** The command line is wrong: one line on stderr, exit code 2. */
 export class UsageError extends ZinError {
   constructor(message: string) {
-    super('ZIN_USAGE', message, { status: 400, usage: true })
+    const declared = cliErrors.ZIN_USAGE(message)
+    super(declared.code, declared.message, declared)
   }
 }

@@ -17,7 +17,7 @@ import type { LoadCommands } from './standalone.js'
 const core: readonly OwnedCommand[] = coreCommands.map((command) => ({ plugin: 'zin', command }))
 
 /**
- * The `zin` command. Returns the exit code: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C.
+ * Runs the `zin` command. Returns the exit code: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C.
  *
  * @param standalone loads the commands that need no app, see {@link standaloneCommands}.
  */
@@ -60,7 +60,7 @@ function isHelp(argv: readonly string[]): boolean {
   return argv.length === 0 || argv[0] === 'help' || argv[0] === '--help' || argv[0] === '-h'
 }
 
-/** Where help is wrapped: a terminal, whose size some do not tell. */
+/** Columns to wrap help to: those of a terminal; some terminals do not report their size. */
 function roomOf({ stdout }: Terminal): { readonly room?: number } {
   return stdout.isTTY ? { room: stdout.columns || 80 } : {}
 }
@@ -70,10 +70,10 @@ function shown(print: () => void): number {
   return 0
 }
 
-/** `zin help [command]`. Plugin commands come from the cache, else from the loaded app. */
+/** `zin help [command]`. Plugin commands come from the cache, or else from the loaded app. */
 async function help(words: readonly string[], terminal: Terminal, version: string, standalone: LoadCommands): Promise<number> {
   const { commands, problem } = await listPluginCommands(terminal, version)
-  const note = problem === undefined ? {} : { note: `Commands of plugins are not listed: ${printable(problem)}` }
+  const note = problem === undefined ? {} : { note: `Plugin commands are not listed: ${printable(problem)}` }
   const program = new Program<CommandShape>([...core, ...(await standalone()), ...commands], { version, ...note, ...roomOf(terminal) })
   const named = words.filter((word) => !word.startsWith('-'))
   if (named.length === 0) return shown(() => program.printHelp())
@@ -93,7 +93,8 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
     if (file === undefined) return { commands: [] }
     const cached = await readCommandCache(file, version)
     if (cached !== undefined) return { commands: cached }
-    const app = await open(terminal)
+    // Warnings about the configuration do not belong in a list of commands.
+    const app = await open({ ...terminal, env: { ...terminal.env, LOG_LEVEL: 'silent' } })
     const commands = app.host.commands()
     await app.close()
     return { commands }
@@ -102,9 +103,9 @@ async function listPluginCommands(terminal: Terminal, version: string): Promise<
   }
 }
 
-const noApp = 'commands of plugins need an app, and no zin.config.ts was found in this folder or above it'
+const noApp = 'plugin commands need an app, and there is no zin.config.ts in this folder or above it'
 
-/** Opens the app to find the command in it. Throws a UsageError when no plugin brings it. */
+/** Opens the app and finds the command. Throws a UsageError if no plugin registers it. */
 async function findPluginCommand(
   argv: readonly string[],
   terminal: Terminal,
@@ -129,13 +130,13 @@ function open(terminal: Terminal): Promise<OpenApp> {
   return openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
 }
 
-/** Settings of a command that needs no app: those of the app's `.env`, else of one in this folder. */
+/** Loads `.env` for a command that needs no app: that of the app, or else of this folder. */
 async function readDotEnv({ cwd, env }: Terminal): Promise<void> {
   const file = await findConfig(cwd)
   await loadEnv(file === undefined ? cwd : dirname(file), env)
 }
 
-/** Gives a command the signal that Ctrl-C aborts; a second Ctrl-C ends the process. */
+/** Runs a command with a signal that Ctrl-C aborts; a second Ctrl-C exits the process. */
 async function withSignals(command: Command, run: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController()
   const onSignal = (): void => {

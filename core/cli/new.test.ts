@@ -18,20 +18,20 @@ async function zinNew(t: TestContext, args: readonly string[], ...typed: readonl
 const appName = async (folder: string): Promise<string> =>
   (JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { name: string }).name
 
-test('on a terminal new asks for the folder and the example that the command line leaves out', async (t) => {
+test('on a terminal new asks for the folder and the example if the command line omits them', async (t) => {
   const { code, cwd, shown } = await zinNew(t, [], ['In which folder', 'shop\r'], ['Which example', '\u001b[A\r'])
   assert.equal(code, 0, shown)
   assert.match(shown, /Created shop from the example "minimal"/)
   assert.equal(await appName(join(cwd, 'shop')), 'shop')
 })
 
-test('it asks for nothing that the command line has', async (t) => {
+test('it does not ask for what the command line specifies', async (t) => {
   const { code, shown } = await zinNew(t, ['shop', '--example', 'minimal'])
   assert.equal(code, 0, shown)
   assert.doesNotMatch(shown, /From which|In which/)
 })
 
-test('who leaves the question makes nothing', async (t) => {
+test('cancelling a prompt creates nothing', async (t) => {
   const { code, cwd, shown } = await zinNew(t, ['shop'], ['Which example', '\u0003'])
   assert.equal(code, 1)
   assert.match(shown, /zin new: nothing was created \[ZIN_ABORTED\]\n$/)

@@ -14,20 +14,20 @@ export interface OpenApp {
 
 export interface OpenAppOptions {
   readonly cwd: string
-  /** Values of `.env` that are missing are written into it. */
+  /** Values that only `.env` defines are written into it. */
   readonly environment: Record<string, string | undefined>
-  /** What the process is to do. None: a command. */
+  /** Roles of the process. Empty for a command. */
   readonly roles: readonly Role[]
-  /** Where to listen, over what the configuration says. */
+  /** Address to listen on; overrides the configuration. */
   readonly bind?: { readonly host?: string; readonly port?: number }
-  /** Told as soon as the host exists and before it sets plugins up. */
+  /** Called when the host has been created, before it sets up plugins. */
   readonly onHost?: (host: Host) => void
 }
 
-/** Loads the app that `cwd` is in and sets its plugins up. Throws what loading throws, or a BootError. */
+/** Loads the app that contains `cwd` and sets up its plugins. Throws the errors of `loadConfig`, or a BootError. */
 export async function openApp({ cwd, environment, roles, bind, onHost }: OpenAppOptions): Promise<OpenApp> {
   const loaded = await loadConfig(cwd, environment)
-  // Loaded here: `zin help` does without them.
+  // Imported lazily: `zin help` does not need them.
   const { checkConfig } = await import('../host/check-config.js')
   const { Host: HostClass } = await import('../host/host.js')
   const own = checkConfig(loaded.exported, loaded.file)

@@ -27,13 +27,13 @@ const mint = defineCommand({
 const refused = (argv: readonly string[], message: RegExp) =>
   assert.throws(() => parseArguments(mint, argv), { code: 'ZIN_USAGE', message })
 
-test('values are typed text: 007, 1e3 and 0123 stay what they are', () => {
+test('text values such as 007, 1e3 and 0123 stay unchanged', () => {
   const { args, options } = parseArguments(mint, ['007', '--sub', '007', '--device-id=1e3', '0123'])
   assert.deepEqual(args, { kind: '007', note: '0123' })
   assert.deepEqual([options.sub, options['device-id']], ['007', '1e3'])
 })
 
-test('numbers, booleans, negations, short names and defaults are read by the option table', () => {
+test('numbers, booleans, negations, short names and defaults are parsed by the option table', () => {
   const { options } = parseArguments(mint, ['a', '-s', 'x', '--hours', '7', '--rate=0.5', '--force', '--no-color'])
   assert.deepEqual(options, {
     json: false,
@@ -57,7 +57,7 @@ test('numbers, booleans, negations, short names and defaults are read by the opt
   })
 })
 
-test('what follows -- is an argument, whatever it looks like', () => {
+test('everything after -- is an argument, even if it looks like an option', () => {
   assert.equal(parseArguments(mint, ['--', '--sub']).args.kind, '--sub')
   assert.deepEqual([asksForHelp(['a', '--help']), asksForHelp(['-h']), asksForHelp(['a', '--', '--help'])], [true, true, false])
 })
@@ -69,7 +69,7 @@ test('an unknown option is refused in one line with a suggestion', () => {
   refused(['a', '--__proto__=1'], /^unknown option --__proto__; /)
 })
 
-test('a missing or unwanted value, a bad number and a value off the list are refused by name', () => {
+test('a missing or unexpected value, an invalid number and a value outside the list are refused by option name', () => {
   refused(['a', '--sub'], /^option .*--sub.* needs a value/)
   refused(['a', '--sub', '--force'], /^option .*--sub.* needs a value/)
   refused(['a', '--force=1'], /^option --force takes no value$/)
@@ -80,7 +80,7 @@ test('a missing or unwanted value, a bad number and a value off the list are ref
   refused(['a', '--role', 'root'], /^option --role must be one of admin, user, not "root"$/)
 })
 
-test('missing and surplus arguments are refused', () => {
+test('missing and extra arguments are refused', () => {
   refused([], /^missing argument <kind>: what for$/)
   refused([''], /^missing argument <kind>/)
   refused(['a', 'b', 'c'], /^unexpected argument "c"; the command takes kind, note$/)

@@ -19,7 +19,7 @@ const appOptions = {
   port: { type: 'int', summary: 'Port of the app', min: 1, max: 65_535 },
 } satisfies OptionSpecs
 
-/** All options of a command: its own, and those that `json`, `confirms` and `needs` add. Its own win. */
+/** Returns all options of a command: its own, and those that `json`, `confirms` and `needs` add. Its own take precedence. */
 export function optionsOf(command: CommandShape): OptionSpecs {
   return {
     ...(command.needs === 'running app' ? appOptions : {}),
@@ -29,12 +29,12 @@ export function optionsOf(command: CommandShape): OptionSpecs {
   }
 }
 
-/** Whether help is asked for anywhere before `--`. */
+/** Whether the command line requests help anywhere before `--`. */
 export function asksForHelp(argv: readonly string[]): boolean {
   return beforeDashes(argv).some((word) => word === '--help' || word === '-h')
 }
 
-/** Whether JSON is asked for anywhere before `--`, by a command line that may be wrong otherwise. */
+/** Whether the command line, which may be invalid, requests JSON anywhere before `--`. */
 export function asksForJson(argv: readonly string[]): boolean {
   return beforeDashes(argv).includes('--json')
 }
@@ -45,7 +45,7 @@ function beforeDashes(argv: readonly string[]): readonly string[] {
 }
 
 /**
- * Reads what follows a command's name, strictly by its option table: values stay text unless the table says otherwise.
+ * Parses the arguments and options after a command's name. Values are text unless the option's type says otherwise.
  * Throws a {@link UsageError}.
  */
 export function parseArguments(command: CommandShape, argv: readonly string[]): ParsedArguments {
@@ -88,7 +88,7 @@ function usageErrorOf(error: NodeJS.ErrnoException, names: readonly string[]): U
           : 'the command has no options'
     return new UsageError(`unknown option ${given}; ${hint}`)
   }
-  // Node's own words span lines and hold advice about its API; the first sentence is ours to say.
+  // Node's message spans several lines and contains advice about its API, so it is replaced.
   return new UsageError(
     /does not take an argument/.test(error.message)
       ? `option ${given} takes no value`

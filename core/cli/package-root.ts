@@ -10,7 +10,7 @@ export interface ZinPackage {
   readonly installed: boolean
 }
 
-/** The package that this code belongs to; the same for sources and for the build. */
+/** Finds the package that this code belongs to, both for the sources and for the build. */
 export function zinPackage(): ZinPackage {
   for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, 'package.json')
@@ -18,5 +18,5 @@ export function zinPackage(): ZinPackage {
     const { name, version } = JSON.parse(readFileSync(file, 'utf8')) as { name?: unknown; version?: unknown }
     if (name === 'zin') return { root: folder, version: String(version), installed: folder.split(sep).includes('node_modules') }
   }
-  throw new Error('the package.json of zin is missing; install zin again')
+  throw new Error('the package.json of zin is missing; reinstall zin')
 }

@@ -1,9 +1,9 @@
 import { factoryName } from '../util/factory-name.js'
 
-/** kebab-case, as plugin names are. */
+/** Pattern of plugin names: kebab-case. */
 export const pluginNamePattern = /^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/
 
-/** Words that cannot be the name of a constant in the files: those of the language, and what the files import. */
+/** Identifiers that cannot name a constant in the files: reserved words, and what the files import. */
 const takenNames: ReadonlySet<string> = new Set([
   ...['arguments', 'await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do', 'else', 'enum'],
   ...['eval', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if', 'implements', 'import', 'in', 'instanceof', 'interface'],
@@ -13,12 +13,12 @@ const takenNames: ReadonlySet<string> = new Set([
   ...['describePlugin', 'host', 'response', 'test'],
 ])
 
-/** Whether the name of a plugin can be the name of its factory, too. */
+/** Whether the factory of a plugin can be named after it. */
 export function canNameFactory(name: string): boolean {
   return !takenNames.has(factoryName(name))
 }
 
-/** The files of a new plugin by name: one service, option, error and route, in the files that every plugin has, with a test and a README. */
+/** Returns the files of a new plugin by name: a service, an option, an error and a route in the usual files, with a test and a README. */
 export function pluginFiles(name: string): Readonly<Record<string, string>> {
   const factory = factoryName(name)
   const type = `${factory.charAt(0).toUpperCase()}${factory.slice(1)}`
@@ -133,7 +133,7 @@ test('GET /${name}/:name greets with the greeting of the options', async () => {
 
 ## What
 
-Greets by name. Replace this by what the plugin is for.
+Greets by name. Replace this with the purpose of the plugin.
 
 ## Enable
 

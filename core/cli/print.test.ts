@@ -46,7 +46,7 @@ test('with --json a table is one JSON array and a record one object, and lines g
   assert.deepEqual(JSON.parse(second.out.text), { a: '007' })
 })
 
-test('a record shows objects field by field, and what is empty as nothing', () => {
+test('a record shows objects field by field, and empty values as nothing', () => {
   const { out, print } = printer()
   print.record({
     name: 'emails',
@@ -71,7 +71,7 @@ test('a record shows objects field by field, and what is empty as nothing', () =
   )
 })
 
-test('an empty table says so, and is [] as JSON', () => {
+test('an empty table prints "none", and [] as JSON', () => {
   const text = printer()
   text.print.table([], ['a'])
   assert.equal(text.out.text, 'none\n')
@@ -80,7 +80,7 @@ test('an empty table says so, and is [] as JSON', () => {
   assert.deepEqual(JSON.parse(json.out.text), [])
 })
 
-test('rows may be of an interface, and columns are names of its fields', () => {
+test('rows may have an interface type, and columns are names of its fields', () => {
   interface Worker {
     readonly name: string
     readonly busy: number
@@ -93,7 +93,7 @@ test('rows may be of an interface, and columns are names of its fields', () => {
   print.table(workers, ['nmae'])
 })
 
-test('a record on a terminal wraps between words and keeps what has none in one piece', () => {
+test('a record on a terminal wraps between words and breaks no word', () => {
   const { out, print } = printer({ columns: 30 })
   const url = `https://example.com/${'x'.repeat(40)}`
   print.record({ name: 'emails', why: 'a sentence that is longer than the line', url, none: undefined })
@@ -107,7 +107,7 @@ test('a record on a terminal wraps between words and keeps what has none in one 
   ])
 })
 
-test('a terminal is told what a command waits for when it takes over a second, and JSON and logs are not', async (t) => {
+test('on a terminal a command prints what it is waiting for after a second, but not with JSON or without a terminal', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   for (const { columns, json, said } of [
     { columns: 80, json: false, said: 'zin x: waiting for the app …\n' },
@@ -133,7 +133,7 @@ test('a terminal is told what a command waits for when it takes over a second, a
   }
 })
 
-test('progress is a bar on the stderr of a terminal, and nothing in JSON and logs', () => {
+test('progress is a bar on stderr on a terminal, and nothing with JSON or without a terminal', () => {
   for (const [columns, json] of [
     [80, true],
     [undefined, false],
@@ -158,7 +158,7 @@ test('progress is a bar on the stderr of a terminal, and nothing in JSON and log
   ])
 })
 
-test('heads are bold only where styles are wanted', () => {
+test('heads are bold only if styles are enabled', () => {
   for (const colors of [true, false]) {
     const out = new Sink(80)
     createPrinter({ stdout: out, stderr: new Sink(), json: false, colors, command: 'x' }).table([{ a: 1 }])
@@ -166,7 +166,7 @@ test('heads are bold only where styles are wanted', () => {
   }
 })
 
-test('control characters of printed data cannot drive the terminal', () => {
+test('control characters in printed data cannot control the terminal', () => {
   const { out, print } = printer()
   print.table([{ name: 'a\u001b[2J\r\nforged' }])
   print.record({ name: 'b\u001b]0;x\u0007\nforged' })

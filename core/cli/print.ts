@@ -4,7 +4,7 @@ import { jsonError } from './describe-error.js'
 import { cliErrors } from './errors.js'
 import { fittedTable, plainTable, wrapWords } from './table.js'
 
-/** The part of a stream that is written to. */
+/** The writable part of a stream. */
 export interface Output {
   write(text: string): unknown
   readonly isTTY?: boolean
@@ -15,22 +15,22 @@ export interface PrinterOptions {
   readonly stdout: Output
   readonly stderr: Output
   readonly json: boolean
-  /** Whether to use the terminal's styles. Default false. */
+  /** Whether to use terminal styles. Default false. */
   readonly colors?: boolean
-  /** Name of the command that prints. */
+  /** Name of the command. */
   readonly command: string
 }
 
-/** Characters of a progress bar. */
+/** Width of a progress bar in characters. */
 const barWidth = 24
 
 /**
- * Prints for people, or with `json` exactly one JSON document on stdout per table or record; then lines go to stderr.
- * What is printed may come from requests and jobs: control characters are made visible.
+ * Creates a printer. It prints text, or with `json` exactly one JSON document on stdout per table or record, and lines on stderr.
+ * Tables and records may contain data of requests and jobs, so control characters in them are escaped.
  */
 export function createPrinter({ stdout, stderr, json, colors = false, command }: PrinterOptions): Printer {
   const bold = (text: string): string => (colors ? `\u001b[1m${text}\u001b[22m` : text)
-  // Some pseudo-terminals have no size.
+  // Some pseudo-terminals report no size.
   const room = stdout.isTTY ? stdout.columns || 80 : undefined
   const printJson = (value: unknown): void => void stdout.write(`${JSON.stringify(value, null, 2)}\n`)
   return {
@@ -38,7 +38,7 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
     line: (text = '') => void (json ? stderr : stdout).write(`${text}\n`),
     error: (text) => void stderr.write(json ? `${jsonError(cliErrors.ZIN_COMMAND_FAILED(text))}\n` : `zin ${command}: ${text}\n`),
     async waiting(what, work) {
-      // For the person in front of it: logs of a deployment need no such line.
+      // Only for a user at a terminal; the log of a deployment does not need it.
       const says = !json && stderr.isTTY === true
       const timer = says ? setTimeout(() => stderr.write(`zin ${command}: waiting for ${what} …\n`), 1_000) : undefined
       return work.finally(() => clearTimeout(timer))
@@ -81,7 +81,7 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
   }
 }
 
-/** The fields of an object, those of objects in it as `outer.inner`. */
+/** Returns the fields of an object; nested fields are named `outer.inner`. */
 function leavesOf(value: object, path = ''): readonly (readonly [key: string, field: unknown])[] {
   return Object.entries(value).flatMap(([key, field]) => {
     const at = escapeControls(`${path}${key}`)

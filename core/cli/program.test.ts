@@ -26,7 +26,7 @@ const program = (note?: string) =>
     { version: '1.2.3', ...(note === undefined ? {} : { note }) },
   )
 
-/** What cac prints, which it does by console.info. */
+/** Captures what cac prints with console.info. */
 function printed(t: TestContext, print: () => void): string {
   const info = t.mock.method(console, 'info', () => undefined)
   print()
@@ -34,7 +34,7 @@ function printed(t: TestContext, print: () => void): string {
   return info.mock.calls.map((call) => (call.arguments as unknown[]).join(' ')).join('\n')
 }
 
-test('commands are found by name, by alias and by two words, and keep what follows untouched', () => {
+test('commands are found by name, by alias and by two words, and the rest of the line is unchanged', () => {
   const found = (argv: readonly string[]) => {
     const match = program().find(argv)
     return match && [match.plugin, match.command.name, match.rest]
@@ -54,7 +54,7 @@ test('an option that would pollute objects never reaches cac', () => {
   assert.equal(({} as { polluted?: unknown }).polluted, undefined)
 })
 
-test('an unknown command gets the nearest one, or its family, as a suggestion', () => {
+test('for an unknown command the nearest one, or its family, is suggested', () => {
   const message = (...argv: string[]) => program().unknown(argv).message
   assert.equal(message('plugns'), 'unknown command "plugns"; did you mean "plugins"?')
   assert.equal(message('queue', 'prun'), 'unknown command "queue"; did you mean "queue prune"?')
@@ -85,7 +85,7 @@ test('the help of a command shows its arguments, options with defaults, aliases 
   )
 })
 
-test('help is wrapped in a terminal, and on a narrow one texts are below the names', (t) => {
+test('help is wrapped on a terminal, and on a narrow one texts are below the names', (t) => {
   const entries = [{ plugin: 'zin', command: shape('start', { summary: 'Starts the app and keeps it running until it is told to stop' }) }]
   const help = (room?: number) => printed(t, () => new Program(entries, { version: '1.0.0', ...(room && { room }) }).printHelp())
   assert.match(help(), /\n {2}start {2}Starts the app and keeps it running until it is told to stop\n/)

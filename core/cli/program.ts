@@ -6,7 +6,7 @@ import { optionsOf } from './options.js'
 import { wrapWords } from './table.js'
 
 export interface Match<C extends CommandShape = Command> extends OwnedCommand<C> {
-  /** What follows the command's name. */
+  /** Arguments after the command's name. */
   readonly rest: readonly string[]
 }
 
@@ -15,7 +15,7 @@ const generalOptions = [
   ['-v, --version', 'Show the version'],
 ] as const
 
-/** The least room in which text beside names is pleasant to read. */
+/** Minimum columns for text next to names. */
 const proseRoom = 24
 
 export interface ProgramOptions {
@@ -27,8 +27,8 @@ export interface ProgramOptions {
 }
 
 /**
- * The table of commands: finds the one that is meant and prints help. cac does both; option values are parsed in `options.ts`, because
- * cac turns text such as `007` into numbers.
+ * The command table: finds a command and prints help, both with cac. Option values are parsed in `options.ts`, because
+ * cac converts text such as `007` to numbers.
  */
 export class Program<C extends CommandShape = CommandShape> {
   readonly #cli: CAC
@@ -47,9 +47,9 @@ export class Program<C extends CommandShape = CommandShape> {
     for (const entry of entries) this.#entries.set(this.#register(entry.command), entry)
   }
 
-  /** The command that `argv` begins with, or undefined. */
+  /** Returns the command that `argv` starts with, or undefined. */
   find(argv: readonly string[]): Match<C> | undefined {
-    // cac matches one token, so a name of two words is handed over as one.
+    // cac matches a single token, so a name of two words is passed as one.
     for (const words of [2, 1]) {
       if (argv.length < words) continue
       const matched = this.#match(argv.slice(0, words).join(' '))
@@ -74,7 +74,7 @@ export class Program<C extends CommandShape = CommandShape> {
     this.#cli.outputVersion()
   }
 
-  /** The error for a command line that names no command. `advice` is for words that are like none. */
+  /** Returns the error for an unknown command. `advice` is shown if no known command is similar. */
   unknown(argv: readonly string[], advice = 'see "zin help"'): UsageError {
     const [word = '', second = ''] = argv
     if (word.startsWith('-')) return new UsageError(`unknown option ${word}; the command comes first: zin <command> [options]`)
@@ -96,7 +96,7 @@ export class Program<C extends CommandShape = CommandShape> {
   #match(name: string): OwnedCommand<C> | undefined {
     if (name.startsWith('-')) return undefined
     this.#cli.unsetMatchedCommand()
-    // Only the name: the rest of the line is none of cac's business.
+    // Only the name: cac must not parse the rest of the line.
     this.#cli.parse(['node', 'zin', name], { run: false })
     const matched = this.#cli.matchedCommand
     return matched === undefined ? undefined : this.#entries.get(matched)
@@ -135,7 +135,7 @@ export class Program<C extends CommandShape = CommandShape> {
     return [...owners].map(([owner, rows]) => ({ title: owner === 'zin' ? 'Commands' : `Plugin ${owner}`, body: this.#columns(rows) }))
   }
 
-  /** Names and what they mean, side by side; below each other where a terminal is too narrow for that. */
+  /** Lays out names and descriptions side by side, or below each other if the terminal is too narrow. */
   #columns(rows: readonly (readonly [string, string])[]): string {
     const width = Math.max(...rows.map(([left]) => left.length))
     const room = (this.#room ?? Number.POSITIVE_INFINITY) - width - 4

@@ -2,20 +2,20 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 
 export interface RestarterOptions {
-  /** Whether a child has yet to start, so that its end need not be waited for. */
+  /** Whether a child has not finished starting; it is then killed after `graceMs`. */
   readonly isStarting?: (child: ChildProcess) => boolean
-  /** How long a child that has yet to start may take to end. Default 1000. */
+  /** How long a child that has not finished starting may take to exit, in ms. Default 1000. */
   readonly graceMs?: number
 }
 
-/** Keeps at most one child process: each restart ends the old one before it makes the new one. */
+/** Runs at most one child process: each restart stops the old one before it spawns the new one. */
 export class Restarter {
   readonly #make: () => Promise<ChildProcess>
   readonly #isStarting: (child: ChildProcess) => boolean
   readonly #graceMs: number
   #child: ChildProcess | undefined
   #stopped = false
-  /** Restarts wait for each other; those that pile up are one. */
+  /** Serializes restarts; restarts requested while one is waiting are merged with it. */
   #turn: Promise<void> = Promise.resolve()
   #waiting = false
 
@@ -37,14 +37,14 @@ export class Restarter {
     return turn
   }
 
-  /** Ends the child with SIGTERM and waits for it. No restart follows. */
+  /** Stops the child with SIGTERM and waits until it has exited. Further restarts have no effect. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#turn
     await this.#end()
   }
 
-  /** Ends the child at once. */
+  /** Kills the child immediately. */
   kill(): void {
     this.#child?.kill('SIGKILL')
   }
@@ -52,7 +52,7 @@ export class Restarter {
   async #end(): Promise<void> {
     const child = this.#child
     this.#child = undefined
-    // Without a pid it never ran.
+    // Without a pid it was never spawned.
     if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
     const hard = this.#isStarting(child) ? setTimeout(() => child.kill('SIGKILL'), this.#graceMs) : undefined

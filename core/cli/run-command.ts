@@ -10,17 +10,17 @@ import { parseArguments } from './options.js'
 import { createPrinter, type Output } from './print.js'
 import type { Match } from './program.js'
 
-/** Where a command line runs. */
+/** The environment that a command line runs in. */
 export interface Terminal {
   readonly cwd: string
-  /** Normally `process.env`; a loaded app writes missing values of `.env` into it. */
+  /** Normally `process.env`. Loading an app writes values that only `.env` defines into it. */
   readonly env: Record<string, string | undefined>
   readonly stdin?: Readable & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Output
 }
 
-/** Runs one command, giving it what it needs, and closes that again. Returns the exit code. */
+/** Runs one command: opens what it needs, and closes it afterwards. Returns the exit code. */
 export async function runCommand(match: Match, terminal: Terminal, signal: AbortSignal, opened?: OpenApp): Promise<number> {
   const { command, plugin, rest } = match
   const needsApp = command.needs !== 'nothing'
@@ -50,7 +50,7 @@ async function clientFor(
   print: Printer,
   signal: AbortSignal,
 ): Promise<AppClient> {
-  // Loaded here: it brings node:http and node:https along.
+  // Imported lazily: it loads node:http and node:https.
   const { createAppClient } = await import('./client.js')
   const commands = app.host.commands().map(({ command }) => command)
   const slot = app.host.slot('authorizeCommand')
@@ -105,9 +105,9 @@ function contextFor(command: Command, { args, options, print, terminal, signal, 
   }
 }
 
-/** Asked for when it is needed: the standard input of a command that reads none stays untouched. */
+/** Evaluated on access, so that a command without prompts does not touch its standard input. */
 function dialogOf({ stdin, stdout }: Terminal, print: Printer): Dialog | undefined {
   if (print.json || !stdout.isTTY || !stdin?.isTTY) return undefined
-  // A terminal is a whole stream.
+  // If stdout is a TTY, it is a full stream.
   return { input: stdin, output: stdout as Output & Writable }
 }

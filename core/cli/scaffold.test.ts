@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { generateKeys, manifestFor, packageName, scaffold } from './scaffold.js'
 
-/** A package root with one example that holds everything that must not be copied. */
+/** Creates a package root with one example that contains everything that must not be copied. */
 async function zinIn(t: TestContext) {
   const root = await mkdtemp(join(tmpdir(), 'zin-scaffold-'))
   t.after(() => rm(root, { recursive: true }))
@@ -28,7 +28,7 @@ async function zinIn(t: TestContext) {
   return { root, version: '1.2.3', installed: false }
 }
 
-test('an app gets the files of the example, its own name, zin, and private keys of its own', async (t) => {
+test('an app gets the files of the example, its own name, zin, and new private keys', async (t) => {
   const zin = await zinIn(t)
   const target = join(zin.root, 'My App')
   assert.deepEqual(await scaffold({ target, example: 'minimal', zin }), { hasKeys: true, scripts: ['test'] })
@@ -47,10 +47,10 @@ test('an app gets the files of the example, its own name, zin, and private keys 
   )
   assert.match(await readFile(join(target, '.env.example'), 'utf8'), /^APP_NAME=my-app\n# keys\nAPP_KEY=generate\n/)
   assert.equal((await stat(join(target, '.env'))).mode & 0o777, 0o600)
-  assert.match(await readFile(join(target, '.gitignore'), 'utf8'), /^\.env$/m)
+  assert.match(await readFile(join(target, '.gitignore'), 'utf8'), /^\.env\n\.env\.new\*$/m)
 })
 
-test('two apps have two names, in the place of the name of the example and without a template as well', async (t) => {
+test('two apps have two names, which replace that of the example, also without a template', async (t) => {
   const zin = await zinIn(t)
   const template = join(zin.root, 'examples', 'minimal', '.env.example')
   await writeFile(template, '# name\nAPP_NAME=zin-app\nPORT=1\n')
@@ -65,7 +65,7 @@ test('two apps have two names, in the place of the name of the example and witho
   assert.equal(await readFile(join(zin.root, 'other', '.env'), 'utf8'), 'APP_NAME=other\n')
 })
 
-test('an empty folder and a new repository are taken, a folder with files and a file are refused untouched', async (t) => {
+test('an empty folder and a new repository are accepted, a folder with files and a file are refused and left unchanged', async (t) => {
   const zin = await zinIn(t)
   const empty = join(zin.root, 'empty')
   await mkdir(empty)
@@ -83,7 +83,7 @@ test('an empty folder and a new repository are taken, a folder with files and a 
   assert.equal(await readFile(file, 'utf8'), 'kept')
 })
 
-test('every generated key is another one', () => {
+test('every generated key is different', () => {
   const keys = generateKeys('A=generate\nB=generate')
     .split('\n')
     .map((line) => line.slice(2))
@@ -91,7 +91,7 @@ test('every generated key is another one', () => {
   assert.equal(Buffer.from(keys[0]?.replace('base64:', '') ?? '', 'base64').length, 32)
 })
 
-test('an installed zin is depended on by its version', () => {
+test('the app depends on the version of an installed zin', () => {
   const manifest = JSON.parse(manifestFor('{"name":"x"}', 'app', { root: '/a/node_modules/zin', version: '1.2.3', installed: true }))
   assert.deepEqual(manifest, { name: 'app', dependencies: { zin: '^1.2.3' } })
 })
@@ -104,4 +104,11 @@ test('a folder name becomes a valid package name', () => {
     'zin-app',
     'a_b.c',
   ])
+})
+
+test('every example ignores .env and its temporary files, which a killed process leaves behind with secrets in them', async () => {
+  const examples = join(import.meta.dirname, '../../examples')
+  const folders = (await readdir(examples, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  assert.ok(folders.length > 1)
+  for (const name of folders) assert.match(await readFile(join(examples, name, '.gitignore'), 'utf8'), /^\.env\n\.env\.new\*$/m, name)
 })

@@ -9,7 +9,7 @@ export type ExampleName = (typeof exampleNames)[number]
 const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'package-lock.json'])
 
 export interface ScaffoldOptions {
-  /** Absolute. Made when missing; must be empty but for the `.git` of a new repository. */
+  /** Absolute path. Created if missing; must be empty except for `.git`. */
   readonly target: string
   readonly example: ExampleName
   readonly zin: ZinPackage
@@ -22,7 +22,7 @@ export interface Scaffolded {
   readonly scripts: readonly string[]
 }
 
-/** Makes an app from an example: its files, a package.json of its own, and a private `.env` with its name and new keys. */
+/** Creates an app from an example: its files, an adapted package.json, and a private `.env` with its name and new keys. */
 export async function scaffold({ target, example, zin }: ScaffoldOptions): Promise<Scaffolded> {
   const source = join(zin.root, 'examples', example)
   await refuseUsed(target)
@@ -31,8 +31,8 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   const manifest = join(target, 'package.json')
   const text = manifestFor(await readFile(manifest, 'utf8'), basename(target), zin)
   await writeFile(manifest, text)
-  // Packing leaves .gitignore out of a package.
-  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\n.zin/\n.env\n')
+  // npm omits .gitignore from packages. Temporary files of updateEnvFile contain secrets, too.
+  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\n.zin/\n.env\n.env.new*\n')
   const template = join(target, '.env.example')
   const given = await readText(template)
   const settings = withAppName(given ?? '', appName(basename(target)))
@@ -43,13 +43,13 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   return { hasKeys: own !== settings, scripts: Object.keys(scripts) }
 }
 
-/** Puts `APP_NAME` in its place, or first. */
+/** Replaces the value of `APP_NAME`, or inserts it as the first line. */
 export function withAppName(text: string, name: string): string {
   const line = /^APP_NAME=.*$/m
   return line.test(text) ? text.replace(line, `APP_NAME=${name}`) : `APP_NAME=${name}\n${text}`
 }
 
-/** Each line `NAME=generate` gets 32 random bytes as `base64:…`. */
+/** Replaces `generate` in each line `NAME=generate` with 32 random bytes as `base64:…`. */
 export function generateKeys(text: string): string {
   return text.replace(
     /^([A-Za-z_]\w*)=generate[ \t]*$/gm,
@@ -57,7 +57,7 @@ export function generateKeys(text: string): string {
   )
 }
 
-/** The example's package.json under the app's name, with zin from where this zin came from. */
+/** Adapts the example's package.json: the app's name, and a dependency on zin from the same source as this one. */
 export function manifestFor(text: string, folder: string, zin: ZinPackage): string {
   const manifest = JSON.parse(text) as Record<string, unknown>
   const dependencies = { ...(manifest.dependencies as object | undefined), zin: zin.installed ? `^${zin.version}` : `file:${zin.root}` }

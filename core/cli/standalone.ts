@@ -4,10 +4,10 @@ import type { Command, OwnedCommand } from '../host/command.js'
 export type LoadCommands = () => Promise<readonly OwnedCommand[]>
 
 /**
- * Commands that need no app: what a plugin's `standalone.ts` exports as `commands`. They run in every folder, and in one with an app they
- * see the settings of its `.env`. Each imports what is heavy when it runs.
+ * Loads the commands that need no app: the export `commands` of each plugin's `standalone.ts`. They run in any folder; inside an app, they
+ * use the settings of its `.env`. They import heavy modules lazily.
  *
- * @param plugins folder of the built plugins, with a slash at its end.
+ * @param plugins folder of the built plugins, with a trailing slash.
  */
 export async function standaloneCommands(plugins: URL): Promise<readonly OwnedCommand[]> {
   const names = existsSync(plugins) ? readdirSync(plugins) : []

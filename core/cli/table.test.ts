@@ -12,7 +12,7 @@ test('a table that fits has one line for each row and no grid', () => {
   assert.equal(fittedTable(['name', 'state', 'jobs'], rows, 80), lines('name    state    jobs', 'emails  running  10', 'x'))
 })
 
-test('cells wrap between words, beside each other', () => {
+test('cells wrap between words, side by side', () => {
   const rows = [
     ['kv', 'database, queues', 'Keys and values with a life'],
     ['x', 'kv', 'Short'],
@@ -28,7 +28,7 @@ test('cells wrap between words, beside each other', () => {
   )
 })
 
-test('prose that has no room beside the other columns goes below its row', () => {
+test('prose without enough room next to the other columns goes below its row', () => {
   const rows = [
     ['WORKER_PERSISTENCE_DRIVER', 'kvstore', 'Store of worker records that name none'],
     ['PORT', '7777', ''],
@@ -46,7 +46,7 @@ test('prose that has no room beside the other columns goes below its row', () =>
   )
 })
 
-test('a word that is wider than its column stays in one piece, and its row goes on below', () => {
+test('a word that is wider than its column is not broken, and its row continues below', () => {
   const url = `redis://${'long-'.repeat(10)}host:6379`
   const rows = [['REDIS_URL', url, 'environment'], ...Array.from({ length: 10 }, (_, n) => [`NAME_${n}`, 'short', '.env'])]
   const [head, first, second, third] = fittedTable(['name', 'value', 'source'], rows, 50).split('\n')
@@ -78,7 +78,7 @@ test('nothing is lost at any width, and only a single word is wider than the ter
   }
 })
 
-test('wide and combined characters are counted as the terminal shows them', () => {
+test('wide and combining characters are counted as displayed', () => {
   const rows = [
     ['日本語', 'a'],
     ['e\u0301', 'b'],

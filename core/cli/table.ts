@@ -3,33 +3,33 @@ import stringWidth from 'fast-string-width'
 type Row = readonly string[]
 
 interface Column {
-  /** Of the widest cell. */
+  /** Width of the widest cell. */
   readonly width: number
-  /** Of the longest word. */
+  /** Width of the longest word. */
   readonly word: number
-  /** Of the head, and of the longest word in nine of ten cells. */
+  /** Width of the head, or of the longest word in nine of ten cells if that is longer. */
   readonly usualWord: number
 }
 
 const gap = '  '
 const indent = '    '
-/** Several spaces in a row are part of what is shown, and stay together. */
+/** Consecutive spaces are part of the text and are not broken. */
 const wordEnd = /(?<! ) (?! )/
-/** The least room in which prose beside other columns is pleasant to read. */
+/** Minimum columns for prose next to other columns. */
 const proseRoom = 24
-/** The least width that a column of single words is squeezed to. */
+/** Minimum width of a column of single words when squeezed. */
 const leastWidth = 8
 
-/** Rows in aligned columns, each row on one line, however long it is: for pipes. */
+/** Formats rows in aligned columns, each row on one line of any length; for pipes. */
 export function plainTable(heads: Row, rows: readonly Row[]): string {
   const widths = measure(heads, rows).map((column) => column.width)
   return [heads, ...rows].map((row) => layRow(row, widths).join('\n')).join('\n')
 }
 
 /**
- * Rows in aligned columns that fit `width` where words allow. Nothing is cut and no word is broken, so that all of it can be copied:
- * cells wrap between words, prose in the last column goes below its row when the others leave it no room, and after a word that is
- * wider than its column the row goes on below.
+ * Formats rows in aligned columns that fit `width` if the words allow it. Nothing is truncated and no word is broken, so that everything
+ * can be copied: cells wrap between words, prose in the last column moves below its row if the other columns leave too little room, and
+ * after a word that is wider than its column the row continues on the next line.
  */
 export function fittedTable(heads: Row, rows: readonly Row[], width: number, emphasize = (line: string): string => line): string {
   const columns = measure(heads, rows)
@@ -46,7 +46,7 @@ export function fittedTable(heads: Row, rows: readonly Row[], width: number, emp
   return [lines(heads).map(emphasize), ...rows.map(lines)].flat().join('\n')
 }
 
-/** Lines of at most `width` columns, broken between words; a longer word has a line of its own. No text: no line. */
+/** Breaks text between words into lines of at most `width` columns; a longer word gets a separate line. Empty text has no lines. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = []
   for (const word of text === '' ? [] : text.split(wordEnd)) {
@@ -75,7 +75,7 @@ function widest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, stringWidth(text)), 0)
 }
 
-/** Widths that fit: first what wraps gets narrower, then columns with a few long words, then all, the widest one first. */
+/** Computes widths that fit: first columns that wrap get narrower, then columns with a few long words, then all, the widest one first. */
 function squeeze(columns: readonly Column[], width: number): number[] {
   const widths = columns.map((column) => column.width)
   let excess = widths.reduce((sum, one) => sum + one, 0) + gap.length * (columns.length - 1) - width
@@ -85,7 +85,7 @@ function squeeze(columns: readonly Column[], width: number): number[] {
     (column: Column) => Math.min(column.usualWord, leastWidth),
   ]
   for (const limit of limits) {
-    // Nothing follows the last column, so a word that is too wide for it would leave the table.
+    // A word that is too wide for the last column would extend beyond the table.
     const least = columns.map((column, index) => (index === columns.length - 1 ? column.word : limit(column)))
     for (; excess > 0; excess--) {
       const spare = widths.map((one, index) => (one > (least[index] ?? 0) ? one : 0))
@@ -97,7 +97,7 @@ function squeeze(columns: readonly Column[], width: number): number[] {
   return widths
 }
 
-/** The lines of one row. Cells are side by side; after a cell that is too wide, the next one starts on a new line. */
+/** Lays out one row as lines. Cells are side by side; after a cell that is too wide, the next one starts on a new line. */
 function layRow(row: Row, widths: readonly number[]): string[] {
   const lines: string[] = []
   let top = 0

@@ -1,10 +1,10 @@
 import { PassThrough } from 'node:stream'
 import type { Dialog } from '../host/command.js'
 
-/** What somebody types once the screen shows a text. */
+/** Keys to type once the screen shows a text. */
 export type Typed = readonly [after: string, keys: string]
 
-/** A terminal with somebody at it; `shown` is what its screen got. */
+/** Creates a terminal with simulated input. `shown` returns its output. */
 export function fakeTerminal(
   ...typed: readonly Typed[]
 ): Dialog & { readonly input: PassThrough; readonly output: PassThrough; shown(): string } {
@@ -17,7 +17,7 @@ export function fakeTerminal(
     const [after, keys] = waiting[0] ?? []
     if (after === undefined || !text.includes(after)) return
     waiting.shift()
-    // The question listens once it is drawn.
+    // The prompt reads input only after it is drawn.
     setImmediate(() => input.write(keys))
   })
   return { input, output, shown: () => text }

@@ -2,13 +2,13 @@ import { type FSWatcher, watch } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
-/** Folders that hold no source of the app. */
+/** Folders that contain no sources of the app. */
 const skipped = new Set(['node_modules', '.zin', '.git', 'dist', 'coverage'])
 const extensions = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
 
-/** Whether a change of this file changes the app. */
+/** Whether a change of this file should restart the app. */
 export function isSource(name: string): boolean {
-  // A change of `.env` goes through files with names that begin with `.env.new`.
+  // Updates of `.env` use temporary files whose names start with `.env.new`.
   return extensions.has(extname(name)) || name === '.env' || (name.startsWith('.env.') && !name.startsWith('.env.new'))
 }
 
@@ -18,13 +18,13 @@ export interface SourceWatcher {
 
 export interface WatchOptions {
   readonly debounceMs?: number
-  /** A folder in which the app writes. */
+  /** A folder that the app writes to. */
   readonly ignored?: string
 }
 
 /**
- * Calls `onChange` with the paths of source files that were written, made or removed below `rootDir`, once for a burst of changes.
- * It watches folder by folder: a recursive watch would walk node_modules.
+ * Calls `onChange` with the paths of source files that were changed, created or removed below `rootDir`, once per burst of changes.
+ * Folders are watched one by one, because a recursive watch would walk node_modules.
  */
 export async function watchSources(
   rootDir: string,
@@ -64,7 +64,7 @@ export async function watchSources(
         else if (report && entry.isFile() && isSource(entry.name)) changed(join(folder, entry.name))
       }
     } catch {
-      // A file without a source extension, or a folder that is gone again.
+      // A file without a source extension, or a folder that was removed in the meantime.
       forget(folder)
     }
   }

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { envReader } from './env.js'
 import { loadEnv, parseEnvFile } from './env-file.js'
 
-test('a .env file may hold comments, export, quotes, blanks and values over several lines', () => {
+test('a .env file may contain comments, export, quotes, spaces and values over several lines', () => {
   const text = [
     '\ufeff# comment',
     '',
@@ -50,7 +50,7 @@ test('a malformed line is refused with the file and the line, without its text',
     ['A B=canary', /^x\.env:1: expected NAME=value$/],
     ['1A=canary', /^x\.env:1: /],
     ['A=1\n\nB="canary\nmore', /^x\.env:3: the value of B has no closing "$/],
-    ["A='x' canary", /^x\.env:1: text after the closing ' of A$/],
+    ["A='x' canary", /^x\.env:1: unexpected text after the closing ' of A$/],
   ]
   for (const [text, message] of cases) {
     assert.throws(
@@ -64,7 +64,7 @@ test('a malformed line is refused with the file and the line, without its text',
   }
 })
 
-test('the process environment wins over .env, and only what is missing is written into it', async () => {
+test('the process environment overrides .env, and only missing values are written into it', async () => {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-env-'))
   try {
     await writeFile(join(rootDir, '.env'), 'BOTH=file\nFILE=file\nEMPTY=file\n')
@@ -86,7 +86,7 @@ test('the process environment wins over .env, and only what is missing is writte
   }
 })
 
-test('a missing .env is nothing; one that cannot be read is an error that names it', async () => {
+test('a missing .env is ignored; one that cannot be read is an error that names it', async () => {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-env-'))
   try {
     assert.deepEqual((await loadEnv(rootDir, { A: '1' })).values, { A: '1' })
@@ -97,7 +97,7 @@ test('a missing .env is nothing; one that cannot be read is an error that names 
   }
 })
 
-test('env reads typed values and falls back when a setting is missing or empty', () => {
+test('env reads typed values and uses the fallback if a setting is missing or empty', () => {
   const env = envReader({ S: 'x', I: '-3', N: '1.5', B: 'off', L: ' a, b,,c ', EMPTY: '' }, 'zin.config.ts')
   assert.deepEqual(
     [env.string('S'), env.int('I'), env.number('N'), env.bool('B', true), env.list('L')],
@@ -113,7 +113,7 @@ test('env reads typed values and falls back when a setting is missing or empty',
   )
 })
 
-test('a malformed value is refused with the name, the value and what was expected', () => {
+test('an invalid value is refused with the name, the value and what was expected', () => {
   const env = envReader({ PORT: '80a', ON: 'maybe', RATE: 'Infinity', HALF: '1.5' }, 'zin.config.ts')
   assert.throws(() => env.int('PORT', 1), { code: 'ZIN_SETTING_INVALID', message: /PORT=80a: expected an integer.*zin\.config\.ts/ })
   assert.throws(() => env.bool('ON'), { message: /ON=maybe: expected true or false/ })

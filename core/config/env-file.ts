@@ -6,14 +6,15 @@ import type { EnvSource } from './read-settings.js'
 
 type Values = Record<string, string | undefined>
 
-/** Matches one assignment: an optional `export`, the name, and what follows `=`. Header settings have `-` in their names. */
+/** Matches one assignment: an optional `export`, the name, and the text after `=`. Names of header settings contain `-`. */
 const assignment = /^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*(.*)$/
 
 /**
- * Parses the text of a `.env` file. Values are text as it stands, `'literal'`, or `"text"` with `\n`, `\t`, `\"` and `\\`; quoted
- * ones may span lines. ` #` begins a comment after an unquoted value. Nothing is expanded. Of two lines with one name the last wins.
+ * Parses the text of a `.env` file. A value is unquoted, `'literal'`, or `"text"` with the escapes `\n`, `\r`, `\t`, `\"`, `\$` and
+ * `\\`; quoted values may span lines. ` #` starts a comment after an unquoted value. Variables are not expanded. If a name is assigned
+ * twice, the last assignment wins.
  *
- * @throws ZinError ZIN_ENV_FILE with the file and the line, and never with a value.
+ * @throws ZinError ZIN_ENV_FILE, which names the file and the line but never a value.
  */
 export function parseEnvFile(text: string, file: string): Readonly<Values> {
   const values: Values = Object.create(null)
@@ -36,13 +37,13 @@ export function parseEnvFile(text: string, file: string): Readonly<Values> {
       body += `\n${lines[at]}`
       end = closingQuote(body, quote)
     }
-    if (!/^\s*(#.*)?$/.test(body.slice(end + 1))) throw malformed(file, at, `text after the closing ${quote} of ${name}`)
+    if (!/^\s*(#.*)?$/.test(body.slice(end + 1))) throw malformed(file, at, `unexpected text after the closing ${quote} of ${name}`)
     values[name] = quote === '"' ? unquote(body.slice(0, end)) : body.slice(0, end)
   }
   return values
 }
 
-/** Reads a `.env` file; undefined when there is none. */
+/** Reads a `.env` file. Returns undefined if it does not exist. */
 export async function readEnvFile(file: string): Promise<Readonly<Values> | undefined> {
   let text: string
   try {
@@ -56,15 +57,15 @@ export async function readEnvFile(file: string): Promise<Readonly<Values> | unde
 }
 
 /**
- * The environment of the app in `rootDir`: the process environment over the values of its `.env`.
+ * Returns the environment of the app in `rootDir`: the values of its `.env`, overridden by the process environment.
  *
- * The values that only `.env` has are written into `environment` (normally `process.env`), so that `env.*` in `zin.config.ts`, the
- * app's own code and libraries see them.
+ * Values that only `.env` defines are written into `environment` (normally `process.env`), so that `env.*` in `zin.config.ts`, the
+ * app's code and libraries can read them.
  */
 export async function loadEnv(rootDir: string, environment: Values): Promise<EnvSource> {
   const file = join(rootDir, '.env')
   const fromFile = (await readEnvFile(file)) ?? {}
-  // Equal values count as the file's own: a second load in this process finds what the first one wrote.
+  // Equal values count as coming from the file: a second load in this process finds what the first one wrote.
   const names = new Set(Object.keys(fromFile).filter((name) => environment[name] === undefined || environment[name] === fromFile[name]))
   for (const name of names) environment[name] = fromFile[name]
   const values: Readonly<Values> = { ...environment }

@@ -1,11 +1,11 @@
 import { plainEnv, SettingsReader } from './read-settings.js'
 import type { SettingSpec } from './settings.js'
 
-/** Reads one setting by type. Each throws a ZinError ZIN_SETTING_INVALID with the name, the value and what was expected. */
+/** Reads single settings by type. Each method throws ZIN_SETTING_INVALID with the name, the value and the expected type. */
 export interface EnvReader {
   /** Default ''. */
   string(name: string, fallback?: string): string
-  /** As `string`; the value is masked in errors. */
+  /** Like `string`, but the value is masked in errors. */
   secret(name: string, fallback?: string): string
   int(name: string, fallback: number): number
   int(name: string): number | undefined
@@ -17,9 +17,9 @@ export interface EnvReader {
   list(name: string, fallback?: readonly string[]): readonly string[]
 }
 
-/** Reads from an environment; `reader` names the reader in errors. */
+/** Creates a reader for an environment. Errors refer to it as `reader`. */
 export function envReader(environment: Readonly<Record<string, string | undefined>>, reader: string): EnvReader {
-  // A missing number without a default stays undefined, which setting specs cannot express.
+  // A missing number without a default is undefined, which setting specs cannot express.
   const read = (name: string, spec: unknown): never => {
     const values: Readonly<Record<string, unknown>> = new SettingsReader(plainEnv(environment)).read(reader, {
       [name]: spec as SettingSpec,
@@ -38,7 +38,7 @@ export function envReader(environment: Readonly<Record<string, string | undefine
 }
 
 /**
- * Settings for use inside of `zin.config.ts`: the process environment, then `.env`, then the default. An empty value counts as missing.
+ * Reads settings in `zin.config.ts`: from the process environment, then `.env`, then the default. An empty value counts as missing.
  *
  * @example
  * export default defineConfig({ app: { port: env.int('PORT', 7777) }, plugins: [env.bool('WITH_HELLO') && hello()] })

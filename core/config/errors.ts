@@ -1,16 +1,16 @@
 import { extname } from 'node:path'
 import { defineErrors } from '../errors.js'
 
-/** Names of the configuration file, in the order in which they are tried. */
+/** Names of the configuration file, in lookup order. */
 export const configNames = ['zin.config.ts', 'zin.config.mts', 'zin.config.mjs', 'zin.config.js'] as const
 
 /** Errors of the configuration. */
 export const configErrors = defineErrors({
   ZIN_CONFIG_MISSING: {
     message: (cwd: string) =>
-      `no ${configNames.join(', ')} in ${cwd} or a folder above it; create an app with "zin new <dir>", or change into one`,
-    when: 'No configuration file is in the folder or above it',
-    fix: 'Change into an app, or create one with `zin new <dir>`',
+      `no ${configNames.join(', ')} in ${cwd} or any folder above it; run the command inside an app, or create one with "zin new <dir>"`,
+    when: 'There is no configuration file in the folder or above it',
+    fix: 'Run the command inside an app, or create one with `zin new <dir>`',
   },
   ZIN_CONFIG_UNSUPPORTED: {
     message: (file: string) => {
@@ -53,7 +53,7 @@ export const configErrors = defineErrors({
     message: (problems: readonly string[]) => problems.join('; '),
     details: (problems: readonly string[]) => problems,
     when: 'A setting has a value that does not match its type or limits, or two plugins declare it differently',
-    fix: 'Set a value of the kind that the message names',
+    fix: 'Set a value of the type that the message names',
   },
   ZIN_ENV_FILE: {
     message: (what: string) => what,
@@ -62,7 +62,8 @@ export const configErrors = defineErrors({
     fix: 'Correct the line that the message names',
   },
   ENV_FILE_BUSY: {
-    message: (file: string) => `${file} exists: another process is changing the file or was killed; if none is running, delete it`,
+    message: (file: string) =>
+      `${file} exists: another process is changing the file, or was killed while doing so; if no such process is running, delete it`,
     when: 'Another process is changing `.env`',
     fix: 'Wait until it is done; if no such process is running, delete the lock file',
   },

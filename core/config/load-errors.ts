@@ -5,7 +5,7 @@ import { messageOf, ZinError } from '../errors.js'
 import { appFrame, type Place } from '../util/app-frame.js'
 import { configErrors } from './errors.js'
 
-/** The one error for a configuration file that could not be imported: what is wrong, in which file, line and column. */
+/** Builds the error for a configuration file that could not be imported: the problem with its file, line and column. */
 export async function loadingFailed(error: unknown, configFile: string): Promise<ZinError> {
   const place = error instanceof Error ? appFrame(error, dirname(configFile)) : undefined
   // A SyntaxError with a frame in the app was thrown by code that ran, e.g. by JSON.parse.
@@ -13,7 +13,7 @@ export async function loadingFailed(error: unknown, configFile: string): Promise
     const found = (await findSyntaxError(configFile)) ?? { place: headPlace(error), text: messageOf(error).split('\n')[0] ?? '' }
     return configErrors.ZIN_CONFIG_SYNTAX(at(found.place, configFile), found.text, error)
   }
-  // A ZinError, e.g. of env.int, already says what to do.
+  // A ZinError, e.g. from env.int, already contains the fix.
   if (error instanceof ZinError)
     return new ZinError(error.code, `${error.message} (${at(place, configFile)})`, { details: error.details, cause: error })
   if (isMissingModule(error)) {
@@ -29,7 +29,7 @@ function at(place: Place | undefined, otherwise: string): string {
   return place === undefined ? otherwise : `${place.file}:${place.line}:${place.column}`
 }
 
-/** tsx reports what it cannot transform as an error of esbuild, Node the rest as a SyntaxError. */
+/** tsx reports code that it cannot transform as an esbuild error; Node reports the rest as a SyntaxError. */
 function isSyntaxError(error: unknown): error is Error {
   return (
     error instanceof SyntaxError ||
@@ -43,7 +43,7 @@ function isMissingModule(error: unknown): boolean {
   )
 }
 
-/** Node prints the place of a failed link over the stack: `file:line`, the source line, and a caret below the column. */
+/** Node prints the location of a failed link above the stack: `file:line`, the source line, and a caret below the column. */
 function headPlace(error: Error): Place | undefined {
   const [head = '', , carets = ''] = (error.stack ?? '').split('\n')
   const [, where = '', line] = /^(.+):(\d+)$/.exec(head) ?? []

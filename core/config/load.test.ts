@@ -42,7 +42,7 @@ for (const name of ['zin.config.mts', 'zin.config.mjs', 'zin.config.js']) {
   })
 }
 
-test('without a configuration the error says which names were looked for, where, and how to begin', async () => {
+test('without a configuration the error contains the possible names, the folder and how to start', async () => {
   const cwd = await app({})
   await assert.rejects(loadConfig(cwd, {}), (error: Error & { code?: string }) => {
     assert.equal(error.code, 'ZIN_CONFIG_MISSING')
@@ -52,7 +52,7 @@ test('without a configuration the error says which names were looked for, where,
   })
 })
 
-test('a configuration of another kind is refused with what to do, and not passed over for one above it', async () => {
+test('a configuration in an unsupported format is refused with the fix, even if there is another one above it', async () => {
   const rootDir = await app({ 'zin.config.ts': 'export default {}\n', 'sub/zin.config.cjs': 'module.exports = {}\n' })
   await assert.rejects(loadConfig(join(rootDir, 'sub'), {}), {
     code: 'ZIN_CONFIG_UNSUPPORTED',
@@ -99,7 +99,7 @@ test('a package that lacks an imported name is reported with file, line and colu
   await assert.rejects(loadConfig(rootDir, {}), { code: 'ZIN_CONFIG_SYNTAX', message: /zin\.config\.ts:\d:\d+: .*'nope'/ })
 })
 
-test('an error that says what to do keeps its code and gets its place', async () => {
+test('a ZinError keeps its code and gets a location', async () => {
   const rootDir = await app({
     'zin.config.ts': `import { env } from ${JSON.stringify(import.meta.resolve('./env.js'))}\nexport default {\n  app: { port: env.int('ZIN_LOAD_TEST_BAD', 1) },\n}\n`,
     '.env': 'ZIN_LOAD_TEST_BAD=many\n',
@@ -111,7 +111,7 @@ test('an error that says what to do keeps its code and gets its place', async ()
   delete process.env.ZIN_LOAD_TEST_BAD
 })
 
-test('an import of a package or a file that is not there is named', async () => {
+test('an import of a missing package or file is named', async () => {
   await assert.rejects(loadConfig(await app({ 'zin.config.ts': "import 'no-such-package'\nexport default {}\n" }), {}), {
     code: 'ZIN_CONFIG_IMPORT',
     message: /'no-such-package' imported from .*zin\.config\.ts; check that it is installed/,
@@ -140,7 +140,7 @@ test('an exception while loading is reported with the topmost line of the app', 
   await assert.rejects(loadConfig(odd, {}), { code: 'ZIN_CONFIG_FAILED', message: `${join(odd, 'zin.config.mjs')}: threw text` })
 })
 
-test('a TypeScript configuration of a CommonJS package is refused with the remedy', async () => {
+test('a TypeScript configuration of a CommonJS package is refused with the fix', async () => {
   const rootDir = await app({ 'package.json': '{}', 'zin.config.ts': 'export default {}\n' })
   await assert.rejects(loadConfig(rootDir, {}), { code: 'ZIN_CONFIG_COMMONJS', message: /"type": "module"/ })
 })

@@ -9,17 +9,17 @@ import { isCommonJs } from './package-type.js'
 import type { EnvSource } from './read-settings.js'
 
 export interface LoadedConfig {
-  /** What the file exports by default, unchecked. */
+  /** The default export of the file, unchecked. */
   readonly exported: unknown
   readonly file: string
-  /** Folder of the file: relative paths of the app start here. */
+  /** Folder of the file. Relative paths of the app are resolved against it. */
   readonly rootDir: string
   readonly env: EnvSource
 }
 
 /**
- * The configuration file of the app that `cwd` is in: the nearest one in it or above it. Throws ZIN_CONFIG_UNSUPPORTED for one of
- * another kind.
+ * Finds the configuration file of the app that contains `cwd`: the nearest one in that folder or above it. Throws
+ * ZIN_CONFIG_UNSUPPORTED if it has an unsupported format.
  */
 export async function findConfig(cwd: string): Promise<string | undefined> {
   for (let folder = cwd; ; folder = dirname(folder)) {
@@ -33,11 +33,11 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
 }
 
 /**
- * Finds and loads the configuration of the app that `cwd` is in. `.env` beside it is read first, and what only it has is written
- * into `environment`. TypeScript is loaded through tsx in this process, so the app and its configuration share one copy of `zin`.
+ * Finds and loads the configuration of the app that contains `cwd`. The `.env` next to it is read first, and values that only it defines
+ * are written into `environment`. TypeScript is loaded through tsx in this process, so the app and its configuration share one copy of `zin`.
  *
  * @throws ZinError ZIN_CONFIG_MISSING, ZIN_CONFIG_UNSUPPORTED, ZIN_CONFIG_SYNTAX, ZIN_CONFIG_IMPORT, ZIN_CONFIG_FAILED, ZIN_CONFIG_COMMONJS,
- * ZIN_ENV_FILE, or what the configuration itself threw on purpose, with its place.
+ * ZIN_ENV_FILE, or a ZinError that the configuration itself threw, with its location.
  */
 export async function loadConfig(cwd: string, environment: Record<string, string | undefined> = process.env): Promise<LoadedConfig> {
   const file = await findConfig(cwd)
@@ -47,7 +47,7 @@ export async function loadConfig(cwd: string, environment: Record<string, string
   return { exported: (await importModule(file)).default, file, rootDir, env }
 }
 
-/** A file that looks like the configuration is reported, not ignored. */
+/** Reports a file that looks like the configuration instead of ignoring it. */
 async function refuseOthers(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   const other = names.find((name) => /^zin\.config\.(c[jt]s|[jt]sx|json[c5]?|ya?ml|toml)$/.test(name))
@@ -71,8 +71,8 @@ async function importModule(file: string): Promise<{ readonly default?: unknown 
 }
 
 /**
- * Loads what a configuration imports from `zin` before TypeScript: every module loaded after tsx passes through it, which takes several
- * times as long as loading the module. What fails here fails again, and is reported then.
+ * Loads what a configuration imports from `zin` before tsx is registered: every module loaded after that passes through tsx, which takes
+ * several times as long as loading the module. An import that fails here fails again later and is reported then.
  */
 async function loadPackageOf(file: string): Promise<void> {
   const { resolve } = createRequire(file)

@@ -6,8 +6,8 @@ import { plainEnv } from './read-settings.js'
 const declared = ['WORKER_CONCURRENCY', 'REDIS_URL', 'DB_HOST', 'PORT', 'LOG_LEVEL']
 const warnings = (values: Record<string, string>) => misspelledSettings(plainEnv(values), declared)
 
-describe('names in the environment that are nearly those of settings', () => {
-  it('are named with what was meant and where they are set, and without their values', () => {
+describe('environment variables with names similar to settings', () => {
+  it('are reported with a suggestion and their source, without their values', () => {
     assert.deepEqual(warnings({ WORKER_CONCURENCY: 'canary', REDIS_ULR: 'canary', log_level: 'canary', DB_HOTS: 'canary' }), [
       'WORKER_CONCURENCY is set (environment), but no setting has this name; did you mean WORKER_CONCURRENCY?',
       'REDIS_ULR is set (environment), but no setting has this name; did you mean REDIS_URL?',
@@ -16,7 +16,7 @@ describe('names in the environment that are nearly those of settings', () => {
     ])
   })
 
-  it('are left alone when they are something else, empty, or the setting itself is set', () => {
+  it('are ignored if they are different enough, empty, or the setting itself is set', () => {
     assert.deepEqual(warnings({ WORKER_COUNT: '1', REDISCLI_AUTH: 'x', POST: '1', HOME: '/root', MY_LOG_LEVELS: 'x', REDIS_ULR: '' }), [])
     assert.deepEqual(warnings({ DB_HOST: 'a', DB_HOSTS: 'a,b' }), [])
   })

@@ -1,15 +1,15 @@
 import { suggest } from '../util/suggest.js'
 import type { EnvSource } from './read-settings.js'
 
-/** Most letters by which a name may differ from the setting that was meant, and the length from which names are compared. */
+/** Maximum number of letters by which a name may differ from the intended setting, and minimum length of names that are compared. */
 const mostLetters = 2
 const shortest = 6
-/** Names that begin and end differently by these many letters are other names; comparing all would cost the boot. */
+/** Names are compared only if their first or their last letters are equal, this many of them; comparing all would slow down the boot. */
 const edge = 3
 const maxWarnings = 10
 
 /**
- * One line for each undeclared name in the environment that is similar to the name of an unset setting.
+ * Returns one line for each undeclared name in the environment that is similar to the name of an unset setting.
  * Values are never included.
  */
 export function misspelledSettings(env: EnvSource, declared: Iterable<string>): readonly string[] {

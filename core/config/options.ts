@@ -1,11 +1,11 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
 
-/** Options of a plugin, as {@link defineOptions} declares them. */
+/** The options of a plugin, created by {@link defineOptions}. */
 export interface OptionsDeclaration<O extends object = object> {
   /** An object schema that rejects unknown keys. */
   readonly schema: object
-  /** The value of an option that the app leaves out. */
+  /** The values of options that the app omits. */
   readonly defaults: O
 }
 
@@ -26,21 +26,21 @@ type ReadonlyDeep<T> = 0 extends 1 & T
 
 const noDefault = Symbol.for('zin.option.required')
 
-/** Whether the app has to give the option that has this in the place of a default. */
+/** Whether a default is the marker of a required option. */
 export function isRequired(value: unknown): boolean {
   return value === noDefault
 }
 
 /**
- * Declares the options of a plugin once: their types, defaults, validation and the rows of its README are derived from it. Each property has a
- * `description`. A property with a `default` or in `Type.Optional` may be left out; all others are required. Unknown options are
- * rejected.
+ * Declares the options of a plugin once: their types, defaults, validation and the rows of its README are derived from the declaration.
+ * Each property has a `description`. A property with a `default` or in `Type.Optional` may be omitted; all others are required. Unknown
+ * options are rejected.
  *
  * @example
  * const mailOptions = defineOptions(
  *   Type.Object({
  *     url: Type.String({ format: 'uri', description: 'Address of the mail server' }),
- *     retries: Type.Integer({ minimum: 0, default: 3, description: 'How often sending is tried again' }),
+ *     retries: Type.Integer({ minimum: 0, default: 3, description: 'Number of retries' }),
  *     onSent: Type.Optional(functionOption<(id: string) => void>({ description: 'Called after each mail' })),
  *   }),
  * )
@@ -55,17 +55,17 @@ export function defineOptions<S extends TObject>(schema: S): OptionsDeclaration<
   return { schema: { ...schema, additionalProperties: false }, defaults: Object.fromEntries(defaults) as ReadonlyDeep<Static<S>> }
 }
 
-/** The schema of an option that is a function. */
+/** Returns the schema of an option whose value is a function. */
 export function functionOption<F extends AnyFunction>(options: { readonly description: string }): TUnsafe<F> {
   return Type.Unsafe<F>({ ...options, [functionKeyword]: true })
 }
 
-/** In a schema: the value is a function. */
+/** Schema keyword: the value is a function. */
 export const functionKeyword = 'x-function'
 
 /**
- * Problems of the declaration of options. At boot, defaults are compared with simple keywords of their schema only, which is cheap;
- * `describePlugin` validates them fully.
+ * Returns the problems of an options declaration. At boot, defaults are compared only with the simple keywords of their schema, which is
+ * cheap; `describePlugin` validates them fully.
  */
 export function optionsProblems(options: OptionsDeclaration | undefined): readonly string[] {
   if (options === undefined) return []
@@ -103,7 +103,7 @@ function typeOf(value: unknown): string {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-/** Hosts share one default. */
+/** Deep-freezes a default, because all hosts share it. */
 function frozen(value: unknown): unknown {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)
   return value

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 
-/** Whether Node would load a `.ts` or `.js` file as CommonJS: the nearest package.json does not say `"type": "module"`. */
+/** Whether Node would load a `.ts` or `.js` file as CommonJS: the nearest package.json has no `"type": "module"`. */
 export async function isCommonJs(file: string): Promise<boolean> {
   if (['.mts', '.mjs'].includes(extname(file))) return false
   for (let folder = dirname(file); ; folder = dirname(folder)) {

@@ -31,7 +31,7 @@ describe('settings', () => {
     })
   })
 
-  it('take an empty value for an unset one', () => assert.equal(read({ COUNT: '' }).COUNT, 5))
+  it('treat an empty value as unset', () => assert.equal(read({ COUNT: '' }).COUNT, 5))
 
   for (const [name, value, expected] of [
     ['ZONE', 'EU', /ZONE=EU: expected text matching \^\[a-z\]\+\$ \(read by test\)/],
@@ -67,7 +67,7 @@ describe('settings', () => {
     assert.equal(rows.find((row) => row.name === 'COUNT')?.source, 'default')
   })
 
-  it('of a family are all variables of that beginning, of which only the names are listed', () => {
+  it('of a family are all variables with the prefix, of which only the names are listed', () => {
     const family = defineSettings({ 'EXTRA_*': { type: 'family', default: {}, summary: 'Extras' } })
     const reader = new SettingsReader(plainEnv({ EXTRA_: 'no', 'EXTRA_X-Key': 'hunter2', EXTRA_B: 'b', EXTRA_EMPTY: '', OTHER: 'c' }))
     assert.deepEqual(reader.read('test', family), { 'EXTRA_*': { 'X-Key': 'hunter2', B: 'b' } })

@@ -8,20 +8,20 @@ import type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './
 export interface EnvSource {
   readonly values: Readonly<Record<string, string | undefined>>
   sourceOf(name: string): 'environment' | '.env' | 'default'
-  /** Path of the `.env`, whether it exists or not. */
+  /** Path of the `.env`, whether or not it exists. */
   readonly file?: string
 }
 
-/** An environment from a plain record; for tests and embedders. */
+/** Creates an environment from a plain record; for tests and embedders. */
 export function plainEnv(values: Readonly<Record<string, string | undefined>>): EnvSource {
   return { values, sourceOf: (name) => (values[name] === undefined ? 'default' : 'environment') }
 }
 
 /**
- * Values of declared settings, for a command that needs no app; plugins get theirs as `settings` of their context. Throws
- * ZIN_SETTING_INVALID with all malformed ones in `details`.
+ * Reads declared settings, for a command that needs no app; plugins get theirs as `settings` of their context. Throws
+ * ZIN_SETTING_INVALID with all invalid ones in `details`.
  *
- * @param reader who reads them, for the message.
+ * @param reader name of the reader, for the message.
  */
 export function readSettings<S extends SettingSpecs>(
   specs: S,
@@ -40,7 +40,7 @@ export class SettingsReader {
     this.#env = env
   }
 
-  /** Values of one reader's settings. Throws ZIN_SETTING_INVALID with all malformed ones in `details`. */
+  /** Reads the settings of one reader. Throws ZIN_SETTING_INVALID with all invalid ones in `details`. */
   read<S extends SettingSpecs>(reader: string, specs: S): SettingValues<S> {
     const problems: string[] = []
     const entries = Object.entries(specs).map(([name, spec]) => {
@@ -57,7 +57,7 @@ export class SettingsReader {
     return Object.fromEntries(entries)
   }
 
-  /** Every setting read so far, by name. */
+  /** Lists every setting read so far, sorted by name. */
   report(): readonly SettingReport[] {
     return [...this.#rows]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -76,7 +76,7 @@ export class SettingsReader {
     return this.#env.values[name] ? this.#env.sourceOf(name) : 'default'
   }
 
-  /** Returns an earlier reader with a conflicting declaration of the setting. */
+  /** Records a reader. Returns an earlier reader's declaration of the setting if it conflicts. */
   #remember(reader: string, name: string, spec: SettingSpec, text: string | undefined): Declaration | undefined {
     const known = this.#rows.get(name)
     if (known === undefined) {
@@ -91,7 +91,7 @@ export class SettingsReader {
   }
 }
 
-/** The variables of a family, without the empty ones. */
+/** The variables of a family; empty ones are skipped. */
 function membersOf(name: string, values: EnvSource['values']): Readonly<Record<string, string>> {
   const start = name.slice(0, -1)
   return Object.fromEntries(
@@ -188,7 +188,7 @@ function masked(spec: SettingSpec, text: string): string {
   return isSecret(spec) && text !== '' ? '********' : text
 }
 
-/** Most characters of a malformed value that an error repeats. */
+/** Maximum number of characters of an invalid value that an error quotes. */
 const maxShown = 100
 
 function shown(spec: SettingSpec, text: string): string {

@@ -1,7 +1,7 @@
 /** Declaration of one environment setting. The plugin that reads it declares it, and `zin config:check` lists it. */
 export type SettingSpec =
   | (SettingBase & {
-      /** How the text of the environment is read; `bool` is true, 1, yes or on, and false, 0, no or off; `list` is separated by commas. */
+      /** How the text of the environment is parsed; `bool` accepts true, 1, yes, on and false, 0, no, off; `list` is comma-separated. */
       readonly type: 'string'
       /** The value when the setting is missing or empty. */
       readonly default: string
@@ -9,7 +9,7 @@ export type SettingSpec =
       readonly secret?: boolean
       /** For a `string`: a regular expression that the value must match, unless it is the default. */
       readonly pattern?: string
-      /** What `pattern` demands, in words, for the message that refuses a value: `HH:MM-HH:MM, such as 22:00-06:00`. */
+      /** Describes `pattern` in error messages: `HH:MM-HH:MM, such as 22:00-06:00`. */
       readonly form?: string
     })
   | (SettingBase & {
@@ -30,7 +30,7 @@ export type SettingSpec =
       readonly values: readonly string[]
     })
   | (SettingBase & {
-      /** All variables whose names begin with that of the setting, which ends with `_*`: rest of the name → text. Only names are shown. */
+      /** All variables that share the prefix of a setting whose name ends with `_*`: rest of the name → text. Only names are shown. */
       readonly type: 'family'
       readonly default: Readonly<Record<string, string>>
     })
@@ -57,7 +57,7 @@ type ValueOf<S extends SettingSpec> = S extends { type: 'int' | 'number' }
 /** Typed values of declared settings. */
 export type SettingValues<S extends SettingSpecs> = { readonly [K in keyof S]: ValueOf<S[K]> }
 
-/** Declares settings, keeping their literal types. */
+/** Declares settings and keeps their literal types. */
 export function defineSettings<const S extends SettingSpecs>(specs: S): S {
   return specs
 }

@@ -17,7 +17,7 @@ async function withFile(test: (file: string, folder: string) => Promise<void>): 
   }
 }
 
-/** Adds one many times at once. Gives how often it was done. */
+/** Increments a value many times at once. Returns how often it succeeded. */
 async function countedAtOnce(file: string): Promise<number> {
   const changes = Array.from({ length: 200 }, () => updateEnvFile(file, ({ N }) => ({ N: String(Number(N) + 1) })))
   const settled = await Promise.allSettled(changes)
@@ -32,7 +32,7 @@ async function valueIn(file: string): Promise<number> {
 }
 
 describe('changing a .env file', () => {
-  it('counts every change of many at once that find what a killed process left, and did not find the file busy', () =>
+  it('loses no change that did not find the file busy, among many at once that find the lock of a killed process', () =>
     withFile(async (file, folder) => {
       await writeFile(file, 'N=0\n')
       await writeFile(`${file}.new`, 'half')
@@ -41,7 +41,7 @@ describe('changing a .env file', () => {
       assert.deepEqual(await readdir(folder), ['.env'])
     }))
 
-  it('does not take a process that was stopped for a killed one', () =>
+  it('does not mistake a stopped process for a killed one', () =>
     withFile(async (file) => {
       await writeFile(file, 'N=1\n')
       const stopped = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' })
@@ -51,7 +51,7 @@ describe('changing a .env file', () => {
       await link(own, lock)
       await utimes(lock, 1, 1)
       const change = () => updateEnvFile(file, () => ({ N: '3' }))
-      await assert.rejects(change(), { code: 'ENV_FILE_BUSY', message: /\.env\.new exists.*if none is running, delete it/ })
+      await assert.rejects(change(), { code: 'ENV_FILE_BUSY', message: /\.env\.new exists.*if no such process is running, delete it/ })
       assert.equal(await readFile(lock, 'utf8'), 'N=2\n')
       stopped.kill('SIGKILL')
       await ended
@@ -60,7 +60,24 @@ describe('changing a .env file', () => {
       await assert.rejects(stat(own), { code: 'ENOENT' })
     }))
 
-  it('counts every change of many at once that did not find the file busy', () =>
+  it('removes the temporary files that killed processes left behind, and no other', () =>
+    withFile(async (file, folder) => {
+      const killed = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
+      await once(killed, 'exit')
+      const [old, recent, living] = [killed.pid, killed.pid, process.ppid].map((pid) => `.env.new.${pid}.${crypto.randomUUID()}`) as [
+        string,
+        string,
+        string,
+      ]
+      for (const name of [old, recent, living, '.env.new.backup']) {
+        await writeFile(join(folder, name), 'KEY=secret\n')
+        if (name !== recent) await utimes(join(folder, name), 1, 1)
+      }
+      await updateEnvFile(file, () => ({ N: '1' }))
+      assert.deepEqual((await readdir(folder)).toSorted(), ['.env', recent, living, '.env.new.backup'].toSorted())
+    }))
+
+  it('loses no change that did not find the file busy, among many at once', () =>
     withFile(async (file, folder) => {
       await writeFile(file, 'N=0\n')
       assert.deepEqual(await countedAtOnce(file), await valueIn(file))

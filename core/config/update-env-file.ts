@@ -8,12 +8,12 @@ import { configErrors } from './errors.js'
 type Values = Readonly<Record<string, string>>
 
 /**
- * Changes values of a `.env` file in one step: a reader sees the old file or the new one, whenever the process dies.
- * The new file is readable by its owner only. A missing file counts as empty; other lines stay as they are. `.env.new`
+ * Changes values of a `.env` file atomically: a reader sees either the old or the new file, even if the process dies.
+ * The new file is readable by its owner only. A missing file counts as empty; other lines are kept. `.env.new`
  * is the lock between processes.
- * Throws ENV_FILE_BUSY (another process is changing the file) and ZIN_ENV_FILE (the file is malformed).
+ * Throws ENV_FILE_BUSY if another process is changing the file, and ZIN_ENV_FILE if the file is malformed.
  *
- * @param change gets the present values and gives the ones to write; their names and values must hold no `'` and no line break.
+ * @param change receives the current values and returns those to write; names and values must not contain `'` or line breaks.
  */
 export async function updateEnvFile(
   path: string,
@@ -28,6 +28,7 @@ export async function updateEnvFile(
     await discardIfStale(lock)
     await hold(lock, own)
     try {
+      await removeLeftovers(lock, own).catch(() => undefined)
       const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return ''
         throw error
@@ -49,7 +50,7 @@ export async function updateEnvFile(
   }
 }
 
-/** Makes `lock` another name of one's own file, of which there can be one. */
+/** Takes the lock by hard-linking it to this process's temporary file; a link fails if the name exists. */
 async function hold(lock: string, own: string): Promise<void> {
   await link(own, lock).catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EEXIST' ? busy(lock) : error
@@ -58,7 +59,7 @@ async function hold(lock: string, own: string): Promise<void> {
 
 const STALE_MS = 30_000
 
-/** Removes what a killed process left behind. One process at a time looks and removes, so that none removes what another has just made. */
+/** Removes the lock of a killed process. One process at a time checks and removes, so that none removes a lock that another has just taken. */
 async function discardIfStale(lock: string): Promise<void> {
   if (!(await isStale(lock))) return
   const guard = `${lock}.discard`
@@ -77,23 +78,44 @@ async function discardIfStale(lock: string): Promise<void> {
 }
 
 async function isStale(lock: string): Promise<boolean> {
-  const found = await stat(lock).catch(() => undefined)
-  if (found === undefined || Date.now() - found.mtimeMs <= STALE_MS) return false
+  if (!(await isOld(lock))) return false
   const maker = await makerOf(lock)
-  // This process may have the id of one that was killed; what it does itself does not take so long.
-  return maker === undefined || maker.pid === process.pid || !lives(maker.pid)
+  return maker === undefined || isGone(maker.pid)
 }
 
-/** The other name of the file, which says whose it is. */
+async function isOld(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found !== undefined && Date.now() - found.mtimeMs > STALE_MS
+}
+
+/** Whether the process that made an old file no longer exists. */
+function isGone(pid: number): boolean {
+  // This process may have the id of one that was killed; its own updates never take this long.
+  return pid === process.pid || !lives(pid)
+}
+
+/** Finds the temporary file that the lock is linked to; its name contains the pid of the owner. */
 async function makerOf(lock: string): Promise<{ readonly path: string; readonly pid: number } | undefined> {
   const held = await stat(lock).catch(() => undefined)
-  const prefix = `${basename(lock)}.`
-  for (const name of await readdir(dirname(lock))) {
-    const pid = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : Number.NaN
-    const path = join(dirname(lock), name)
-    if (pid > 0 && held !== undefined && (await stat(path).catch(() => undefined))?.ino === held.ino) return { path, pid }
-  }
+  if (held === undefined) return undefined
+  for (const file of await temporaryFiles(lock)) if ((await stat(file.path).catch(() => undefined))?.ino === held.ino) return file
   return undefined
+}
+
+/** Lists the temporary files of all processes. */
+async function temporaryFiles(lock: string): Promise<readonly { readonly path: string; readonly pid: number }[]> {
+  const prefix = `${basename(lock)}.`
+  const names = (await readdir(dirname(lock))).filter((name) => name.startsWith(prefix))
+  return names
+    .map((name) => ({ path: join(dirname(lock), name), pid: Number.parseInt(name.slice(prefix.length), 10) }))
+    .filter(({ pid }) => pid > 0)
+}
+
+/** Removes the temporary files of killed processes, because they contain secrets. Call it while holding the lock. */
+async function removeLeftovers(lock: string, own: string): Promise<void> {
+  for (const { path, pid } of await temporaryFiles(lock)) {
+    if (path !== own && (await isOld(path)) && isGone(pid)) await unlink(path).catch(() => undefined)
+  }
 }
 
 function lives(pid: number): boolean {
@@ -109,7 +131,7 @@ function busy(file: string): ZinError {
   return configErrors.ENV_FILE_BUSY(file)
 }
 
-/** Puts `name='value'` in the place of every assignment of the name, or at the end. */
+/** Replaces every assignment of the name with `name='value'`, or appends one. */
 function assign(text: string, name: string, value: string): string {
   const line = `${name}='${value}'`
   const assignment = new RegExp(
@@ -129,5 +151,5 @@ function assertOnlyChanged(
 ): void {
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   const wrong = [...names].filter((name) => after[name] !== (next[name] ?? before[name]))
-  if (wrong.length > 0) throw new Error(`${file}: the line of ${wrong.join(', ')} cannot be changed safely; edit it by hand`)
+  if (wrong.length > 0) throw new Error(`${file}: the line of ${wrong.join(', ')} cannot be changed safely; edit it manually`)
 }

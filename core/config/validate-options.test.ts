@@ -27,16 +27,16 @@ function problems(given: object): readonly string[] {
 const url = 'smtp://mail.example'
 
 describe('options of a plugin', () => {
-  it('are checked by format, as input of routes is', () => {
+  it('are checked by format, like the input of routes', () => {
     assert.deepEqual(problems({ url }), [])
     assert.deepEqual(problems({ url: 'mail' }), ['slow-mail: option "url" must match format "uri"'])
   })
 
-  it('that must be one of a list are refused with the list and the nearest value', () => {
+  it('with a value outside a list are refused with the list and the nearest value', () => {
     assert.deepEqual(problems({ url, mode: 'queue' }), ['slow-mail: option "mode" must be one of direct, queued; did you mean "queued"?'])
   })
 
-  it('that are not known are named, also inside of an object', () => {
+  it('that are unknown are named, also inside an object', () => {
     assert.deepEqual(problems({ url, mod: 1 }), ['slow-mail: unknown option "mod"; did you mean "mode"?'])
     assert.deepEqual(problems({ url, server: { port: 1, prot: 2 } }), [
       'slow-mail: option "server.prot" is not a known field; did you mean "port"?',
@@ -44,7 +44,7 @@ describe('options of a plugin', () => {
     assert.deepEqual(problems({ url, server: {} }), ['slow-mail: option "server.port" is required'])
   })
 
-  it('that are functions are called as they are declared, and refused when they are something else', () => {
+  it('that are declared as functions may be functions, and nothing else', () => {
     assert.deepEqual(problems({ url, onSent: () => {} }), [])
     assert.deepEqual(problems({ url, onSent: 'log' }), ['slow-mail: option "onSent" must be a function'])
   })
@@ -63,8 +63,8 @@ describe('options of a plugin', () => {
     assert.throws(() => (declared.defaults.roles as string[]).push('all'), TypeError)
   })
 
-  it('without a default must be given, and the error says where', () => {
-    const missing = ['slow-mail: option "url" is required; give it in zin.config.ts: slowMail({ url: … })']
+  it('without a default are required, and the error shows where to set them', () => {
+    const missing = ['slow-mail: option "url" is required; set it in zin.config.ts: slowMail({ url: … })']
     for (const given of [{}, { url: undefined }, { mode: 'queued' }]) assert.deepEqual(problems(given), missing)
     const plain = definePlugin({
       name: 'plain',
@@ -73,7 +73,14 @@ describe('options of a plugin', () => {
       setup() {},
     })
     assert.deepEqual(new OptionsValidator().validate(plain.spec, {}), {
-      problems: ['plain: option "key" is required; give it in zin.config.ts: plain({ key: … })'],
+      problems: ['plain: option "key" is required; set it in zin.config.ts: plain({ key: … })'],
+    })
+  })
+
+  it('given to a plugin that has none are reported as such', () => {
+    const none = definePlugin({ name: 'none', version: '1.0.0', setup() {} })
+    assert.deepEqual(new OptionsValidator().validate(none.spec, { url: 'x' }), {
+      problems: ['none: unknown option "url"; the plugin has no options'],
     })
   })
 })

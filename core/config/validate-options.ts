@@ -13,7 +13,7 @@ export interface WithOptions {
   readonly options?: OptionsDeclaration
 }
 
-/** Merges given options over the defaults and checks them. Keys that the schema does not know are problems. */
+/** Merges the given options over the defaults and validates them. Keys that are not in the schema are problems. */
 export class OptionsValidator {
   #engine: Ajv | undefined
 
@@ -27,7 +27,7 @@ export class OptionsValidator {
     const problems = [...unknown.map((key) => unknownOption(spec.name, key, keys)), ...missing.map((key) => missingOption(spec.name, key))]
     if (spec.options !== undefined && needsCheck(spec.options.schema, options, given)) {
       const validate = this.#compile(spec.options.schema)
-      // Unknown and missing options of the first level were named above.
+      // Unknown and missing options of the first level were reported above.
       const named = new Set([...unknown, ...missing])
       const faults = validate(options) ? [] : schemaFaults(validate.errors ?? []).filter(({ path }) => !named.has(path))
       problems.push(
@@ -47,7 +47,7 @@ export class OptionsValidator {
   }
 }
 
-/** Finds every problem and changes nothing; it knows the formats that routes know. */
+/** Creates a validator that reports every problem, changes nothing, and supports the same formats as routes. */
 export function schemaEngine(): Ajv {
   const engine = new Ajv({ allErrors: true, strict: false, useDefaults: false, validateSchema: false, verbose: true, logger: false })
   ajvFormats.default(engine)
@@ -59,7 +59,7 @@ export function schemaEngine(): Ajv {
   return engine
 }
 
-/** Compiling a schema costs milliseconds of the boot. A plugin's defaults fit it, which `describePlugin` tests. */
+/** Compiling a schema costs milliseconds of the boot. Defaults need no check: `describePlugin` tests that they match the schema. */
 function needsCheck(schema: object, options: object, given: object): boolean {
   const { required = [] } = schema as { required?: readonly string[] }
   return Object.keys(defined({ ...given })).length > 0 || required.some((key) => !Object.hasOwn(options, key))
@@ -72,10 +72,10 @@ function defined(given: Readonly<Record<string, unknown>>): Record<string, unkno
 function unknownOption(plugin: string, key: string, keys: readonly string[]): string {
   const near = suggest(key, keys)
   const hint =
-    near !== undefined ? `did you mean "${near}"?` : keys.length > 0 ? `known options: ${keys.join(', ')}` : 'the command has no options'
+    near !== undefined ? `did you mean "${near}"?` : keys.length > 0 ? `known options: ${keys.join(', ')}` : 'the plugin has no options'
   return `${plugin}: unknown option "${key}"; ${hint}`
 }
 
 function missingOption(plugin: string, key: string): string {
-  return `${plugin}: option "${key}" is required; give it in zin.config.ts: ${factoryName(plugin)}({ ${key}: … })`
+  return `${plugin}: option "${key}" is required; set it in zin.config.ts: ${factoryName(plugin)}({ ${key}: … })`
 }

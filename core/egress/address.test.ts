@@ -53,6 +53,6 @@ const addresses: Readonly<Record<AddressKind, readonly string[]>> = {
 
 describe('addressKind', () => {
   for (const [kind, list] of Object.entries(addresses)) {
-    for (const address of list) it(`takes ${address || 'nothing'} as ${kind}`, () => assert.equal(addressKind(address), kind))
+    for (const address of list) it(`classifies ${address || 'empty text'} as ${kind}`, () => assert.equal(addressKind(address), kind))
   }
 })

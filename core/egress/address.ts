@@ -3,12 +3,12 @@ import { isIPv4 } from 'node:net'
 import type { IPv4, IPv6 } from 'ipaddr.js'
 
 /**
- * What an address is for. `metadata`: where cloud providers serve the credentials of a machine. `special`: everything else that no server
- * on the internet has: unspecified, link-local, multicast, broadcast, documentation, tunnels, and what is no address at all.
+ * The kind of an IP address. `metadata`: addresses where cloud providers serve the credentials of a machine. `special`: all other addresses
+ * that no internet server has (unspecified, link-local, multicast, broadcast, documentation, tunnels), and text that is not an address.
  */
 export type AddressKind = 'public' | 'loopback' | 'private' | 'metadata' | 'special'
 
-// Link-local, private, shared and even public ones; so they are listed by value.
+// Listed by value, because they are in link-local, private, shared and even public ranges.
 const metadataAddresses = new Set(['169.254.169.254', '100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254'])
 
 const kinds: Readonly<Record<string, AddressKind>> = {
@@ -28,15 +28,15 @@ export function addressKind(address: string): AddressKind {
   if (inner !== undefined) return kindOfV4(inner)
   if (metadataAddresses.has(parsed.toRFC5952String())) return 'metadata'
   const range = parsed.range()
-  // Only 2000::/3 is given to servers; ranges that ipaddr.js does not know lie outside of it.
+  // Only 2000::/3 is assigned to servers; ranges unknown to ipaddr.js are outside of it.
   if (range === 'unicast') return ((parsed.parts[0] ?? 0) & 0xe000) === 0x2000 ? 'public' : 'special'
   return kinds[range] ?? 'special'
 }
 
 /**
- * Whose requests come from an address, for limits by client: an IPv4 address, or the /64 of an IPv6 one, since whoever has one address of
- * it has them all. Takes `address:port` and `[address]:port`, too, which some balancers write into `X-Forwarded-For`. Text that is not an
- * address gives `unknown`, so that all of it shares one limit.
+ * Returns the network of a client address, for limits per client: an IPv4 address itself, or the /64 of an IPv6 address, because a client
+ * that has one address of a /64 usually has all of them. Also accepts `address:port` and `[address]:port`, which some load balancers write
+ * into `X-Forwarded-For`. Text that is not an address returns `unknown`, so that all of it shares one limit.
  *
  * @example
  * clientNetwork('2001:db8:1:2:3:4:5:6') // '2001:db8:1:2'
@@ -55,10 +55,10 @@ function withoutPort(address: string): string {
   return parts?.[1] ?? parts?.[2] ?? address
 }
 
-/** The IPv4 address that a mapped address stands for, or that a NAT64 gateway leads to. */
+/** Returns the IPv4 address embedded in a mapped or NAT64 address. */
 function embedded(address: IPv6): IPv4 | undefined {
   if (address.isIPv4MappedAddress()) return address.toIPv4Address()
-  // Not 64:ff9b:1::/48: where that leads is a matter of the local network.
+  // Not 64:ff9b:1::/48: its targets depend on the local network.
   const { IPv4, IPv6 } = addressLibrary()
   const nat64 = address.match(IPv6.parse('64:ff9b::'), 96)
   return nat64 ? new IPv4(address.toByteArray().slice(12)) : undefined

@@ -47,7 +47,7 @@ describe('egressFetch', () => {
     }),
   )
 
-  it('gives status, headers and body of an answer, whatever its status', async () => {
+  it('returns status, headers and body of a response, whatever its status', async () => {
     const port = await serve(answer('no', { 'x-a': 'b' }, 404))
     const { status, headers, body, url } = await get(`http://api.test:${port}/x?y#z`)
     assert.deepEqual([status, headers['x-a'], String(body), url], [404, 'b', 'no', `http://api.test:${port}/x?y#z`])
@@ -55,20 +55,20 @@ describe('egressFetch', () => {
     assert.equal(seen[0]?.headers.host, `api.test:${port}`)
   })
 
-  it('sends method, headers and body, and asks for nothing compressed', async () => {
+  it('sends method, headers and body, and requests no compression', async () => {
     const port = await serve(answer('ok'))
     await get(`http://api.test:${port}/`, { method: 'POST', headers: { 'x-sig': '1' }, body: '{"a":1}' })
     assert.deepEqual([seen[0]?.method, seen[0]?.headers['x-sig'], seen[0]?.body], ['POST', '1', '{"a":1}'])
     assert.equal(seen[0]?.headers['accept-encoding'], undefined)
   })
 
-  it('does not inflate an answer, so that its size is what came', async () => {
+  it('does not decompress a response, so that its size is that on the wire', async () => {
     const packed = gzipSync('x'.repeat(100_000))
     const port = await serve(answer(packed, { 'content-encoding': 'gzip' }))
     assert.deepEqual((await get(`http://api.test:${port}/`, { maxBytes: packed.length })).body, packed)
   })
 
-  it('looks a name up once and connects to the address it checked', async () => {
+  it('resolves a name once and connects to the address it checked', async () => {
     const port = await serve(answer('first'))
     const answers = ['127.0.0.1', '127.0.0.2']
     let asked = 0
@@ -80,7 +80,7 @@ describe('egressFetch', () => {
     assert.deepEqual([String(body), asked], ['first', 1])
   })
 
-  it('refuses a name that leads inside, also when another of its addresses is fine', async () => {
+  it('refuses a name with an internal address, even if another of its addresses is public', async () => {
     const port = await serve(answer('inside'))
     for (const addresses of [['127.0.0.1'], ['93.184.216.34', '127.0.0.1'], ['::ffff:127.0.0.1'], ['::1']]) {
       const fetched = egressFetch(`http://inside.test:${port}/`, {}, { resolver: async () => addresses })
@@ -90,7 +90,7 @@ describe('egressFetch', () => {
     assert.equal(seen.length, 0)
   })
 
-  it('says when a name has no address', async () => {
+  it('reports a name without an address', async () => {
     const fail = (resolver: () => Promise<readonly string[]>) => egressFetch('http://gone.test/', {}, { resolver })
     await assert.rejects(
       fail(async () => []),
@@ -104,7 +104,7 @@ describe('egressFetch', () => {
     )
   })
 
-  it('says when nobody listens or the connection breaks off', async () => {
+  it('reports a refused and a broken connection', async () => {
     const gone = createServer()
     gone.listen(0, '127.0.0.1')
     await once(gone, 'listening')
@@ -119,7 +119,7 @@ describe('egressFetch', () => {
     await assert.rejects(get(`http://api.test:${broken}/`), { code: 'EGRESS_FAILED' })
   })
 
-  it('stops reading an answer that is too large, with and without a length', async () => {
+  it('stops reading a response that is too large, with and without a length', async () => {
     const declared = await serve(answer('x'.repeat(1001)))
     await assert.rejects(get(`http://api.test:${declared}/`, { maxBytes: 1000 }), { code: 'EGRESS_TOO_LARGE' })
     let closed: Promise<unknown> | undefined
@@ -133,7 +133,7 @@ describe('egressFetch', () => {
     assert.equal((await get(`http://api.test:${declared}/`, { maxBytes: 1001 })).body.length, 1001)
   })
 
-  it('gives up in time on a silent server, a dripping one, and a silent name server', async () => {
+  it('times out on a silent server, a slow one, and a silent name server', async () => {
     const silent = await serve(() => undefined)
     await assert.rejects(get(`http://api.test:${silent}/`, { timeoutMs: 50 }), { code: 'EGRESS_TIMEOUT', status: 504 })
     const dripping = await serve((_request, response) => {
@@ -145,7 +145,7 @@ describe('egressFetch', () => {
     await assert.rejects(egressFetch('http://api.test/', { timeoutMs: 20 }, { resolver: () => never }), { code: 'EGRESS_TIMEOUT' })
   })
 
-  it('ends with the reason of its signal, before and during the request', async () => {
+  it('rejects with the reason of its signal, before and during the request', async () => {
     const reason = new Error('not needed')
     const silent = await serve(() => undefined)
     await assert.rejects(get(`http://api.test:${silent}/`, { signal: AbortSignal.abort(reason) }), reason)
@@ -161,7 +161,7 @@ describe('egressFetch', () => {
       assert.equal((await get(`http://api.test:${port}/`)).status, 302)
     })
 
-    it('are followed as often as allowed, and the next one is the answer', async () => {
+    it('are followed up to the maximum, and the next one is returned as the response', async () => {
       const port = await serve((request, response) => {
         const left = Number(request.url?.slice(1))
         if (left === 0) response.end('end')
@@ -187,7 +187,7 @@ describe('egressFetch', () => {
       })
     }
 
-    it('to a name that leads inside are refused', async () => {
+    it('to a name with an internal address are refused', async () => {
       const inside = await serve(answer('secret'))
       const names: Readonly<Record<string, string>> = { 'inside.test': '169.254.1.1', 'api.test': '127.0.0.1' }
       const port = await serve(answer('', { location: `http://inside.test:${inside}/` }, 301))
@@ -200,7 +200,18 @@ describe('egressFetch', () => {
       assert.equal(seen.length, 1)
     })
 
-    it('to another origin take no credentials along, and turn a POST into a GET', async () => {
+    it('that turn a POST into a GET drop the headers of its body', async () => {
+      const port = await serve((request, response) => {
+        if (request.url === '/next') response.end('ok')
+        else response.writeHead(303, { location: '/next' }).end()
+      })
+      const headers = { 'Content-Type': 'application/json', 'content-length': '2', 'x-sig': 'y' }
+      await get(`http://api.test:${port}/`, { maxRedirects: 1, method: 'POST', body: '{}', headers, timeoutMs: 2_000 })
+      const { method, headers: sent } = seen[1] ?? assert.fail('no second request')
+      assert.deepEqual([method, sent['content-type'], sent['content-length'], sent['x-sig']], ['GET', undefined, undefined, 'y'])
+    })
+
+    it('to another origin drop credentials, and turn a POST into a GET', async () => {
       const target = await serve(answer('ok'))
       const port = await serve(answer('', { location: `http://other.test:${target}/` }, 302))
       const headers = { authorization: 'Bearer x', 'X-Sig': 'y', accept: 'text/plain' }

@@ -1,11 +1,11 @@
 import { defineErrors } from '../errors.js'
 
-/** Errors of requests to untrusted URLs. Messages carry the origin at most: paths and queries of such URLs hold secrets. */
+/** Errors of requests to untrusted URLs. Messages contain the origin only: paths and queries of such URLs may contain secrets. */
 export const egressErrors = defineErrors({
   EGRESS_BLOCKED: {
     status: 400,
     message: (target: string, why: string) => `A request to ${target} is not allowed: ${why}`,
-    when: 'The address that a request would go to is not allowed',
+    when: 'The URL of a request, or an address that it resolves to, is not allowed',
     fix: 'Use a public https address, or allow this one',
   },
   EGRESS_TOO_LARGE: {

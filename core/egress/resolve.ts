@@ -4,20 +4,20 @@ import { messageOf } from '../errors.js'
 import { egressErrors } from './errors.js'
 import { checkAddress, type EgressRules, literalAddress } from './rules.js'
 
-/** An address that a connection goes to. */
+/** An address to connect to. */
 export interface ResolvedAddress {
   readonly address: string
   readonly family: 4 | 6
 }
 
-/** Finds the addresses of a host name. */
+/** Resolves a host name to its addresses. */
 export type Resolver = (hostname: string) => Promise<readonly string[]>
 
 export const systemResolver: Resolver = async (hostname) =>
   (await lookup(hostname, { all: true, verbatim: true })).map(({ address }) => address)
 
 /**
- * The addresses of a URL, all of them allowed. One that is not allowed blocks the request, even next to allowed ones: a name
+ * Returns the addresses of a URL, all of which are allowed. A single address that is not allowed blocks the request: a name
  * with both public and private addresses is an attack.
  */
 export async function resolveChecked(url: URL, rules: EgressRules, resolver: Resolver): Promise<readonly ResolvedAddress[]> {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { checkEgressUrl, type EgressRules } from './rules.js'
 
 const blocked: readonly (readonly [url: string, rules: EgressRules])[] = [
-  // Loopback in other words.
+  // Other forms of loopback.
   ['http://127.0.0.1/', {}],
   ['http://127.1/', {}],
   ['http://0x7f000001/', {}],
@@ -15,12 +15,12 @@ const blocked: readonly (readonly [url: string, rules: EgressRules])[] = [
   ['http://[64:ff9b::127.0.0.1]/', {}],
   ['http://１２７.0.0.1/', {}],
   ['http://%31%32%37.0.0.1/', {}],
-  // Never, whatever else is allowed.
+  // Never allowed.
   ['http://169.254.169.254/latest/meta-data', { allowPrivate: true }],
   ['http://[fd00:ec2::254]/', { allowPrivate: true }],
   ['http://0.0.0.0/', { allowPrivate: true }],
   ['http://169.254.169.254/', { allowHosts: ['169.254.169.254'] }],
-  // An address that is allowed, in an odd form.
+  // Unusual forms of allowed addresses.
   ['http://134744072/', {}],
   ['http://8.8.2056/', {}],
   // Schemes.
@@ -28,7 +28,7 @@ const blocked: readonly (readonly [url: string, rules: EgressRules])[] = [
   ['file:///etc/passwd', {}],
   ['data:text/plain,x', {}],
   ['http://example.com/', { schemes: ['https:'] }],
-  // Forms that parsers mend.
+  // Forms that URL parsers correct.
   ['https:example.com', {}],
   ['https:/example.com', {}],
   ['https:\\\\example.com', {}],
@@ -81,7 +81,7 @@ describe('checkEgressUrl', () => {
     it(`allows ${url} under ${JSON.stringify(rules)}`, () => assert.equal(checkEgressUrl(url, rules).href, new URL(url).href))
   }
 
-  it('repeats neither credentials nor paths in its message', () => {
+  it('contains neither credentials nor paths in its message', () => {
     assert.throws(
       () => checkEgressUrl('https://user:hidden@example.com/hidden?hidden', {}),
       ({ message }: Error) => !message.includes('hidden'),

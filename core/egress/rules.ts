@@ -3,16 +3,16 @@ import { type AddressKind, addressKind } from './address.js'
 import { egressErrors } from './errors.js'
 import { isForeignPort } from './ports.js'
 
-/** Which addresses a request may go to. */
+/** Rules for the targets of a request. */
 export interface EgressRules {
   /**
-   * The only hosts it may go to, each exactly: `api.example.com` stands for the default port of the scheme, `api.example.com:8443` for that port.
-   * Default: any host, on any port but those of services that do not speak HTTP.
+   * The only allowed hosts, matched exactly: `api.example.com` allows the default port of the scheme, `api.example.com:8443` that port.
+   * Default: any host, on any port except those of services that do not speak HTTP.
    */
   readonly allowHosts?: readonly string[]
-  /** Whether loopback, private and shared addresses may be used. Default false. Link-local and cloud metadata never may. */
+  /** Whether loopback, private and shared addresses are allowed. Default false. Link-local and cloud metadata addresses never are. */
   readonly allowPrivate?: boolean
-  /** Default both. */
+  /** Allowed schemes. Default: both. */
   readonly schemes?: readonly EgressScheme[]
 }
 
@@ -28,25 +28,29 @@ const kindNames: Readonly<Record<Exclude<AddressKind, 'public'>, string>> = {
 }
 
 /**
- * Parses the URL of a request, or throws EGRESS_BLOCKED. Names are not resolved here; what they resolve to goes through {@link checkAddress}.
+ * Parses and checks the URL of a request. Throws EGRESS_BLOCKED. Host names are not resolved here; their addresses go through
+ * {@link checkAddress}.
  */
 export function checkEgressUrl(text: string, rules: EgressRules): URL {
   const { allowHosts, schemes = bothSchemes } = rules
   const url = parse(text)
   const target = url.origin
   if (!(schemes as readonly string[]).includes(url.protocol)) {
-    throw egressErrors.EGRESS_BLOCKED(`a ${url.protocol} URL`, `only ${schemes.join(' and ')} URLs are`)
+    throw egressErrors.EGRESS_BLOCKED(`a ${url.protocol} URL`, `only ${schemes.join(' and ')} URLs are allowed`)
   }
-  // What stands between the slashes, as it was written.
+  // The authority as written, before the URL parser normalizes it.
   const [, authority] = /^[a-z]+:\/\/([^/?#]*)/i.exec(text) ?? []
-  if (authority === undefined) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must begin with the scheme and two slashes')
+  if (authority === undefined) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must start with the scheme and two slashes')
   if (authority.includes('@')) throw egressErrors.EGRESS_BLOCKED(target, 'its URL must not contain a user name or password')
   const host = url.hostname
   if (host.endsWith('.') || (isIPv4(host) && authority.replace(/:\d*$/, '') !== host)) {
-    throw egressErrors.EGRESS_BLOCKED(target, 'its host is not in canonical form; use the canonical form')
+    throw egressErrors.EGRESS_BLOCKED(
+      target,
+      'its host must be in canonical form, without a final dot and with IP addresses in dotted decimal',
+    )
   }
   if (allowHosts !== undefined && !allowHosts.some((entry) => matches(entry, url))) {
-    throw egressErrors.EGRESS_BLOCKED(target, 'its host is not one of those that are')
+    throw egressErrors.EGRESS_BLOCKED(target, 'its host is not in the list of allowed hosts')
   }
   if (allowHosts === undefined && isForeignPort(portOf(url))) {
     throw egressErrors.EGRESS_BLOCKED(target, 'its port is used by a service that does not speak HTTP')
@@ -56,21 +60,21 @@ export function checkEgressUrl(text: string, rules: EgressRules): URL {
   return url
 }
 
-/** Throws EGRESS_BLOCKED for an address that must not be connected to. */
+/** Throws EGRESS_BLOCKED for an address that is not allowed. */
 export function checkAddress(address: string, target: string, { allowPrivate = false }: EgressRules): void {
   const kind = addressKind(address)
   if (kind === 'public' || (allowPrivate && (kind === 'loopback' || kind === 'private'))) return
   throw egressErrors.EGRESS_BLOCKED(target, `its address belongs to ${kindNames[kind]}`)
 }
 
-/** The address that a URL names instead of a host name. */
+/** Returns the address if the URL contains one instead of a host name. */
 export function literalAddress({ hostname }: URL): string | undefined {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
   return isIP(bare) === 0 ? undefined : bare
 }
 
 function parse(text: string): URL {
-  // URL parsers drop spaces, tabs and line breaks, and take `\` for `/`; other programs that see the text do not.
+  // URL parsers drop spaces, tabs and line breaks and treat `\` as `/`; other programs that read the text do not.
   if (text.length > 8192 || /[\u0000-\u0020\u007f\\]/.test(text)) {
     throw egressErrors.EGRESS_BLOCKED('that URL', 'it is too long, or has spaces, control characters or backslashes')
   }

@@ -6,9 +6,9 @@ import type { ResolvedAddress } from './resolve.js'
 
 export interface EgressResponse {
   readonly status: number
-  /** Lower-case names. */
+  /** By lower-case name. */
   readonly headers: IncomingHttpHeaders
-  /** The raw bytes: no compression is requested, and nothing is decompressed. */
+  /** The raw bytes. No compression is requested and nothing is decompressed. */
   readonly body: Buffer
   /** URL of the response, after redirects. */
   readonly url: string
@@ -25,7 +25,7 @@ export interface Hop {
   readonly ca: string | undefined
 }
 
-/** Sends one request to one of the given addresses, on a connection of its own. */
+/** Sends one request to one of the given addresses, on a separate connection. */
 export async function send(hop: Hop): Promise<EgressResponse> {
   const { url, signal } = hop
   // Imported lazily: most apps never send requests, and loading TLS is slow.
@@ -34,7 +34,7 @@ export async function send(hop: Hop): Promise<EgressResponse> {
     const options: RequestOptions & { ca?: string } = {
       method: hop.method,
       headers: hop.headers,
-      // A pooled connection would have been made for another lookup.
+      // A pooled connection might go to an address from another lookup.
       agent: false,
       lookup: lookupOf(hop.addresses),
       signal,
@@ -64,13 +64,13 @@ async function read(response: IncomingMessage, { url, maxBytes }: Hop): Promise<
       chunks.push(chunk)
     }
   } finally {
-    // Its connection serves nobody else.
+    // The connection is not reused.
     response.destroy()
   }
   return Buffer.concat(chunks, size)
 }
 
-/** Resolves to the checked addresses, whatever DNS returns by now. */
+/** Resolves to the checked addresses, whatever DNS returns now. */
 function lookupOf(addresses: readonly ResolvedAddress[]): LookupFunction {
   return (_hostname, options, done) => {
     const [first] = addresses

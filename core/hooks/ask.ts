@@ -11,26 +11,26 @@ export function ask(listener: Listener, args: readonly unknown[], clock: Clock):
   const startedAt = listener.sampleNext ? clock.monotonic() : undefined
   listener.calls++
   const { handler } = listener
-  let answer: unknown
+  let result: unknown
   let waits: boolean
   try {
-    answer = handler(...args)
-    waits = isThenable(answer)
+    result = handler(...args)
+    waits = isThenable(result)
   } catch (thrown) {
     listener.errors++
     throw hookFailed(listener, toError(thrown))
   }
-  if (waits) return answerInTime(listener, answer, startedAt, clock)
+  if (waits) return resultInTime(listener, result, startedAt, clock)
   if (startedAt !== undefined) listener.sample(clock.monotonic() - startedAt)
-  return answer
+  return result
 }
 
-/** Like {@link ask}, but a throw becomes a rejection. */
+/** Like {@link ask}, but turns a synchronous throw into a rejection. */
 export async function askLater(listener: Listener, args: readonly unknown[], clock: Clock): Promise<unknown> {
   return ask(listener, args, clock)
 }
 
-function answerInTime(listener: Listener, answer: unknown, startedAt: number | undefined, clock: Clock): Promise<unknown> {
+function resultInTime(listener: Listener, result: unknown, startedAt: number | undefined, clock: Clock): Promise<unknown> {
   return new Promise((resolve, reject) => {
     let waiting = true
     listener.pending++
@@ -44,7 +44,7 @@ function answerInTime(listener: Listener, answer: unknown, startedAt: number | u
       listener.pending--
       clearTimeout(timer)
     }
-    Promise.resolve(answer).then(
+    Promise.resolve(result).then(
       (value) => {
         if (!waiting) return
         stopWaiting()

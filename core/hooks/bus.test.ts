@@ -18,7 +18,7 @@ describe('the hook bus', () => {
     )
   })
 
-  it('refuses a hook declared twice, names both owners, and then declares nothing of that table', () => {
+  it('refuses a hook that is declared twice, names both owners, and declares nothing of that table', () => {
     const { bus } = makeBus()
     const undeclare = bus.declare('workers', { onJobStart: specOf('notify') })
     const again = { onOther: specOf('notify'), onJobStart: specOf('notify') }
@@ -33,7 +33,7 @@ describe('the hook bus', () => {
     )
   })
 
-  it('refuses a hook of unknown kind, of another kind than before, with a malformed deadline or with too many notify arguments', () => {
+  it('refuses a hook with an unknown kind, a different kind than before, an invalid deadline or too many notify arguments', () => {
     const { bus } = makeBus()
     bus.declare('a', { onTest: specOf('notify') })()
     assert.throws(() => bus.declare('b', { onTest: specOf('gate') }), { code: 'ZIN_HOOK_KIND', message: /^b: .*gate.*notify/ })
@@ -46,7 +46,7 @@ describe('the hook bus', () => {
     bus.declare('b', { onNew: specOf('settle', { args: ['a', 'b', 'c', 'd', 'e'] }) })
   })
 
-  it('gives one slot object per name for ever', () => {
+  it('always returns the same slot object for a name', () => {
     const { bus } = makeBus()
     bus.declare('core', coreHooks)
     const slot = bus.slot('onReady')
@@ -54,7 +54,7 @@ describe('the hook bus', () => {
     assert.equal(bus.slot('onReady'), slot)
   })
 
-  it('refuses the slot of an undeclared hook and suggests the one that was meant', () => {
+  it('refuses the slot of an undeclared hook and suggests a similar one', () => {
     const { bus } = makeBus()
     bus.declare('core', coreHooks)
     bus.on('a', 'onRaedy', nothing)
@@ -72,7 +72,7 @@ describe('the hook bus', () => {
     assert.equal(calls, 1)
   })
 
-  it('names listeners of hooks that nobody declares, each plugin once, with a suggestion', () => {
+  it('names listeners of undeclared hooks, each plugin once, with a suggestion', () => {
     const { bus } = makeBus()
     bus.declare('workers', { onJobStart: specOf('notify') })
     bus.on('audit', 'onJobStrat', nothing)
@@ -87,7 +87,7 @@ describe('the hook bus', () => {
     ])
   })
 
-  it('names notify options on a hook of another kind', () => {
+  it('reports notify options on a hook of another kind', () => {
     const { bus } = makeBus()
     bus.declare('workers', { onStart: specOf('settle'), onJob: specOf('notify') })
     bus.on('audit', 'onStart', { handler: nothing, sequential: true })
@@ -96,7 +96,7 @@ describe('the hook bus', () => {
     assert.match(bus.problems()[0] ?? '', /^audit: .*"onStart".*settle/)
   })
 
-  it('sorts anew when the ranks of plugins changed', async () => {
+  it('re-sorts listeners when the ranks of plugins have changed', async () => {
     const ranks: Record<string, number> = { a: 1, b: 2 }
     const { bus } = makeBus(ranks)
     bus.declare('tester', { onTest: specOf('notify') })
@@ -136,7 +136,7 @@ describe('the hook bus', () => {
 })
 
 describe('a recorder', () => {
-  it('sees notify and settle emissions with their arguments, also of hooks without listeners', async () => {
+  it('records notify and settle emissions with their arguments, including hooks without listeners', async () => {
     const { bus } = makeBus()
     bus.declare('tester', { onNote: specOf('notify'), onSettle: specOf('settle'), before: specOf('gate') })
     const seen: unknown[] = []
@@ -155,7 +155,7 @@ describe('a recorder', () => {
     assert.deepEqual(seen, [['onNote', 'a', 1], ['onNote'], ['onLater', 'b'], ['onSettle', 'c']])
   })
 
-  it('goes on when another one of the same function ends', () => {
+  it('continues when another recorder with the same function ends', () => {
     const { bus } = makeBus()
     bus.declare('tester', { onNote: specOf('notify') })
     let seen = 0

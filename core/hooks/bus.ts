@@ -28,7 +28,7 @@ const DEFAULT_TIMEOUT_MS: Readonly<Record<HookKind, number>> = {
 export interface HookBusOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** Position of a plugin in the graph; lower runs first. */
+  /** Position of a plugin in the graph; lower ranks run first. */
   readonly rank: (plugin: string) => number
 }
 
@@ -37,16 +37,16 @@ interface Declaration {
   readonly spec: HookSpec
 }
 
-/** The state of one hook name. It outlives its declaration, so that slots keep their identity and listeners can wait. */
+/** The state of one hook name. It outlives its declaration, so that slots keep their identity and listeners can wait for a declaration. */
 interface Hook {
   readonly name: string
   declaration: Declaration | undefined
   slot: Slot | undefined
-  /** In the order in which they run. */
+  /** In execution order. */
   listeners: readonly Listener[]
 }
 
-/** Every hook of one host: its declaration, its listeners and its slot. */
+/** All hooks of one host, each with its declaration, listeners and slot. */
 export class HookBus {
   readonly #options: HookBusOptions
   readonly #watchdog: Watchdog
@@ -64,9 +64,9 @@ export class HookBus {
   }
 
   /**
-   * Declares hooks; the disposer removes the declarations. All or nothing.
-   * Throws `ZIN_HOOK_DUPLICATE` for a name that is already declared, `ZIN_HOOK_KIND` for an unknown kind or another one than
-   * before, `ZIN_HOOK_TIMEOUT_MS` for a malformed deadline, `ZIN_HOOK_ARGS` for a notify hook with more than 4 arguments.
+   * Declares hooks, all or none of them. The disposer removes the declarations.
+   * Throws `ZIN_HOOK_DUPLICATE` for a name that is already declared, `ZIN_HOOK_KIND` for an unknown kind or a different one than
+   * before, `ZIN_HOOK_TIMEOUT_MS` for an invalid deadline, `ZIN_HOOK_ARGS` for a notify hook with more than 4 arguments.
    */
   declare(owner: string, specs: Readonly<Record<string, HookSpec>>): () => void {
     for (const [name, spec] of Object.entries(specs)) this.#checkDeclaration(owner, name, spec)
@@ -87,8 +87,8 @@ export class HookBus {
   }
 
   /**
-   * Adds a listener, also to a hook that is not declared yet: it waits for the declaration, and `problems` lists it.
-   * Throws `ZIN_HOOK_LISTENER` when the listener or one of its options is malformed.
+   * Adds a listener. One for an undeclared hook waits for the declaration, and `problems` lists it until then.
+   * Throws `ZIN_HOOK_LISTENER` if the listener or one of its options is invalid.
    */
   on(plugin: string, name: string, listener: AnyListener): () => void {
     const added = new Listener(plugin, name, listener, this.#registrations++)
@@ -103,7 +103,7 @@ export class HookBus {
     }
   }
 
-  /** The emitting end of a hook: one object per name. Throws `ZIN_HOOK_UNKNOWN` for an undeclared hook. */
+  /** Returns the slot that emits a hook, one object per name. Throws `ZIN_HOOK_UNKNOWN` for an undeclared hook. */
   slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]> {
     const hook = this.#hooks.get(name)
     if (hook?.declaration === undefined || hook.slot === undefined) {
@@ -112,7 +112,7 @@ export class HookBus {
     return hook.slot as unknown as SlotOf<HookMap[N]>
   }
 
-  /** Re-sorts all listeners. Call it when the result of `rank` changed. */
+  /** Re-sorts all listeners. Call it after the result of `rank` has changed. */
   reorder(): void {
     for (const hook of this.#hooks.values()) {
       hook.listeners = sortListeners(hook.listeners, this.#options.rank)
@@ -120,7 +120,7 @@ export class HookBus {
     }
   }
 
-  /** Every declared hook with its listeners in the order in which they run. */
+  /** Lists every declared hook with its listeners in execution order. */
   report(): readonly HookReport[] {
     return [...this.#hooks.values()].flatMap(({ name, declaration, listeners }) => {
       if (declaration === undefined) return []
@@ -130,7 +130,7 @@ export class HookBus {
     })
   }
 
-  /** Listeners that are never called, and listener options without effect, one sentence each. */
+  /** Returns one sentence for each listener that is never called and each listener option without effect. */
   problems(): readonly string[] {
     const problems = [...this.#hooks.values()].flatMap(({ name, declaration, listeners }) => {
       if (declaration === undefined) {
@@ -142,13 +142,13 @@ export class HookBus {
         .filter((listener) => listener.notifyOnly)
         .map(
           ({ plugin }) =>
-            `${plugin}: sets "sequential" or "maxPending" on hook "${name}", where they do nothing: it is of kind ${kind}, not notify; remove them`,
+            `${plugin}: sets "sequential" or "maxPending" on hook "${name}", where they have no effect: its kind is ${kind}, not notify; remove them`,
         )
     })
     return [...new Set(problems)]
   }
 
-  /** For tests: records every notify and settle emission from now on, also of hooks without listeners. */
+  /** For tests: records every notify and settle emission from now on, including those of hooks without listeners. */
   record(listener: Recorder): () => void {
     // A wrapper, so that the same function can be recorded twice.
     const recorder: Recorder = (name, args) => listener(name, args)
@@ -182,7 +182,7 @@ export class HookBus {
       throw hookErrors.ZIN_HOOK_DUPLICATE(owner, name, declaration.owner)
     }
     if (slot !== undefined && slot.kind !== spec.kind) {
-      throw hookErrors.ZIN_HOOK_KIND(owner, name, `as ${spec.kind}, but it was ${slot.kind} before; rename it`)
+      throw hookErrors.ZIN_HOOK_KIND(owner, name, `as ${spec.kind}, but it was declared as ${slot.kind} before; rename it`)
     }
     if (!Object.hasOwn(DEFAULT_TIMEOUT_MS, spec.kind)) {
       const kinds = Object.keys(DEFAULT_TIMEOUT_MS).join(', ')

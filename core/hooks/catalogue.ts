@@ -11,14 +11,14 @@ export interface ReadinessReport {
 }
 
 interface MetricHead {
-  /** Letters, digits and `_`, in base units: `shop_order_bytes`, `shop_wait_seconds`. A counter ends in `_total`, nothing else does. */
+  /** Letters, digits and `_`, with a base unit: `shop_order_bytes`, `shop_wait_seconds`. Names of counters, and only those, end in `_total`. */
   readonly name: string
   readonly help: string
-  /** The same names in every sample of a metric. */
+  /** Every sample of a metric has the same label names. */
   readonly labels?: Readonly<Record<string, string>>
 }
 
-/** One measured value with the trace that it belongs to. */
+/** One measured value and its trace. */
 export interface MetricExemplar {
   /** W3C trace id. */
   readonly traceId: string
@@ -27,22 +27,22 @@ export interface MetricExemplar {
   readonly at: number
 }
 
-/** A number of a plugin: what it has counted since it started, or what is now. */
+/** A counter, which only grows after the plugin has started, or a gauge, which is a current value. */
 export interface MetricValue extends MetricHead {
   readonly type: 'counter' | 'gauge'
   readonly value: number
 }
 
-/** How many values a plugin has measured between which bounds. Histograms with the same bounds can be added up. */
+/** A histogram: the number of measured values per bucket. Histograms with the same bounds can be added up. */
 export interface MetricHistogram extends MetricHead {
   readonly type: 'histogram'
-  /** Upper bounds of the buckets, rising; the one without a bound is left out. */
+  /** Upper bounds of the buckets, ascending, without the infinite one. */
   readonly bounds: readonly number[]
-  /** Values in each bucket alone, with one more for those above the last bound. */
+  /** Number of values in each bucket (not cumulative), plus one entry for values above the last bound. */
   readonly counts: readonly number[]
-  /** Of all values. */
+  /** Sum of all values. */
   readonly sum: number
-  /** The last value with a trace in each bucket. */
+  /** The latest value with a trace in each bucket. */
   readonly exemplars?: readonly (MetricExemplar | undefined)[]
 }
 
@@ -66,7 +66,7 @@ export interface ErrorBody {
   readonly [extra: string]: unknown
 }
 
-/** The request as passed to request error hooks; never headers or bodies. */
+/** The request as passed to the hooks for request errors; never headers or bodies. */
 export interface FailedRequest {
   readonly id: string
   readonly method: string
@@ -74,32 +74,32 @@ export interface FailedRequest {
   readonly status: number
 }
 
-/** A request whose response has ended, as hooks see it; never its address, query, headers or body. */
+/** A request whose response has ended, as passed to hooks; never its address, query, headers or body. */
 export interface EndedRequest {
   readonly id: string
   readonly method: string
-  /** The path of its route as registered, such as `/api/workers/:name`; undefined when no route matched. */
+  /** The path of its route as registered, such as `/api/workers/:name`; undefined if no route matched. */
   readonly route: string | undefined
   readonly status: number
-  /** From its arrival to the end of the response, ms. */
+  /** Time from its arrival to the end of the response, in ms. */
   readonly ms: number
   /** Whether the client received the whole response. */
   readonly complete: boolean
-  /** W3C id of its trace, when a plugin traces it and the trace is sampled. */
+  /** W3C id of its trace, if a plugin traces it and the trace is sampled. */
   readonly traceId: string | undefined
 }
 
 /** A request that a command of the CLI is about to send to the running app. */
 export interface CommandRequest {
   readonly method: string
-  /** Whole, with the query. */
+  /** Complete URL, with the query. */
   readonly url: string
-  /** As sent; absent without a body. */
+  /** As sent; undefined without a body. */
   readonly body: string | undefined
   readonly contentType: string | undefined
 }
 
-/** What a plugin adds to the request of a command to authorize it in the running app. */
+/** The headers that a plugin adds to a command's request to authorize it in the running app. */
 export interface CommandCredential {
   /** Empty when this environment has no credential. */
   readonly headers: Readonly<Record<string, string>>
@@ -127,9 +127,13 @@ export interface CoreHooks {
 }
 
 export const coreHooks = {
-  onReady: { kind: 'settle', args: ['address'], summary: 'The app listens; address is absent when it serves no HTTP' },
-  onClose: { kind: 'settle', args: ['reason'], summary: 'Shutdown begins; readiness answers 503 from here on' },
-  onRequestEnd: { kind: 'notify', args: ['request'], summary: 'A response has ended, of probes as well' },
+  onReady: {
+    kind: 'settle',
+    args: ['address'],
+    summary: 'The app has started and is listening; `address` is undefined if it serves no HTTP',
+  },
+  onClose: { kind: 'settle', args: ['reason'], summary: 'Shutdown begins; readiness returns 503 from now on' },
+  onRequestEnd: { kind: 'notify', args: ['request'], summary: 'A response has ended, including those of probes' },
   onRequestError: { kind: 'notify', args: ['error', 'request'], summary: 'A request ended with a 5xx response' },
   onListenerMuted: { kind: 'notify', args: ['listener'], summary: 'A listener failed 50 times in a row and is muted for a while' },
   onPluginEnabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was enabled after boot' },
@@ -137,39 +141,43 @@ export const coreHooks = {
   beforePluginStart: {
     kind: 'gate',
     args: ['plugin'],
-    summary: 'All plugins are set up and this one is about to start; deny to fail it',
+    summary: 'All plugins are set up and this one is about to start; deny to make it fail',
     timeoutMs: 30_000,
   },
   beforeManagementAction: {
     kind: 'gate',
     args: ['action'],
-    summary: 'A plugin is about to do what somebody asked for, such as removing a device; deny to refuse it. See `ctx.manage`',
+    summary: 'A plugin is about to perform a management action, such as removing a device; deny to prevent it. See `ctx.manage`',
   },
   onManagementAction: {
     kind: 'settle',
     args: ['action', 'end'],
     summary:
-      'A management action was done, was refused or has failed; its caller hears of it afterwards. `action` is the same object as before it',
+      'A management action has completed, failed or been denied; its caller gets the result afterwards. `action` is the object that `beforeManagementAction` received',
   },
   authorizeCommand: {
     kind: 'first',
     args: ['request'],
     summary: 'A CLI command is about to send a request to the running app; a listener returns the headers that authorize it',
   },
-  transformErrorBody: { kind: 'waterfall', args: ['body', 'error', 'request'], summary: 'The body of an error response before it is sent' },
-  collectReadiness: { kind: 'collect', args: [], summary: 'Readiness of every plugin that reports it' },
-  collectMetrics: { kind: 'collect', args: [], summary: 'Metric samples of every plugin' },
+  transformErrorBody: {
+    kind: 'waterfall',
+    args: ['body', 'error', 'request'],
+    summary: 'An error response is about to be sent; listeners may change its body',
+  },
+  collectReadiness: { kind: 'collect', args: [], summary: 'Readiness is requested; each listener reports the readiness of its plugin' },
+  collectMetrics: { kind: 'collect', args: [], summary: 'Metrics are requested; each listener returns the samples of its plugin' },
   purgeData: {
     kind: 'collect',
     args: ['before'],
     summary:
-      'Data from before a time, in ms since 1970, are to be deleted on one node; each plugin deletes its own in short steps and names it, as `<plugin>.<data>`',
+      'Data older than `before` (ms since 1970) must be deleted; fired on one node. Each plugin deletes its own data in short steps and returns the names of what it deletes, as `<plugin>.<data>`',
     timeoutMs: 30_000,
   },
 } satisfies HookSpecs<CoreHooks>
 
 /**
- * Every hook by name. A plugin adds its own:
+ * Every hook by name. A plugin extends it with its own hooks:
  *
  * @example
  * interface MailHooks {

@@ -27,7 +27,7 @@ describe('a collect hook', () => {
     )
   })
 
-  it('takes an error as the answer of that plugin alone', async () => {
+  it('returns an error as the result of that plugin only', async () => {
     const { bus, slot } = busWith<Hook>('collect')
     const thrown = new Error('no connection')
     bus.on('first', 'onTest', () => {
@@ -41,7 +41,7 @@ describe('a collect hook', () => {
     assert.equal(answers.get('third'), 3)
   })
 
-  it('makes an error of a thrown value that is none', async () => {
+  it('converts a thrown value that is not an error', async () => {
     const { bus, slot } = busWith<Hook>('collect')
     bus.on('first', 'onTest', () => Promise.reject('just text'))
     const answer = (await slot.call()).get('first')
@@ -49,7 +49,7 @@ describe('a collect hook', () => {
     assert.equal(answer.message, 'just text')
   })
 
-  it('answers an empty map while nobody listens', async () => {
+  it('returns an empty map without listeners', async () => {
     assert.equal((await busWith<Hook>('collect').slot.call()).size, 0)
   })
 })

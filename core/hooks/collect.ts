@@ -4,7 +4,7 @@ import { askLater } from './ask.js'
 import { toError } from './failure.js'
 import { Slot } from './slot.js'
 
-/** Calls all listeners in parallel. An error is the result of its plugin: what was thrown, or `ZIN_HOOK_TIMEOUT`. */
+/** Calls all listeners in parallel. If a listener fails, its result is the thrown error or `ZIN_HOOK_TIMEOUT`. */
 export class CollectSlot extends Slot {
   readonly kind = 'collect'
   readonly #clock: Clock
@@ -21,13 +21,13 @@ export class CollectSlot extends Slot {
 
   async #run(args: readonly unknown[]): Promise<ReadonlyMap<string, unknown>> {
     const { listeners } = this
-    const answers = await Promise.all(listeners.map((listener) => askLater(listener, args, this.#clock).catch(errorOf)))
+    const results = await Promise.all(listeners.map((listener) => askLater(listener, args, this.#clock).catch(errorOf)))
     const timesSeen = new Map<string, number>()
     return new Map(
       listeners.map(({ plugin }, index) => {
         const seen = (timesSeen.get(plugin) ?? 0) + 1
         timesSeen.set(plugin, seen)
-        return [seen === 1 ? plugin : `${plugin}#${seen}`, answers[index]] as const
+        return [seen === 1 ? plugin : `${plugin}#${seen}`, results[index]] as const
       }),
     )
   }

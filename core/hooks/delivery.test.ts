@@ -9,7 +9,7 @@ import { NotifySlot } from './notify.js'
 import { never } from './tester.js'
 import { Watchdog } from './watchdog.js'
 
-/** A notify slot whose watchdog is swept by hand. */
+/** Creates a notify slot whose watchdog is swept manually. */
 function make(handler: (...args: unknown[]) => unknown, options: { sequential?: boolean } = {}) {
   const clock = fakeClock()
   const log = memoryLogger()
@@ -29,7 +29,7 @@ function make(handler: (...args: unknown[]) => unknown, options: { sequential?: 
 }
 
 describe('an overdue notify call', () => {
-  it('is none that settled in time', async () => {
+  it('is not one that settled in time', async () => {
     let fails = false
     const { slot, listener, later } = make(async () => {
       if (fails) throw new Error('boom')
@@ -54,10 +54,10 @@ describe('an overdue notify call', () => {
     release()
     await Promise.resolve()
     assert.deepEqual([listener.timeouts, listener.pending, listener.errors], [1, 0, 0])
-    assert.match(lines[0]?.err?.message ?? '', /did not respond within 100 ms/)
+    assert.match(lines[0]?.err?.message ?? '', /did not finish within 100 ms/)
   })
 
-  it('that rejects late harms nobody and is not counted again', async () => {
+  it('that rejects later has no effect and is not counted again', async () => {
     let fail = (_error: Error): void => {}
     const { slot, listener, later } = make(() => new Promise((_, reject) => (fail = reject)))
     slot.call('emails')
@@ -67,7 +67,7 @@ describe('an overdue notify call', () => {
     assert.deepEqual([listener.timeouts, listener.errors, listener.pending], [1, 0, 0])
   })
 
-  it('counts towards the mute, and a hung trial keeps the listener muted', () => {
+  it('counts towards muting, and a hung trial keeps the listener muted', () => {
     const { slot, listener, later, muted, clock } = make(never)
     for (let call = 0; call < MUTE_AFTER; call++) slot.call('emails')
     later(100)
@@ -83,7 +83,7 @@ describe('an overdue notify call', () => {
     assert.equal(listener.calls, MUTE_AFTER + 2)
   })
 
-  it('does not hold up the queue of a sequential listener', () => {
+  it('does not block the queue of a sequential listener', () => {
     const seen: unknown[] = []
     const { slot, listener, later } = make(
       (worker) => {

@@ -6,9 +6,9 @@ import { hookTimeout, toError } from './failure.js'
 import type { Listener } from './listener.js'
 import type { Watchdog, Watched } from './watchdog.js'
 
-/** Failures in a row after which a listener is muted. */
+/** Number of consecutive failures after which a listener is muted. */
 export const MUTE_AFTER = 50
-/** Time until a muted listener is tried again with one call, in ms. */
+/** Time in ms until a muted listener is retried with one call. */
 export const MUTE_MS = 30_000
 
 export interface DeliveryParts {
@@ -18,7 +18,7 @@ export interface DeliveryParts {
   readonly onMuted: (muted: MutedListener) => void
 }
 
-/** The slow path of notify calls: results, muting, unawaited promises, queues. */
+/** The slow path of notify calls: results, muting, unawaited promises and queues. */
 export class Delivery {
   readonly #parts: DeliveryParts
   readonly #queues = new WeakMap<Listener, SequentialQueue>()
@@ -27,7 +27,7 @@ export class Delivery {
     this.#parts = parts
   }
 
-  /** The slow path of a call: the listener is muted, full or sequential, or the call is to be timed. */
+  /** Handles a call if the listener is muted, full or sequential, or if the call is timed. */
   careful(listener: Listener, args: readonly unknown[]): void {
     if (listener.pending >= listener.maxPending) {
       listener.dropped++
@@ -46,16 +46,16 @@ export class Delivery {
     else this.run(listener, args, trial)
   }
 
-  /** Calls now. True when the result is a promise; `then` runs when it is settled or overdue. */
+  /** Calls the listener. Returns true if the result is a promise; `then` runs when it has settled or timed out. */
   run(listener: Listener, args: readonly unknown[], trial: boolean, then?: () => void): boolean {
     const startedAt = listener.sampleNext ? this.#parts.clock.monotonic() : undefined
     listener.calls++
     const { handler } = listener
     try {
-      const answer = handler(...args)
+      const result = handler(...args)
       if (startedAt !== undefined) listener.sample(this.#parts.clock.monotonic() - startedAt)
-      if (isThenable(answer)) {
-        this.track(listener, answer, trial, then)
+      if (isThenable(result)) {
+        this.track(listener, result, trial, then)
         return true
       }
     } catch (thrown) {
@@ -67,10 +67,10 @@ export class Delivery {
   }
 
   /** Tracks an unawaited promise. */
-  track(listener: Listener, answer: PromiseLike<unknown>, trial: boolean, then?: () => void): void {
+  track(listener: Listener, result: PromiseLike<unknown>, trial: boolean, then?: () => void): void {
     const call = new PendingCall(this, listener, trial, then)
     this.#parts.watchdog.watch(call)
-    Promise.resolve(answer).then(
+    Promise.resolve(result).then(
       () => call.fulfilled(),
       (thrown: unknown) => call.rejected(thrown),
     )
@@ -81,12 +81,12 @@ export class Delivery {
   }
 
   succeeded(listener: Listener, trial: boolean): void {
-    // A call that began before the mute says nothing about the current state of the listener.
+    // The result of a call that started before the mute does not show the current state of the listener.
     if (listener.muted && !trial) return
     listener.failuresInRow = 0
     if (!listener.muted) return
     listener.muted = false
-    this.#parts.log.info({ plugin: listener.plugin, hook: listener.hook }, 'listener works again and is no longer muted')
+    this.#parts.log.info({ plugin: listener.plugin, hook: listener.hook }, 'listener succeeded again and is no longer muted')
   }
 
   failed(listener: Listener, thrown: unknown, trial: boolean): void {
@@ -99,7 +99,7 @@ export class Delivery {
     this.#count(listener, hookTimeout(listener), trial)
   }
 
-  /** Drops what waits for a sequential listener, e.g. because it was removed. */
+  /** Drops the queued calls of a sequential listener, e.g. because it was removed. */
   clear(listener: Listener): void {
     this.#queues.get(listener)?.clear()
   }
@@ -108,7 +108,8 @@ export class Delivery {
     const { clock, log, onMuted } = this.#parts
     const { plugin, hook } = listener
     listener.failuresInRow++
-    if (listener.failuresInRow === 1) log.error({ plugin, hook, err: error }, 'listener failed; further failures in a row are only counted')
+    if (listener.failuresInRow === 1)
+      log.error({ plugin, hook, err: error }, 'listener failed; further consecutive failures are only counted')
     if (trial) listener.retryAt = clock.monotonic() + MUTE_MS
     if (listener.muted || listener.failuresInRow < MUTE_AFTER) return
     listener.muted = true
@@ -128,7 +129,7 @@ export class Delivery {
   }
 }
 
-/** An unawaited promise. The first event counts: it settles or becomes overdue. */
+/** An unawaited promise. Whichever happens first counts: it settles or times out. */
 class PendingCall implements Watched {
   since: number | undefined = undefined
   readonly timeoutMs: number
@@ -180,7 +181,7 @@ interface QueuedCall {
   readonly trial: boolean
 }
 
-/** The calls of one sequential listener, one after another. An overdue call no longer blocks the next one. */
+/** Runs the calls of one sequential listener one at a time. A call that has timed out no longer blocks the next one. */
 class SequentialQueue {
   readonly #listener: Listener
   readonly #delivery: Delivery
@@ -192,7 +193,7 @@ class SequentialQueue {
     this.#delivery = delivery
   }
 
-  /** The caller has checked that there is room. */
+  /** The caller has checked `maxPending`. */
   add(args: readonly unknown[], trial: boolean): void {
     this.#waiting.push({ args, trial })
     this.#listener.pending++

@@ -4,7 +4,7 @@ import { defineErrors } from '../errors.js'
 export const hookErrors = defineErrors({
   ZIN_HOOK_FAILED: {
     status: 500,
-    message: (plugin: string, hook: string, cause: Error) => `${plugin}: its listener of hook "${hook}" failed: ${cause.message}`,
+    message: (plugin: string, hook: string, cause: Error) => `${plugin}: its listener for hook "${hook}" failed: ${cause.message}`,
     details: (plugin: string, hook: string) => ({ plugin, hook }),
     cause: (_plugin: string, _hook: string, cause: Error) => cause,
     when: 'A listener threw an error',
@@ -13,13 +13,13 @@ export const hookErrors = defineErrors({
   ZIN_HOOK_TIMEOUT: {
     status: 503,
     message: (plugin: string, hook: string, timeoutMs: number) =>
-      `${plugin}: its listener of hook "${hook}" did not respond within ${timeoutMs} ms; make it faster or give it a longer timeoutMs`,
+      `${plugin}: its listener for hook "${hook}" did not finish within ${timeoutMs} ms; make it faster or give it a longer timeoutMs`,
     details: (plugin: string, hook: string, timeoutMs: number) => ({ plugin, hook, timeoutMs }),
-    when: 'A listener did not end within its `timeoutMs`',
+    when: 'A listener did not finish within its `timeoutMs`',
     fix: 'Make it faster or give it a longer `timeoutMs`',
   },
   ZIN_HOOK_LISTENER: {
-    message: (plugin: string, hook: string, what: string) => `${plugin}: its listener of hook "${hook}" ${what}`,
+    message: (plugin: string, hook: string, what: string) => `${plugin}: its listener for hook "${hook}" ${what}`,
     when: 'A listener is not a function, or its options are invalid',
     fix: 'Correct what the message names',
   },
@@ -30,14 +30,14 @@ export const hookErrors = defineErrors({
   },
   ZIN_HOOK_DUPLICATE: {
     message: (owner: string, hook: string, other: string) =>
-      `${owner}: declares hook "${hook}", which ${other} declares already; rename one of them`,
+      `${owner}: declares hook "${hook}", which ${other} already declares; rename one of them`,
     when: 'Two plugins declare the same hook',
     fix: 'Rename one of them',
   },
   ZIN_HOOK_KIND: {
     message: (owner: string, hook: string, what: string) => `${owner}: declares hook "${hook}" ${what}`,
-    when: 'The kind of a hook is unknown, or not the one it was declared with before',
-    fix: 'Use one of the six kinds, or another name',
+    when: 'The kind of a hook is unknown, or differs from that of an earlier declaration',
+    fix: 'Use one of the six kinds, or a different name',
   },
   ZIN_HOOK_TIMEOUT_MS: {
     message: (owner: string, hook: string, given: number, most: number) =>
@@ -47,16 +47,16 @@ export const hookErrors = defineErrors({
   },
   ZIN_HOOK_ARGS: {
     message: (owner: string, hook: string, given: number, most: number) =>
-      `${owner}: declares notify hook "${hook}" with ${given} arguments; use at most ${most}, the last one an object`,
+      `${owner}: declares notify hook "${hook}" with ${given} arguments; use at most ${most} and make the last one an object`,
     when: 'A notify hook has too many arguments',
-    fix: 'Pass an object as the last one',
+    fix: 'Make the last argument an object',
   },
   ACTION_DENIED: {
     status: 409,
     message: (action: string, target: string, plugin: string, reason: string) =>
-      `"${action}" of ${target} was refused by ${plugin}: ${reason}`,
+      `"${action}" of ${target} was denied by ${plugin}: ${reason}`,
     details: (action: string, target: string, plugin: string) => ({ action, target, plugin }),
     when: 'A listener of `beforeManagementAction` denied the action',
-    fix: 'Read the reason',
+    fix: 'Follow the reason in the message',
   },
 })

@@ -8,17 +8,17 @@ export interface Culprit {
   readonly timeoutMs: number
 }
 
-/** A listener threw or rejected; the `cause` is the thrown value. */
+/** Builds the error of a listener that threw or rejected. `cause` is the thrown value. */
 export function hookFailed({ plugin, hook }: Culprit, cause: Error): ZinError {
   return hookErrors.ZIN_HOOK_FAILED(plugin, hook, cause)
 }
 
-/** A listener did not end in time. Its work continues in the background. */
+/** Builds the error of a listener that timed out. Its work continues in the background. */
 export function hookTimeout({ plugin, hook, timeoutMs }: Culprit): ZinError {
   return hookErrors.ZIN_HOOK_TIMEOUT(plugin, hook, timeoutMs)
 }
 
-/** Whatever was thrown, as an `Error`. Never throws itself. */
+/** Converts any thrown value to an `Error`. Never throws. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown
   try {

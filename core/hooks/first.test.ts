@@ -9,7 +9,7 @@ type Hook = First<[keyId: string], string | null>
 testKind('first')
 
 describe('a first hook', () => {
-  it('answers the first value that is not undefined, and asks nobody after that', async () => {
+  it('returns the first value that is not undefined, and calls no further listener', async () => {
     const { bus, slot, listener } = busWith<Hook>('first')
     bus.on('first', 'onTest', async () => undefined)
     bus.on('second', 'onTest', (keyId: string) => `secret of ${keyId}`)
@@ -18,21 +18,21 @@ describe('a first hook', () => {
     assert.equal(listener(2).calls, 0)
   })
 
-  it('takes null for an answer', async () => {
+  it('accepts null as a value', async () => {
     const { bus, slot } = busWith<Hook>('first')
     bus.on('first', 'onTest', () => null)
     bus.on('second', 'onTest', () => 'other')
     assert.equal(await slot.call('k1'), null)
   })
 
-  it('answers undefined when nobody knows', async () => {
+  it('returns undefined if no listener returns a value', async () => {
     const { bus, slot } = busWith<Hook>('first')
     assert.equal(await slot.call('k1'), undefined)
     bus.on('first', 'onTest', () => undefined)
     assert.equal(await slot.call('k1'), undefined)
   })
 
-  it('rejects at a broken or late listener instead of asking a weaker one', async () => {
+  it('rejects if a listener fails or times out, instead of calling a weaker one', async () => {
     const { bus, slot, listener } = busWith<Hook>('first')
     const cause = new Error('store is down')
     const dispose = bus.on('first', 'onTest', () => Promise.reject(cause))

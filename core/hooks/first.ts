@@ -3,10 +3,10 @@ import { isThenable } from '../util/thenable.js'
 import { ask } from './ask.js'
 import { Slot } from './slot.js'
 
-const NO_ANSWER: Promise<undefined> = Promise.resolve(undefined)
+const NO_RESULT: Promise<undefined> = Promise.resolve(undefined)
 
 /**
- * Calls listeners in sequence until one returns something other than `undefined`. A failing one stops it: a broken resolver
+ * Calls listeners in sequence until one returns something other than `undefined`. A failure ends the sequence: a broken resolver
  * must not fall through to a weaker one.
  */
 export class FirstSlot extends Slot {
@@ -19,13 +19,13 @@ export class FirstSlot extends Slot {
   }
 
   call(...args: unknown[]): Promise<unknown> {
-    return this.active ? this.#run(args) : NO_ANSWER
+    return this.active ? this.#run(args) : NO_RESULT
   }
 
   async #run(args: readonly unknown[]): Promise<unknown> {
     for (const listener of this.listeners) {
-      const answer = ask(listener, args, this.#clock)
-      const value = isThenable(answer) ? await answer : answer
+      const result = ask(listener, args, this.#clock)
+      const value = isThenable(result) ? await result : result
       if (value !== undefined) return value
     }
     return undefined

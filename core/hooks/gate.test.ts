@@ -9,7 +9,7 @@ type Hook = Gate<[worker: string]>
 testKind('gate')
 
 describe('a gate hook', () => {
-  it('opens when nobody refuses', async () => {
+  it('opens if no listener denies', async () => {
     const { bus, slot } = busWith<Hook>('gate')
     assert.deepEqual(await slot.call('emails'), { denied: false })
     bus.on('first', 'onTest', () => undefined)
@@ -17,7 +17,7 @@ describe('a gate hook', () => {
     assert.deepEqual(await slot.call('emails'), { denied: false })
   })
 
-  it('stops at the first refusal and says whose it was', async () => {
+  it('stops at the first denial and names its plugin', async () => {
     const { bus, slot, listener } = busWith<Hook>('gate')
     bus.on('first', 'onTest', async (worker: string) => deny(`${worker} is busy`))
     bus.on('second', 'onTest', () => undefined)
@@ -25,7 +25,7 @@ describe('a gate hook', () => {
     assert.equal(listener(1).calls, 0)
   })
 
-  it('stays closed when a listener throws, rejects or is late, and logs it', async () => {
+  it('stays closed if a listener throws, rejects or times out, and logs it', async () => {
     const broken = [
       {
         handler: () => {
@@ -34,7 +34,7 @@ describe('a gate hook', () => {
         reason: /^first: .*"onTest" failed: boom/,
       },
       { handler: () => Promise.reject(new Error('boom')), reason: /^first: .*"onTest" failed: boom/ },
-      { handler: never, reason: /^first: .*"onTest" did not respond within 2 ms/ },
+      { handler: never, reason: /^first: .*"onTest" did not finish within 2 ms/ },
     ]
     for (const { handler, reason } of broken) {
       const { bus, slot, lines } = busWith<Hook>('gate', { timeoutMs: 2 })
@@ -50,7 +50,7 @@ describe('a gate hook', () => {
     }
   })
 
-  it('stays closed on every answer that is neither a refusal nor undefined', async () => {
+  it('stays closed on every result that is neither a denial nor undefined', async () => {
     for (const answer of [true, false, null, 'no', { denied: false }, { denied: true }]) {
       const { bus, slot } = busWith<Hook>('gate')
       bus.on('first', 'onTest', () => answer)

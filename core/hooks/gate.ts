@@ -37,15 +37,15 @@ export class GateSlot extends Slot {
   async #verdictOf(listener: Listener, args: readonly unknown[]): Promise<Verdict> {
     const { plugin, hook } = listener
     try {
-      const answer = ask(listener, args, this.#clock)
-      const value = isThenable(answer) ? await answer : answer
+      const result = ask(listener, args, this.#clock)
+      const value = isThenable(result) ? await result : result
       if (value === undefined) return ALLOWED
       if (isDenial(value)) return { ...deny(value.error ?? value.reason, value), plugin }
     } catch (error) {
       this.#log.error({ plugin, hook, err: error }, 'a gate listener failed, so the action is denied')
       return { denied: true, reason: messageOf(error), plugin }
     }
-    const reason = `${plugin}: its listener of hook "${hook}" must return deny(reason) or nothing, so the action is denied`
+    const reason = `${plugin}: its listener for hook "${hook}" must return deny(reason) or nothing, so the action is denied`
     this.#log.error({ plugin, hook }, reason)
     return { denied: true, reason, plugin }
   }

@@ -40,7 +40,7 @@ export function listeners(hooks: PluginHooks): void {
   hooks.on('transformTypesTest', (options) => ({ ...options, delay: 1 }))
   hooks.on('transformTypesTest', () => {})
   hooks.on('beforeTypesTest', (worker) => (worker === 'a' ? deny('busy') : undefined))
-  // @ts-expect-error nobody declares this hook
+  // @ts-expect-error the hook is not declared
   hooks.on('onTypesTset', () => {})
   // @ts-expect-error the first argument is a string
   hooks.on('onTypesTest', (worker: number) => worker)
@@ -48,13 +48,13 @@ export function listeners(hooks: PluginHooks): void {
   hooks.on('onTypesTest', (_worker, _job, extra) => extra)
   // @ts-expect-error arguments are shared and read-only
   hooks.on('onTypesTest', (_worker, job) => job.tags.push('x'))
-  // @ts-expect-error a collect listener must answer
+  // @ts-expect-error a collect listener must return a value
   hooks.on('collectTypesTest', () => {})
-  // @ts-expect-error the answer has another type
+  // @ts-expect-error the value has another type
   hooks.on('resolveTypesTest', () => 1)
-  // @ts-expect-error a waterfall answers a value of its own type
+  // @ts-expect-error a waterfall returns a value of its type
   hooks.on('transformTypesTest', () => ({ delay: 'soon' }))
-  // @ts-expect-error a gate refuses by deny(reason), not by false
+  // @ts-expect-error a gate denies with deny(reason), not with false
   hooks.on('beforeTypesTest', () => false)
   // @ts-expect-error there are only two tiers to choose
   hooks.on('onTypesTest', { handler: () => {}, order: 5 })
@@ -79,7 +79,7 @@ export async function emitters(hooks: PluginHooks): Promise<void> {
   started.call('emails')
   // @ts-expect-error an argument has the wrong type
   started.call(1, job)
-  // @ts-expect-error only the bus says who listens
+  // @ts-expect-error only the bus sets the listeners
   started.active = true
   // @ts-expect-error a notification cannot be refused
   started.call('emails', job).denied

@@ -1,6 +1,6 @@
 import { ZinError } from '../errors.js'
 
-/** All listeners are called in order and never awaited; one that fails does not affect the others or the emitter. */
+/** All listeners are called in order and never awaited; a failure affects neither other listeners nor the emitter. */
 export interface Notify<Args extends readonly unknown[]> {
   readonly kind: 'notify'
   readonly args: Args
@@ -10,19 +10,19 @@ export interface Settle<Args extends readonly unknown[]> {
   readonly kind: 'settle'
   readonly args: Args
 }
-/** All listeners run in parallel; each returns a value, and an error stands for its plugin's value. */
+/** All listeners run in parallel and return a value each; if one fails, its error takes the place of the value. */
 export interface Collect<Args extends readonly unknown[], Value> {
   readonly kind: 'collect'
   readonly args: Args
   readonly value: Value
 }
-/** Listeners run in sequence until one returns something other than `undefined`; an error rejects. */
+/** Listeners run in sequence until one returns something other than `undefined`; an error rejects the call. */
 export interface First<Args extends readonly unknown[], Value> {
   readonly kind: 'first'
   readonly args: Args
   readonly value: Value
 }
-/** A value is passed from listener to listener; `undefined` leaves it unchanged; an error rejects. */
+/** A value is passed from listener to listener; `undefined` leaves it unchanged; an error rejects the call. */
 export interface Waterfall<Value, Args extends readonly unknown[]> {
   readonly kind: 'waterfall'
   readonly value: Value
@@ -39,12 +39,12 @@ export type HookKind = 'notify' | 'settle' | 'collect' | 'first' | 'waterfall' |
 // biome-ignore lint/suspicious/noExplicitAny: any hook declaration
 export type AnyHook = { readonly kind: HookKind; readonly args: any }
 
-/** The refusal of a gate listener. Build it with {@link deny}. */
+/** The denial returned by a gate listener. Create it with {@link deny}. */
 export interface Denial {
   readonly denied: true
   readonly reason: string
   readonly status?: DenialStatus
-  /** What the caller gets in place of the error of the emitter. */
+  /** The error that the caller gets instead of the emitter's. */
   readonly error?: ZinError
 }
 
@@ -52,8 +52,8 @@ export interface Denial {
 export type DenialStatus = 403 | 409
 
 /**
- * Denies in a gate listener. `status` is the HTTP status for the caller; it is ignored if the emitter of the hook sets one. A `ZinError` in
- * place of the reason reaches the caller as it is, with its own code and status.
+ * Creates the return value with which a gate listener denies. `status` is the HTTP status for the caller; it is ignored if the emitter of
+ * the hook sets one. A `ZinError` passed as the reason reaches the caller unchanged, with its code and status.
  *
  * @example
  * const onHold = new Set(['reports'])
@@ -65,7 +65,7 @@ export function deny(reason: string | ZinError, { status }: { readonly status?: 
   return { denied: true, reason, ...(status === undefined ? {} : { status }) }
 }
 
-/** The decision of a gate. `plugin` is the listener that denied; `status` or `error` is the one it returned. */
+/** The decision of a gate. `plugin` owns the listener that denied; `status` and `error` are those it returned. */
 export type Verdict =
   | { readonly denied: false }
   | { readonly denied: true; readonly reason: string; readonly plugin: string; readonly status?: DenialStatus; readonly error?: ZinError }
@@ -81,7 +81,7 @@ export interface ListenerFailure {
 export interface HookSpec<H extends AnyHook = AnyHook> {
   /** `notify`, `settle`, `collect`, `first`, `waterfall` or `gate`: which listeners are awaited, and how failures are handled. */
   readonly kind: H['kind']
-  /** One line: when it fires and what for. */
+  /** One line: when it fires and why. */
   readonly summary: string
   /** Argument names in order, for listings. A waterfall's value comes first. */
   readonly args: readonly string[]
@@ -95,7 +95,7 @@ export type HookSpecs<H> = { readonly [K in keyof H]: H[K] extends AnyHook ? Hoo
 type ArgsOf<H extends AnyHook> = Extract<H['args'], readonly unknown[]>
 type MaybePromise<T> = T | Promise<T>
 
-/** The function that listens to hook `H`. */
+/** The type of a listener for hook `H`. */
 export type ListenerOf<H> =
   H extends Notify<infer A>
     ? (...args: Extract<A, readonly unknown[]>) => unknown
@@ -111,22 +111,22 @@ export type ListenerOf<H> =
               ? (...args: Extract<A, readonly unknown[]>) => MaybePromise<Denial | undefined | void>
               : never
 
-/** A listener with its order and limits. */
+/** A listener with its order and limits, for `ctx.hooks.on`. */
 export interface ListenerOptions<H> {
   /** The listener itself. */
   readonly handler: ListenerOf<H>
-  /** `pre` runs before, `post` after the others; within each group, the plugin graph decides. */
+  /** `pre` listeners run first, `post` listeners last; within each group, the plugin graph decides. */
   readonly order?: 'pre' | 'post'
   /** Overrides the hook's deadline, in ms. */
   readonly timeoutMs?: number
-  /** Notify only: calls of this listener never overlap; they queue, bounded by `maxPending`. */
+  /** Notify only: calls of this listener never overlap; they are queued, bounded by `maxPending`. */
   readonly sequential?: boolean
-  /** Notify only: calls in flight or queued before further ones are dropped and counted. Default 1000. */
+  /** Notify only: maximum number of calls in flight or queued; further calls are dropped and counted. Default 1000. */
   readonly maxPending?: number
 }
 
 interface SlotBase {
-  /** False without listeners: check it before you build arguments. */
+  /** False without listeners. Check it before building arguments. */
   readonly active: boolean
 }
 export interface NotifySlot<A extends readonly unknown[]> extends SlotBase {
@@ -136,7 +136,7 @@ export interface SettleSlot<A extends readonly unknown[]> extends SlotBase {
   call(...args: A): Promise<readonly ListenerFailure[]>
 }
 export interface CollectSlot<A extends readonly unknown[], V> extends SlotBase {
-  /** Plugin name → its value or its error. A plugin with several listeners gets `name#2`, …. */
+  /** Plugin name → its value or error. Further listeners of the same plugin are `name#2`, `name#3`, …. */
   call(...args: A): Promise<ReadonlyMap<string, V | Error>>
 }
 export interface FirstSlot<A extends readonly unknown[], V> extends SlotBase {
@@ -144,14 +144,14 @@ export interface FirstSlot<A extends readonly unknown[], V> extends SlotBase {
 }
 export interface WaterfallSlot<V, A extends readonly unknown[]> extends SlotBase {
   call(value: V, ...args: A): Promise<V>
-  /** As `call`, for hot paths: a promise only when a listener returns one, and a failure is thrown when none did. */
+  /** Like `call`, for hot paths: returns a promise only if a listener returned one, and otherwise throws on failure. */
   pass(value: V, ...args: A): V | Promise<V>
 }
 export interface GateSlot<A extends readonly unknown[]> extends SlotBase {
   call(...args: A): Promise<Verdict>
 }
 
-/** The emitting end of hook `H`; it never changes identity. */
+/** The slot that emits hook `H`. Its identity never changes. */
 export type SlotOf<H> =
   H extends Notify<infer A>
     ? NotifySlot<Extract<A, readonly unknown[]>>

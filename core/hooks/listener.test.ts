@@ -5,13 +5,13 @@ import { type AnyListener, Listener } from './listener.js'
 const handler = (): void => {}
 
 describe('a listener', () => {
-  it('takes a function as it is, with the defaults', () => {
+  it('accepts a plain function, with the defaults', () => {
     const listener = new Listener('audit', 'onTest', handler, 0)
     assert.equal(listener.handler, handler)
     assert.deepEqual([listener.order, listener.sequential, listener.maxPending, listener.ownTimeoutMs], ['normal', false, 1000, undefined])
   })
 
-  it('refuses what cannot be called and malformed options, naming plugin, hook and option', () => {
+  it('refuses non-functions and invalid options, naming the plugin, the hook and the option', () => {
     const malformed: [unknown, RegExp][] = [
       [undefined, /must be a function/],
       [null, /must be a function/],

@@ -8,31 +8,31 @@ export type Handler = (...args: unknown[]) => unknown
 type AnyHandler = (...args: any[]) => unknown
 type AnyListenerOptions = Omit<ListenerOptions<unknown>, 'handler'> & { readonly handler: AnyHandler }
 
-/** The argument of `on`: a function, or an object with one. */
+/** The argument of `on`: a function, or an object with a `handler`. */
 export type AnyListener = AnyHandler | AnyListenerOptions
 
-/** One call in this many is timed. A power of two, so that finding it costs one `&`. */
+/** One call in 256 is timed. A power of two, so that the check is a single `&`. */
 const SAMPLE_MASK = 255
 const TIERS = { pre: 0, normal: 1, post: 2 } as const
-/** The maximum of Node's timers; a longer one would fire at once. */
+/** Maximum delay of Node's timers; a longer one would fire immediately. */
 export const LONGEST_TIMEOUT_MS = 2_147_483_647
 
-/** One registered listener: its options, its counters, and whether it is muted. */
+/** One registered listener: options, counters and mute state. */
 export class Listener {
   readonly plugin: string
   readonly hook: string
   readonly handler: Handler
   readonly order: keyof typeof TIERS
-  /** The listener's own deadline in ms; without one the hook's counts. */
+  /** The listener's own deadline in ms; overrides that of the hook. */
   readonly ownTimeoutMs: number | undefined
   readonly sequential: boolean
   readonly maxPending: number
-  /** Whether it set an option that only notify hooks support. */
+  /** Whether it sets an option that only notify hooks support. */
   readonly notifyOnly: boolean
   /** Registration number; breaks ties. */
   readonly index: number
 
-  /** The deadline in force, in ms. Set when the hook is declared. */
+  /** The effective deadline in ms. Set when the hook is declared. */
   timeoutMs = 0
   calls = 0
   errors = 0
@@ -42,7 +42,7 @@ export class Listener {
 
   failuresInRow = 0
   muted = false
-  /** While muted: monotonic ms from which one call is let through; `Infinity` while that call is under way. */
+  /** While muted: monotonic ms of the next retry; `Infinity` while the retry is in flight. */
   retryAt = 0
 
   #sampledNs = 0
@@ -62,12 +62,12 @@ export class Listener {
     this.index = index
   }
 
-  /** Whether the next call is one of those that are timed. The first call is. */
+  /** Whether the next call is timed. The first one always is. */
   get sampleNext(): boolean {
     return (this.calls & SAMPLE_MASK) === 0
   }
 
-  /** Adds the time of one timed call. */
+  /** Adds the duration of one timed call. */
   sample(ms: number): void {
     this.#sampledNs += ms * 1e6
     this.#samples++
@@ -93,7 +93,7 @@ function check(plugin: string, hook: string, options: AnyListenerOptions | null 
     refuse('must be a function or an object with a function "handler"')
   }
   const { order, timeoutMs, maxPending } = options
-  if (order !== undefined && order !== 'pre' && order !== 'post') refuse(`has order "${String(order)}"; use 'pre', 'post' or leave it out`)
+  if (order !== undefined && order !== 'pre' && order !== 'post') refuse(`has order "${String(order)}"; use 'pre', 'post' or omit it`)
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= LONGEST_TIMEOUT_MS)) {
     refuse(`has timeoutMs ${timeoutMs}; use a number of ms between 1 and ${LONGEST_TIMEOUT_MS}`)
   }

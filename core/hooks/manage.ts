@@ -1,30 +1,30 @@
 import { hookErrors } from './errors.js'
 import type { GateSlot, SettleSlot } from './kinds.js'
 
-/** Who acts. */
+/** Who performs an action. */
 export interface ActionActor {
   readonly kind: 'user' | 'key' | 'local' | 'plugin'
-  /** User id, key id, `local`, or name of the plugin. */
+  /** User id, key id, `local`, or plugin name. */
   readonly id: string
   /** Id of the device that signed the request. */
   readonly device?: string
   readonly via: 'http' | 'cli' | 'plugin'
 }
 
-/** What becomes known of an action while it is done. */
+/** Facts about an action that may become known only while it runs. */
 export interface ActionFacts {
-  /** Default: who makes the request; outside of requests, the plugin. */
+  /** Default: the caller of the current request; outside of requests, the plugin. */
   readonly actor?: ActionActor
-  /** What it acted on, where that is known only afterwards, such as the job that it added. Default: the target that was asked for. */
+  /** What it acted on, if that is known only afterwards, such as an added job. Default: the requested target. */
   readonly target?: string
-  /** State of the target before and after it. Listeners may keep a digest of them, and nothing else. */
+  /** State of the target before and after the action. Listeners may keep a digest of it, and nothing else. */
   readonly before?: unknown
   readonly after?: unknown
-  /** Why, as whoever acts says it. No payload, no secret. */
+  /** The reason given by the actor. No payloads or secrets. */
   readonly reason?: string
 }
 
-/** What a plugin is about to do because somebody asked for it. */
+/** A requested action that a plugin is about to perform. */
 export interface NewManagementAction extends ActionFacts {
   /** `<subject>.<verb>`: `canary.pause`, `device.remove`. */
   readonly action: string
@@ -33,18 +33,18 @@ export interface NewManagementAction extends ActionFacts {
 }
 
 export interface ManagementAction extends NewManagementAction {
-  /** The plugin that does it. */
+  /** The plugin that performs it. */
   readonly plugin: string
 }
 
 /** How an action ended. */
 export interface ActionEnd extends ActionFacts {
   readonly outcome: 'done' | 'failed'
-  /** Of a failed one. */
+  /** Set if it failed. */
   readonly error?: Error
 }
 
-/** Does a management action, see `PluginContext.manage`. */
+/** Performs a management action, see `PluginContext.manage`. */
 export type Manage = <T>(action: NewManagementAction, work: (note: (facts: ActionFacts) => void) => Promise<T>) => Promise<T>
 
 export interface ManageParts {
@@ -54,7 +54,7 @@ export interface ManageParts {
   readonly onFailure: (plugin: string, action: ManagementAction, error: Error) => void
 }
 
-/** Does an action: listeners may refuse it before, and hear how it ended before its caller does. */
+/** Performs an action. Listeners may deny it beforehand, and are notified of its outcome before the caller gets the result. */
 export async function manage<T>(
   { plugin, before, after, onFailure }: ManageParts,
   asked: NewManagementAction,

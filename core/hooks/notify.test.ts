@@ -16,7 +16,7 @@ const boom = (): never => {
 testKind('notify')
 
 describe('a notify hook', () => {
-  it('has called everybody when call returns, and waits for nobody', () => {
+  it('has called every listener when call returns, and awaits none', () => {
     const { bus, slot, listener } = busWith<Hook>('notify')
     const ran: string[] = []
     bus.on('first', 'onTest', async () => {
@@ -30,7 +30,7 @@ describe('a notify hook', () => {
     bus.close()
   })
 
-  it('calls listeners with no, one, two, three and four arguments as given', () => {
+  it('passes zero to four arguments unchanged', () => {
     const { bus, slot } = busWith<Notify<readonly unknown[]>>('notify')
     const seen: number[] = []
     bus.on('first', 'onTest', (...args: unknown[]) => void seen.push(args.length))
@@ -39,7 +39,7 @@ describe('a notify hook', () => {
     assert.deepEqual(seen, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4])
   })
 
-  it('keeps a thrower and a rejecter from harming the emitter and other listeners', async () => {
+  it('isolates the emitter and other listeners from listeners that throw or reject', async () => {
     const { bus, slot, listener } = busWith<Hook>('notify')
     let good = 0
     bus.on('first', 'onTest', boom)
@@ -70,7 +70,7 @@ describe('a notify hook', () => {
     assert.equal(lines[0]?.err?.message, 'boom')
   })
 
-  it('drops and counts calls above maxPending, and goes on when there is room', async () => {
+  it('drops and counts calls above maxPending, and continues when calls have ended', async () => {
     const { bus, slot, listener } = busWith<Hook>('notify')
     const release: (() => void)[] = []
     bus.on('first', 'onTest', { handler: () => new Promise<void>((resolve) => release.push(resolve)), maxPending: 3 })
@@ -108,7 +108,7 @@ describe('a notify listener that fails 50 times in a row', () => {
     }
   }
 
-  it('is muted and reported once; others go on', () => {
+  it('is muted and reported once; others are still called', () => {
     const { bus, emit, listener, told, lines } = mutedBus()
     let good = 0
     bus.on('second', 'onTest', () => void good++)
@@ -127,7 +127,7 @@ describe('a notify listener that fails 50 times in a row', () => {
     )
   })
 
-  it('gets one trial call after the pause; a failure mutes it for another pause, quietly', () => {
+  it('gets one trial call after the pause; a failure mutes it again, without a further log line', () => {
     const { emit, listener, clock, told, lines } = mutedBus()
     emit(MUTE_AFTER)
     clock.advance(MUTE_MS - 1)
@@ -144,7 +144,7 @@ describe('a notify listener that fails 50 times in a row', () => {
     assert.deepEqual([listener().calls, listener().muted, told.length, lines.length], [52, true, 1, 2])
   })
 
-  it('is heard again after a trial that works, and a new streak must be complete to mute it', () => {
+  it('is called again after a successful trial, and muted again only after a complete new streak', () => {
     let fails = true
     const { emit, listener, clock, told } = mutedBus(() => (fails ? boom() : undefined))
     emit(MUTE_AFTER)
@@ -178,7 +178,7 @@ describe('a notify listener that fails 50 times in a row', () => {
     assert.deepEqual([listener().calls, listener().muted], [53, false])
   })
 
-  it('is not unmuted by a call that began before the mute', async () => {
+  it('is not unmuted by a call that started before it was muted', async () => {
     let release = (): void => {}
     let calls = 0
     const { emit, listener } = mutedBus(() => (calls++ === 0 ? new Promise<void>((resolve) => (release = resolve)) : boom()))
@@ -210,7 +210,7 @@ describe('a notify listener that fails 50 times in a row', () => {
 })
 
 describe('a sequential notify listener', () => {
-  it('gets calls one after another, in order', async () => {
+  it('gets calls one at a time, in order', async () => {
     const { bus, slot, listener } = busWith<Hook>('notify')
     const events: string[] = []
     const handler = async (worker: string): Promise<void> => {
@@ -226,7 +226,7 @@ describe('a sequential notify listener', () => {
     assert.deepEqual(events, ['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
   })
 
-  it('goes on after a failure and after synchronous calls', async () => {
+  it('continues after a failure and after synchronous calls', async () => {
     const { bus, slot, listener } = busWith<Hook>('notify')
     const seen: string[] = []
     const answers: Record<string, () => unknown> = {
@@ -297,7 +297,7 @@ describe('a sequential notify listener', () => {
     assert.deepEqual(seen, ['a'])
   })
 
-  it('loses its queue when it is muted', async () => {
+  it('drops its queue when it is muted', async () => {
     const { bus, slot, listener } = busWith<Hook>('notify')
     bus.on('first', 'onTest', { sequential: true, handler: async () => boom() })
     for (let call = 0; call < 80; call++) slot.call('emails')

@@ -2,12 +2,12 @@ import { isThenable } from '../util/thenable.js'
 import type { Delivery } from './delivery.js'
 import { Slot } from './slot.js'
 
-/** More positional arguments than this would need an array on every call. */
+/** Maximum number of arguments; more would need an array on every call. */
 export const NOTIFY_MAX_ARGS = 4
 
 /**
- * Calls all listeners in order without awaiting them. A plain call of a synchronous listener allocates nothing; whatever
- * needs care (sequential, muted or full listeners, timed calls, promises, failures) is handed to {@link Delivery}.
+ * Calls all listeners in order without awaiting them. A plain call of a synchronous listener allocates nothing; {@link Delivery}
+ * handles everything else: sequential, muted or full listeners, timed calls, promises and failures.
  */
 export class NotifySlot extends Slot {
   readonly kind = 'notify'
@@ -20,7 +20,7 @@ export class NotifySlot extends Slot {
 
   call(a?: unknown, b?: unknown, c?: unknown, d?: unknown): void {
     if (!this.active) return
-    // biome-ignore lint/complexity/noArguments: the count tells a missing argument from `undefined`; a rest array would be allocated per call
+    // biome-ignore lint/complexity/noArguments: the count distinguishes a missing argument from `undefined`; a rest array would be allocated per call
     const count = arguments.length
     if (this.recorders.length > 0) this.record([a, b, c, d].slice(0, count))
     const listeners = this.listeners
@@ -34,7 +34,7 @@ export class NotifySlot extends Slot {
       listener.calls++
       const { handler } = listener
       try {
-        const answer =
+        const result =
           count === 2
             ? handler(a, b)
             : count === 1
@@ -44,7 +44,7 @@ export class NotifySlot extends Slot {
                 : count === 0
                   ? handler()
                   : handler(a, b, c, d)
-        if (isThenable(answer)) this.#delivery.track(listener, answer, false)
+        if (isThenable(result)) this.#delivery.track(listener, result, false)
         else if (listener.failuresInRow > 0) this.#delivery.succeeded(listener, false)
       } catch (thrown) {
         this.#delivery.failed(listener, thrown, false)

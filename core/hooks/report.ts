@@ -1,25 +1,25 @@
 import type { HookKind } from './kinds.js'
 
-/** One listener as `zin hooks` shows it. */
+/** One listener, as shown by `zin hooks`. */
 export interface ListenerReport {
   readonly plugin: string
   readonly order: 'pre' | 'normal' | 'post'
   readonly calls: number
   readonly errors: number
   readonly timeouts: number
-  /** Calls that never reached it: too many pending, or muted. */
+  /** Calls dropped because it was muted or had too many pending. */
   readonly dropped: number
-  /** In flight or queued, without those that are overdue. */
+  /** Calls in flight or queued, without those that have timed out. */
   readonly pending: number
   readonly muted: boolean
   /**
-   * Mean time of timed calls (the first, then 1 in 256) in ns, 0 before the first: of notify hooks the synchronous part,
-   * of others the time until the result.
+   * Mean duration of the timed calls (the first, then 1 in 256) in ns, 0 before the first. For notify hooks the synchronous part,
+   * for others the time until the result.
    */
   readonly meanNs: number
 }
 
-/** One hook as `zin hooks` shows it. */
+/** One hook, as shown by `zin hooks`. */
 export interface HookReport {
   readonly name: string
   readonly kind: HookKind

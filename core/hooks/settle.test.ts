@@ -26,7 +26,7 @@ describe('a settle hook', () => {
     assert.deepEqual(ran, ['second', 'first'])
   })
 
-  it('tells the emitter who failed, how and why, and lets the others run', async () => {
+  it('returns which listeners failed and why, and runs the others', async () => {
     const { bus, slot } = busWith<Hook>('settle')
     const cause = new Error('disk full')
     let ran = 0

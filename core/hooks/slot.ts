@@ -5,8 +5,8 @@ import type { Listener } from './listener.js'
 export type Recorder = (name: string, args: readonly unknown[]) => void
 
 /**
- * The state that all kinds of slots share. `active`, `listeners` and `recorders` change only through `update`, which
- * replaces whole arrays: a call in progress keeps the array it started with.
+ * Base class of all slots. `active`, `listeners` and `recorders` change only through `update`, which
+ * replaces whole arrays, so that a call in progress keeps the arrays it started with.
  */
 export abstract class Slot {
   abstract readonly kind: HookKind

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { AnyHook, HookKind } from './kinds.js'
 import { type BusUnderTest, busWith, liveTimers, makeBus, never, slotOf, specOf } from './tester.js'
 
-/** What every kind of hook must do. `call` emits with these arguments and gives up nothing that the kind answers. */
+/** Registers the tests that every kind of hook must pass. */
 export function testKind(kind: HookKind): void {
   type Callable = { readonly active: boolean; call(...args: unknown[]): unknown }
   const setUp = (): Omit<BusUnderTest<AnyHook>, 'slot'> & { slot: Callable } => {
@@ -19,7 +19,7 @@ export function testKind(kind: HookKind): void {
   }
 
   describe(`a ${kind} hook, like every kind,`, () => {
-    it('is active only while somebody listens', async () => {
+    it('is active only while it has listeners', async () => {
       const { bus, slot } = setUp()
       assert.equal(slot.active, false)
       await slot.call('a', 'b')
@@ -47,7 +47,7 @@ export function testKind(kind: HookKind): void {
       assert.deepEqual(ran, ['pre of second', 'pre of third', 'first', 'first again', 'second', 'post of first'])
     })
 
-    it('hands on exactly the arguments it got, and no this', async () => {
+    it('passes exactly the given arguments, and no this', async () => {
       const { bus, slot } = setUp()
       const seen: unknown[] = []
       bus.on('first', 'onTest', function (this: unknown, ...args: unknown[]) {
@@ -58,7 +58,7 @@ export function testKind(kind: HookKind): void {
       assert.deepEqual(seen, [undefined, 'a', undefined, undefined, 'a', 2, 3, 4])
     })
 
-    it('lets a listener add and remove listeners without disturbing the pass under way', async () => {
+    it('lets a listener add and remove listeners without affecting the emission in progress', async () => {
       const { bus, slot } = setUp()
       const ran: string[] = []
       const stop = bus.on('first', 'onTest', () => {
@@ -74,7 +74,7 @@ export function testKind(kind: HookKind): void {
       assert.deepEqual(ran, ['leaving', 'next', 'late'])
     })
 
-    it('may be emitted by its own listener', async () => {
+    it('can be emitted by its own listener', async () => {
       const { bus, slot } = setUp()
       const ran: unknown[] = []
       bus.on('first', 'onTest', async (depth: number) => {
@@ -99,7 +99,7 @@ export function testKind(kind: HookKind): void {
       assert.equal(listener().pending, 0)
     })
 
-    it('survives listeners that throw what is no error, or answer with a broken thenable', async () => {
+    it('survives listeners that throw a non-error or return a broken thenable', async () => {
       const { bus, slot, listener } = setUp()
       const answers = [
         () => {
@@ -123,7 +123,7 @@ export function testKind(kind: HookKind): void {
       assert.ok(listener().errors >= 2)
     })
 
-    it('keeps its slot, is idle while nobody declares it, and lives again with the next declaration', async () => {
+    it('keeps its slot, is inactive while undeclared, and is active again after the next declaration', async () => {
       const { bus } = makeBus()
       const undeclare = bus.declare('tester', { onTest: specOf(kind) })
       const slot = slotOf<AnyHook>(bus, 'onTest') as unknown as Callable
@@ -140,7 +140,7 @@ export function testKind(kind: HookKind): void {
       assert.equal(calls, 1)
     })
 
-    it('calls nobody after the bus closed', async () => {
+    it('calls no listener after the bus is closed', async () => {
       const { bus, slot } = setUp()
       let calls = 0
       const dispose = bus.on('first', 'onTest', () => void calls++)
@@ -167,7 +167,7 @@ export function testKind(kind: HookKind): void {
     })
 
     if (kind !== 'notify') {
-      it('gives up on a listener after its own deadline, else the one of the hook', async () => {
+      it('times a listener out after its own deadline, or else that of the hook', async () => {
         const { bus, slot, listener } = setUp()
         bus.on('first', 'onTest', { handler: never, timeoutMs: 2 })
         await settled(slot.call('a'))

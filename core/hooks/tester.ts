@@ -11,7 +11,7 @@ export interface BusUnderTest<H> {
   readonly slot: SlotOf<H>
   readonly clock: FakeClock
   readonly lines: readonly MemoryLine[]
-  /** The report of the hook's listener at `index`, in running order. */
+  /** The report of the hook's listener at `index`, in execution order. */
   listener(index?: number): ListenerReport
 }
 

@@ -9,7 +9,7 @@ function call(timeoutMs: number, expire: () => void = () => {}): Watched {
 }
 
 describe('the watchdog', () => {
-  it('expires each call once, when its own time is over', () => {
+  it('expires each call once, after its own deadline', () => {
     const clock = fakeClock()
     const watchdog = new Watchdog(clock)
     const expired: string[] = []
@@ -34,7 +34,7 @@ describe('the watchdog', () => {
     watchdog.close()
   })
 
-  it('leaves calls alone that ended in time', () => {
+  it('does not expire calls that ended in time', () => {
     const clock = fakeClock()
     const watchdog = new Watchdog(clock)
     const ended = call(100, () => assert.fail('it ended in time'))
@@ -45,7 +45,7 @@ describe('the watchdog', () => {
     watchdog.sweep()
   })
 
-  it('runs only while something is pending, and again when something is', () => {
+  it('runs only while calls are pending, and restarts with the next call', () => {
     const watchdog = new Watchdog(fakeClock())
     assert.equal(watchdog.running, false)
     for (let round = 0; round < 2; round++) {
@@ -67,7 +67,7 @@ describe('the watchdog', () => {
     assert.equal(watchdog.running, false)
   })
 
-  it('keeps no process alive', () => {
+  it('does not keep the process alive', () => {
     const timers = liveTimers()
     const watchdog = new Watchdog(fakeClock())
     watchdog.watch(call(100))
@@ -76,7 +76,7 @@ describe('the watchdog', () => {
     watchdog.close()
   })
 
-  it('does not start again after it was closed', () => {
+  it('does not start again after it is closed', () => {
     const watchdog = new Watchdog(fakeClock())
     watchdog.watch(call(100))
     watchdog.close()

@@ -2,17 +2,17 @@ import type { Clock } from '../util/clock.js'
 
 /** A pending call with a deadline. */
 export interface Watched {
-  /** Monotonic ms of the first sweep that saw it; `undefined` before. */
+  /** Monotonic ms of the first sweep that included it; `undefined` before. */
   since: number | undefined
   readonly timeoutMs: number
-  /** It took longer than `timeoutMs`; it is not watched any more. */
+  /** Called when it took longer than `timeoutMs`; it is no longer watched then. */
   expire(): void
 }
 
 /**
- * Finds calls that take too long, with one unref'd interval for all of them instead of a timer for each.
- * A call's time runs from the first sweep that sees it, so that starting one does not read the clock and a blocked
- * event loop does not cause timeouts. It is found one to two intervals after its deadline, never before.
+ * Detects calls that take too long, with one unref'd interval for all calls instead of a timer for each.
+ * A call's time starts at the first sweep that includes it, so that starting a call does not read the clock and a blocked
+ * event loop does not cause timeouts. A timeout is detected up to two intervals after the deadline, never before it.
  */
 export class Watchdog {
   readonly #clock: Clock
@@ -35,12 +35,12 @@ export class Watchdog {
     if (this.#timer === undefined && !this.#closed) this.#start()
   }
 
-  /** The call ended in time. */
+  /** Stops watching a call that ended in time. */
   forget(call: Watched): void {
     this.#calls.delete(call)
   }
 
-  /** One sweep. The interval calls it; it stops at the first sweep without pending calls. */
+  /** Checks all calls once. Called by the interval, which stops at the first sweep without pending calls. */
   sweep(): void {
     const now = this.#clock.monotonic()
     for (const call of this.#calls) {

@@ -9,7 +9,7 @@ type Hook = Waterfall<readonly string[], [worker: string]>
 testKind('waterfall')
 
 describe('a waterfall hook', () => {
-  it('passes the value on; undefined leaves it as it is', async () => {
+  it('passes the value on; undefined leaves it unchanged', async () => {
     const { bus, slot } = busWith<Hook>('waterfall')
     bus.on('first', 'onTest', (value: readonly string[], worker: string) => [...value, worker])
     bus.on('second', 'onTest', () => undefined)
@@ -17,12 +17,12 @@ describe('a waterfall hook', () => {
     assert.deepEqual(await slot.call(['start'], 'emails'), ['start', 'emails', 'third'])
   })
 
-  it('answers the value itself while nobody listens', async () => {
+  it('returns the value itself without listeners', async () => {
     const value = ['start']
     assert.equal(await busWith<Hook>('waterfall').slot.call(value, 'emails'), value)
   })
 
-  it('passes without a promise while no listener returns one', async () => {
+  it('passes the value without a promise unless a listener returns one', async () => {
     const { bus, slot } = busWith<Hook>('waterfall')
     bus.on('first', 'onTest', (value: readonly string[], worker: string) => [...value, worker])
     bus.on('third', 'onTest', () => undefined)
@@ -42,7 +42,7 @@ describe('a waterfall hook', () => {
     assert.throws(() => throwing.slot.pass([], 'emails'), { code: 'ZIN_HOOK_FAILED' })
   })
 
-  it('rejects with the plugin and the hook when a listener fails or is late', async () => {
+  it('rejects with the plugin and the hook if a listener fails or times out', async () => {
     const { bus, slot } = busWith<Hook>('waterfall')
     const cause = new Error('no such queue')
     const dispose = bus.on('first', 'onTest', () => {

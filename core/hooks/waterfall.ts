@@ -18,16 +18,16 @@ export class WaterfallSlot extends Slot {
     return this.#run(this.listeners, value, args)
   }
 
-  /** As `call`, but without a promise unless a listener returns one. */
+  /** Like `call`, but returns a promise only if a listener returned one. */
   pass(value: unknown, ...args: unknown[]): unknown {
     const { listeners } = this
     let current = value
     let called = 0
     for (const listener of listeners) {
       called++
-      const answer = ask(listener, [current, ...args], this.#clock)
-      if (isThenable(answer)) return this.#resume(answer, listeners.slice(called), current, args)
-      if (answer !== undefined) current = answer
+      const result = ask(listener, [current, ...args], this.#clock)
+      if (isThenable(result)) return this.#resume(result, listeners.slice(called), current, args)
+      if (result !== undefined) current = result
     }
     return current
   }
@@ -35,15 +35,15 @@ export class WaterfallSlot extends Slot {
   async #run(listeners: readonly Listener[], value: unknown, args: readonly unknown[]): Promise<unknown> {
     let current = value
     for (const listener of listeners) {
-      const answer = ask(listener, [current, ...args], this.#clock)
-      const next = isThenable(answer) ? await answer : answer
+      const result = ask(listener, [current, ...args], this.#clock)
+      const next = isThenable(result) ? await result : result
       if (next !== undefined) current = next
     }
     return current
   }
 
-  async #resume(answer: PromiseLike<unknown>, rest: readonly Listener[], value: unknown, args: readonly unknown[]): Promise<unknown> {
-    const next = await answer
+  async #resume(result: PromiseLike<unknown>, rest: readonly Listener[], value: unknown, args: readonly unknown[]): Promise<unknown> {
+    const next = await result
     return this.#run(rest, next === undefined ? value : next, args)
   }
 }

@@ -4,8 +4,8 @@ import type { AppSettings } from './app-settings.js'
 import type { HostView } from './view.js'
 
 /**
- * Creates the logger from the settings of an app. A command uses stdout for its output, so its log lines go to stderr, from level
- * `warn` unless `LOG_LEVEL` is set.
+ * Creates the logger of an app from its settings. A command uses stdout for its output, so it logs to stderr, at level `warn` and above
+ * unless `LOG_LEVEL` is set.
  */
 export function appLogger(app: HostView['app'], settings: AppSettings, command?: { readonly levelIsSet: boolean }): OwnedLogger {
   const { LOG_LEVEL, LOG_CHANNEL, LOG_FORMAT: format } = settings

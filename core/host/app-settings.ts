@@ -8,7 +8,8 @@ export const appSettings = defineSettings({
   NODE_ENV: {
     type: 'string',
     default: 'development',
-    summary: 'Environment of the app; errors are redacted and unsafe settings refused in all but development, dev, local and test',
+    summary:
+      'Environment of the app; all but development, dev, local and test count as production: errors are redacted, unsafe settings refused',
   },
   APP_NAME: { type: 'string', default: 'zin-app', summary: 'Name of the app; prefix of its keys in shared stores' },
   HOST: { type: 'string', default: '127.0.0.1', summary: 'Address to listen on' },
@@ -29,7 +30,7 @@ export const appSettings = defineSettings({
   LOG_REQUESTS: {
     type: 'bool',
     default: true,
-    summary: 'Whether each request is logged: at info, a probe at debug',
+    summary: 'Whether requests are logged: at level info, probes at debug',
   },
   LOG_FORMAT: { type: 'enum', values: ['text', 'json'], default: 'text', summary: 'Format of log lines' },
 })
@@ -61,7 +62,7 @@ export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: s
   }
 }
 
-/** Names under which a browser on this machine reaches a loopback bind. */
+/** Host names by which a browser on this machine reaches a loopback bind. */
 const loopbackNames: readonly string[] = ['127.0.0.1', 'localhost', '[::1]']
 
 function isLoopback(host: string): boolean {

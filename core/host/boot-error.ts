@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { messageOf, ZinError } from '../errors.js'
 import { appFrame } from '../util/app-frame.js'
+import { hostErrors } from './errors.js'
 import type { PluginPhase } from './states.js'
 
 export interface BootCause {
@@ -11,23 +12,24 @@ export interface BootCause {
   readonly place?: string
 }
 
-/** The app did not start. Lists every cause; all that had been set up was undone. */
+/** The boot failed. Lists every cause; everything that had been set up was undone. */
 export class BootError extends ZinError {
   readonly causes: readonly BootCause[]
 
   constructor(causes: readonly BootCause[]) {
-    super('ZIN_BOOT_FAILED', causes.map(describeCause).join('\n'), { details: causes.map(describeCause), cause: causes[0]?.error })
+    const declared = hostErrors.ZIN_BOOT_FAILED(causes.map(describeCause), causes[0]?.error)
+    super(declared.code, declared.message, declared)
     this.causes = causes
   }
 }
 
-/** Adds the location in the app's own code where the error was thrown. A ZinError already says what to do. */
+/** Adds the location in the app's own code where the error was thrown. A ZinError needs none: its message contains the fix. */
 export function located(cause: BootCause, rootDir: string): BootCause {
   const frame = cause.error instanceof ZinError ? undefined : appFrame(cause.error, rootDir)
   return frame === undefined ? cause : { ...cause, place: `${relative(rootDir, frame.file)}:${frame.line}:${frame.column}` }
 }
 
-/** Plugin, problem and location. */
+/** Describes a cause: plugin, problem and location. */
 export function describeCause({ plugin, phase, error, place }: BootCause): string {
   const message = messageOf(error)
   const words = message.startsWith(`${plugin}: `)

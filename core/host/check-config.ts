@@ -5,12 +5,12 @@ import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
 import { defaultDeadlineMs, type ZinConfig } from './define-config.js'
 
-/** Timers of Node take no more. */
+/** Maximum delay of Node's timers. */
 const maxMs = 2 ** 31 - 1
 
 const text = { type: 'string', minLength: 1 }
 
-/** The plain values of a configuration, by section. */
+/** Schemas of the scalar values of a configuration, by section. */
 const sections: Readonly<Record<'app' | 'shutdown', { readonly properties: Readonly<Record<string, object>> }>> = {
   app: {
     properties: {
@@ -39,11 +39,11 @@ const kinds: Readonly<Record<keyof ZinConfig, 'an object' | 'a list'>> = {
   responders: 'an object',
 }
 
-/** Checks what a configuration file exports by default. Throws ZIN_CONFIG_INVALID with the file and every path that is wrong. */
+/** Checks the default export of a configuration file. Throws ZIN_CONFIG_INVALID with the file and every invalid path. */
 export function checkConfig(value: unknown, file: string): ZinConfig {
   const kind = kindOf(value)
   if (kind !== 'an object') {
-    throw configErrors.ZIN_CONFIG_INVALID(`${file} exports ${kind} by default; write: export default defineConfig({ … })`)
+    throw configErrors.ZIN_CONFIG_INVALID(`the default export of ${file} is ${kind}; write: export default defineConfig({ … })`)
   }
   const problems = problemsOf(value as Readonly<Record<string, unknown>>)
   if (problems.length > 0) throw configErrors.ZIN_CONFIG_INVALID(`${file} ${problems.join('; ')}`, problems)
@@ -55,7 +55,7 @@ function problemsOf(config: Readonly<Record<string, unknown>>): string[] {
   const wrong = new Set(wrongKinds.map(([key]) => key))
   return [
     ...unknownKeys(config, Object.keys(kinds), ''),
-    ...wrongKinds.map(([key, kind]) => `has ${kindOf(config[key])} as "${key}"; it takes ${kind}`),
+    ...wrongKinds.map(([key, kind]) => `has ${kindOf(config[key])} as "${key}"; expected ${kind}`),
     ...(['app', 'shutdown'] as const).filter((key) => !wrong.has(key)).flatMap((key) => sectionProblems(key, config[key])),
     ...shutdownProblems((config as ZinConfig).shutdown),
     ...(['hooks', 'responders'] as const).filter((key) => !wrong.has(key)).flatMap((key) => functionProblems(key, config[key])),
@@ -69,24 +69,24 @@ function sectionProblems(section: keyof typeof sections, given: unknown): string
   const faults = validate(given) ? [] : schemaFaults(validate.errors ?? [])
   return [
     ...unknownKeys(given as object, Object.keys(schema.properties), `${section}.`),
-    ...faults.map(({ path, message }) => `has a wrong value: ${section}.${path} ${message}`),
+    ...faults.map(({ path, message }) => `has an invalid value: ${section}.${path} ${message}`),
   ]
 }
 
 /** The delay is part of the deadline; requests in flight and plugins need at least half of it. */
 function shutdownProblems(given: ZinConfig['shutdown']): string[] {
   const { delayMs = 0, deadlineMs = defaultDeadlineMs } = given ?? {}
-  // Of wrong types the schema speaks.
+  // Wrong types are reported by the schema.
   if (!(delayMs > deadlineMs / 2)) return []
   return [
-    `has a wrong value: shutdown.delayMs (${delayMs}) takes more than half of shutdown.deadlineMs (${deadlineMs}), which includes it; lower the one or raise the other`,
+    `has an invalid value: shutdown.delayMs (${delayMs}) is more than half of shutdown.deadlineMs (${deadlineMs}), which includes it; lower the delay or raise the deadline`,
   ]
 }
 
 function functionProblems(section: string, given: unknown): string[] {
   return Object.entries(given ?? {})
     .filter(([, value]) => value !== undefined && typeof value !== 'function')
-    .map(([key, value]) => `has ${kindOf(value)} as "${section}.${key}"; it takes a function`)
+    .map(([key, value]) => `has ${kindOf(value)} as "${section}.${key}"; expected a function`)
 }
 
 function unknownKeys(given: object, known: readonly string[], path: string): string[] {

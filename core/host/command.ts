@@ -3,14 +3,14 @@ import type { CommandCredential, CommandRequest } from '../hooks/catalogue.js'
 import type { ServiceRef } from '../services/ref.js'
 import type { HostView } from './view.js'
 
-/** How one command option is read. Values are typed text: `007` stays `007` unless the type says int. */
+/** Declaration of one command option. Values are text unless the type says otherwise: `007` stays `007` for a `string`. */
 export type OptionSpec =
   | {
-      /** How the text of the command line is read. */
+      /** How the text of the command line is parsed. */
       readonly type: 'string'
       /** One line for `--help`. */
       readonly summary: string
-      /** The value when the option is left out. Without one it is undefined then; of a `boolean`, false. */
+      /** The value when the option is omitted. Default: undefined; false for a `boolean`. */
       readonly default?: string
       /** One letter, for `-n`. */
       readonly short?: string
@@ -41,10 +41,10 @@ type OptionValue<S extends OptionSpec> = S extends { type: 'boolean' }
       ? string
       : string | undefined
 
-/** Typed option values; keys are the option names as written (`max-backups`). */
+/** Typed option values by option name, as written on the command line (`max-backups`). */
 export type OptionValues<S extends OptionSpecs> = { readonly [K in keyof S]: OptionValue<S[K]> }
 
-/** How one argument of a command is read. */
+/** Declaration of one argument of a command. */
 export interface ArgSpec {
   /** Key in `ctx.args`, and `<name>` in `--help`. */
   readonly name: string
@@ -54,24 +54,24 @@ export interface ArgSpec {
   readonly required?: boolean
 }
 
-/** Where a command writes. `table` and `record` print JSON when the user passed `--json`. */
+/** The output of a command. `table` and `record` print JSON if the user passed `--json`. */
 export interface Printer {
   /** Whether the user passed `--json`. */
   readonly json: boolean
-  /** One line on stdout; with `--json` on stderr. */
+  /** Prints one line on stdout; with `--json` on stderr. */
   line(text?: string): void
-  /** One line on stderr: after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
+  /** Prints one line on stderr: the text after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
   error(text: string): void
-  /** Waits for `work`. After one second, a terminal shows once that the command is waiting for `what`; not with `--json`. */
+  /** Awaits `work`. On a terminal, prints once after one second that the command is waiting for `what`; not with `--json`. */
   waiting<T>(what: string, work: Promise<T>): Promise<T>
   /**
-   * A bar for `what` on stderr, drawn by `update` and removed by `end`; call that before printing anything else. Nothing is drawn unless
-   * stderr is a terminal, nor with `--json`.
+   * Shows a progress bar for `what` on stderr, drawn by `update` and removed by `end`; call `end` before printing anything else. Nothing is
+   * drawn with `--json` or if stderr is not a terminal.
    */
   progress(what: string): { update(done: number, total: number): void; end(): void }
-  /** Rows are objects of any type, interfaces included. Without `columns`: all fields. */
+  /** Prints a table of objects. `columns` defaults to all fields. */
   table<Row extends object>(rows: readonly Row[], columns?: readonly (keyof Row & string)[]): void
-  /** The fields of one object. */
+  /** Prints the fields of one object. */
   record(value: object): void
 }
 
@@ -81,25 +81,25 @@ export interface Dialog {
   readonly output: Writable
 }
 
-/** HTTP to the running app. */
+/** HTTP client for the running app. */
 export interface AppClient {
-  /** Where the app listens: `http://127.0.0.1:7777`. */
+  /** Address of the app: `http://127.0.0.1:7777`. */
   readonly baseUrl: string
   /**
-   * Sends a request, with the headers that plugins add to it (hook `authorizeCommand`), and returns the body of the response. A
-   * response that is not 2xx throws a ZinError with its code and message.
+   * Sends a request with the headers that plugins add to it (hook `authorizeCommand`) and returns the body of the response. Throws a
+   * ZinError with the code and message of the response if its status is not 2xx.
    */
   request<T = unknown>(request: {
     method: string
     path: string
     query?: Readonly<Record<string, string | number | undefined>>
     body?: unknown
-    /** How long the response may take, in ms. Default 10000. */
+    /** Deadline of the response in ms. Default 10000. */
     timeoutMs?: number
-    /** What a slow command reports to be waiting for. Default: the app. */
+    /** What a slow command says it is waiting for. Default: the app. */
     waitingFor?: string
   }): Promise<T>
-  /** What plugins add to a request of the command's own (hook `authorizeCommand`), such as one that streams; undefined: nothing. */
+  /** Returns what plugins add to a request that the command sends itself, such as a stream (hook `authorizeCommand`); undefined if nothing. */
   authorize(request: CommandRequest): Promise<CommandCredential | undefined>
 }
 
@@ -109,7 +109,7 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   readonly args: Readonly<Record<string, string | undefined>>
   /** Values of its options, typed by their declaration. */
   readonly options: OptionValues<O>
-  /** Where it writes. */
+  /** Its output. */
   readonly print: Printer
   /** The current working directory. */
   readonly cwd: string
@@ -119,25 +119,25 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   readonly host: HostView
   /** Present when `needs` is `running app`. */
   readonly app: AppClient
-  /** Present on a terminal, unless the user passed `--json`. It can be passed to the functions of `@clack/prompts`. */
+  /** Present on a terminal unless the user passed `--json`. Can be passed to the functions of `@clack/prompts`. */
   readonly dialog: Dialog | undefined
   /**
-   * Call it before data is lost irrevocably; `loss` describes the loss, as a sentence without a full stop. On a terminal the user has
-   * to type the name of the app; elsewhere the user has to pass `--yes`. Throws otherwise.
+   * Asks for confirmation; call it before data is lost irrevocably. `loss` describes the loss, as a sentence without a full stop. The user
+   * must type the name of the app on a terminal, or pass `--yes`. Throws otherwise.
    */
   confirm(loss: string): Promise<void>
-  /** A service, when `needs` is `services`. */
+  /** Returns a service, if `needs` is `services`. */
   service<T>(ref: ServiceRef<T>): T
   /** Aborted on Ctrl-C. */
   readonly signal: AbortSignal
 }
 
 /**
- * A command of the `zin` CLI. The returned number is the exit code; nothing means 0.
- * - `nothing`: runs outside of an app.
- * - `config`: `zin.config.ts` is loaded and plugins are set up, nothing is started.
- * - `services`: as `config`, and the plugin that owns the command is started with all it depends on; no HTTP, no workers.
- * - `running app`: as `config`, and `app` sends HTTP requests to the running process, see {@link AppClient}.
+ * A command of the `zin` CLI. The returned number is the exit code; nothing means 0. Values of `needs`:
+ * - `nothing`: the command also runs outside of an app.
+ * - `config`: `zin.config.ts` is loaded and plugins are set up; nothing is started.
+ * - `services`: like `config`, and the plugin that owns the command is started with all its dependencies; no HTTP, no workers.
+ * - `running app`: like `config`, and `app` sends HTTP requests to the running process, see {@link AppClient}.
  */
 export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   /** `worker:list`, or two words: `queue prune`. */
@@ -154,27 +154,27 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
   readonly json?: boolean
   /** Adds `--yes`, for a command that calls `confirm`. */
   readonly confirms?: boolean
-  /** It runs until Ctrl-C or SIGTERM aborts `signal`, and is then a success unless it returns a code of its own. */
+  /** Runs until Ctrl-C or SIGTERM aborts `signal`; that counts as success unless the command returns an exit code. */
   readonly serves?: boolean
-  /** What runs before it: nothing, `setup` of the plugins (`config`, `running app`), or also `start` of its own one (`services`). */
+  /** What runs before it: nothing, `setup` of all plugins (`config`, `running app`), or also `start` of its own plugin (`services`). */
   readonly needs: 'nothing' | 'config' | 'services' | 'running app'
   /**
-   * With `running app`: the route that the command calls, as registered: `GET /api/workers/:name`. A message of the app that
-   * refers to the route then refers to the command, with the parameters as its arguments.
+   * With `running app`: the route that the command calls, as registered: `GET /api/workers/:name`. Where an error message of the app
+   * names the route, the command is shown instead, with the parameters as its arguments.
    */
   readonly route?: string
-  /** With `services`: plugins to start instead of the one that owns the command, with all they depend on. */
+  /** With `services`: plugins to start instead of the one that owns the command, with all their dependencies. */
   readonly starts?: readonly string[]
-  /** With `services`: runs before anything is started; throw to refuse. */
+  /** With `services`: runs before anything is started. Throw an error to abort. */
   readonly check?: () => void | Promise<void>
-  /** Does the work. The returned number is the exit code; nothing means 0, and an error is printed and means 1. */
+  /** Runs the command. The returned number is the exit code; nothing means 0. A thrown error is printed and means 1. */
   run(ctx: CommandContext<O>): number | void | Promise<number | void>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a command of any shape
 export type Command = CommandSpec<any>
 
-/** A command without its functions: what help needs, and what the cache of plugin commands holds. */
+/** A command without its functions, for help and for the cache of plugin commands. */
 export type CommandShape = Omit<Command, 'run' | 'check'>
 
 /** A command and the plugin that registered it. Core commands have the owner `zin`. */

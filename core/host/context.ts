@@ -15,9 +15,9 @@ import type { Migration } from './migration.js'
 import type { HostView } from './view.js'
 
 export interface PluginHooks {
-  /** Listens until the plugin is disabled or the returned function is called. */
+  /** Registers a listener until the plugin is disabled or the returned function is called. */
   on<N extends keyof HookMap>(name: N, listener: ListenerOf<HookMap[N]> | ListenerOptions<HookMap[N]>): Disposer
-  /** The emitting end of a hook; fetch it once and guard with `.active`. */
+  /** Returns the slot that emits a hook. Fetch it once, and check `.active` before building arguments. */
   slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]>
 }
 
@@ -27,24 +27,24 @@ export interface PluginHooks {
 export interface PluginContext<O extends object = object, U extends Uses = Uses, S extends SettingSpecs = SettingSpecs> {
   /** The plugin's own name and version. */
   readonly plugin: { readonly name: string; readonly version: string }
-  /** Options of the factory call: validated, with defaults. */
+  /** Options of the factory call, validated and with defaults. */
   readonly options: Readonly<O>
-  /** Values of its settings: parsed and validated, with defaults. */
+  /** Values of its settings, parsed, validated and with defaults. */
   readonly settings: SettingValues<S>
-  /** Services of `uses` by key, available from `setup` on. An optional one is looked up each time it is read, and may be undefined. */
+  /** Services of `uses` by key, available from `setup` on. An optional one is looked up on each read and may be undefined. */
   readonly services: Resolved<U>
   /** Writes to the app's log; lines carry the plugin's name. */
   readonly log: Logger
-  /** The time: `now()` in ms since 1970, `monotonic()` in ms for durations. Tests pass a fake one. */
+  /** The clock: `now()` in ms since 1970, `monotonic()` in ms for durations. Tests may pass a fake one. */
   readonly clock: Clock
   /** Information about the app: name, environment, folders, roles, and listings of plugins, routes, hooks and settings. */
   readonly host: HostView
   /** Listens to hooks and fires them. */
   readonly hooks: PluginHooks
   /**
-   * Does a management action: what somebody asked for and an audit has to know. Listeners of `beforeManagementAction` may refuse it, and
-   * those of `onManagementAction` hear how it ended before the caller does. `note` adds what is known only while it is done. Throws
-   * ACTION_DENIED (409) or the error of the listener.
+   * Performs a management action: one that a caller requested and that must be audited. Listeners of `beforeManagementAction` may deny it;
+   * those of `onManagementAction` receive its outcome before the caller does. `note` adds facts that become known only while it runs.
+   * Throws ACTION_DENIED (409) or the error with which a listener denied it.
    *
    * @example
    * ctx.route({
@@ -70,44 +70,44 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   >(route: RouteSpec<P, Q, B, R, Path, Result, Use>): void
   /** Registers several routes, created with `defineRoute`. */
   routes(routes: readonly Route[]): void
-  /** Registers a middleware that routes name by its key in `use`; see `defineMiddleware`. A key has one owner. */
+  /** Registers a middleware that routes reference by its key in `use`; see `defineMiddleware`. A key has one owner. */
   middleware<const Key extends string>(middleware: MiddlewareSpec<Key>): void
-  /** Adds a middleware before the route match, for all requests but probes. */
+  /** Adds a middleware that runs before the route match, for all requests except probes. */
   use(middleware: Middleware): void
   /** Registers a command of the CLI. */
   command<O extends OptionSpecs>(command: CommandSpec<O>): void
   /** Registers several commands, created with `defineCommand`. */
   commands(commands: readonly Command[]): void
-  /** Registers a step of its database schema; the plugin `database` runs it before `start`. */
+  /** Registers a migration of its database schema; the plugin `database` runs it before `start`. */
   migration(migration: Migration): void
-  /** Provides a service that the spec lists in `provides`. Throws ZIN_SERVICE_UNDECLARED for any other. */
+  /** Provides a service that the plugin lists in `provides`. Throws ZIN_SERVICE_UNDECLARED for any other. */
   provide<T>(ref: ServiceRef<T>, service: T): void
-  /** Adds a check of the configuration, run before `start` and by `zin config:check`. Throw an error to prevent the start. No I/O. */
+  /** Adds a configuration check, run before `start` and by `zin config:check`. Throw an error to prevent the start. No I/O. */
   onCheck(check: () => void): void
-  /** Adds a step of the phase `start`; steps run one after another. */
+  /** Adds a step to the phase `start`. Steps run in sequence. */
   onStart(step: () => void | Promise<void>): void
-  /** Adds a step of the phase `ready`. */
+  /** Adds a step to the phase `ready`. */
   onReady(step: () => void | Promise<void>): void
-  /** Adds a step of the phase `stop`; the last one added runs first. */
+  /** Adds a step to the phase `stop`. The last one added runs first. */
   onStop(step: () => void | Promise<void>): void
   /**
-   * Adds a step that runs once the plugins that stop with this one have stopped: all of them at the end of the app. For what has to hear
-   * of their last work, such as an exporter. Steps of the phase `stop` run before.
+   * Adds a step that runs after `stop`, once all plugins that stop together with this one have stopped; at shutdown, these are all plugins.
+   * For components that must see their last work, such as an exporter.
    */
   onStopped(step: () => void | Promise<void>): void
   /**
-   * Adds fields to every line of the app's log, such as the id of the current trace. Called for each line that is written, in the context
-   * of the code that writes it; undefined adds none. Fields of the line itself win.
+   * Adds fields to every line of the app's log, such as the current trace id. `fields` is called for each line that is written, in the
+   * async context of the code that logs it; undefined adds none. Fields of the line itself take precedence.
    */
   logFields(fields: LogFields): void
   /**
-   * Describes the running plugin in a word or two: `sqlite`, `redis`. The banner of `zin start` shows it next to the plugin's
-   * name. Called each time it is shown. No secrets, no I/O.
+   * Sets a function that describes the running plugin in a word or two: `sqlite`, `redis`. The banner of `zin start` shows the result next
+   * to the plugin's name. Called each time it is shown. No secrets, no I/O.
    */
   describe(text: () => string | undefined): void
   /**
-   * Runs `task` every `ms` until the plugin is disabled or the returned function is called. Runs never overlap, and a failure is
-   * logged. The timer does not keep the process alive.
+   * Runs `task` every `ms` until the plugin is disabled or the returned function is called. Runs never overlap: one that is still going on
+   * skips the next. Failures are logged. The timer does not keep the process alive.
    */
   every(ms: number, task: () => void | Promise<void>): Disposer
 }

@@ -6,9 +6,10 @@ import { httpErrors } from '../http/errors.js'
 import { logErrors } from '../log/errors.js'
 import { serviceErrors } from '../services/errors.js'
 import { signingErrors } from '../signing/errors.js'
+import { utilErrors } from '../util/errors.js'
 import { hostErrors } from './errors.js'
 
-/** The errors of the core, except those of its commands, which never appear in a response. */
+/** All errors of the core except those of its CLI commands, which never appear in a response. */
 export const coreErrors: ErrorTable = {
   ...httpErrors,
   ...egressErrors,
@@ -18,4 +19,5 @@ export const coreErrors: ErrorTable = {
   ...configErrors,
   ...signingErrors,
   ...logErrors,
+  ...utilErrors,
 }

@@ -15,7 +15,7 @@ interface Greeter {
 }
 const greeterService = defineService<Greeter>('greeter')
 
-/** Serves a greeting and notes what becomes of it. */
+/** Serves a greeting and records its lifecycle. */
 function greeter(seen: string[]) {
   return definePlugin({
     name: 'greeter',
@@ -40,7 +40,7 @@ async function emptyFolder(t: TestContext): Promise<string> {
   return folder
 }
 
-test('an app made by code serves requests until it is stopped, without a file and without touching signals', async (t) => {
+test('an app created from code serves requests until it is stopped, without a file and without signal handlers', async (t) => {
   const folder = await emptyFolder(t)
   const before = process.cwd()
   process.chdir(folder)
@@ -61,10 +61,11 @@ test('an app made by code serves requests until it is stopped, without a file an
   assert.deepEqual([seen, app.url], [['started', 'stopped'], undefined])
   await assert.rejects(fetch(`${url}/hello/you`))
   assert.equal((await app.stop()).clean, true)
+  await assert.rejects(app.start(), { code: 'ZIN_HOST_STATE', message: /cannot start again: it is stopped/ })
   assert.deepEqual(await readdir(folder), [])
 })
 
-test('a boot that fails undoes everything, and names every cause', async () => {
+test('a boot that fails undoes everything and names every cause', async () => {
   const seen: string[] = []
   const taken = createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => taken.once('listening', resolve))
@@ -73,6 +74,7 @@ test('a boot that fails undoes everything, and names every cause', async () => {
   const listeners = process.listenerCount('SIGTERM')
   await assert.rejects(app.start(), { code: 'ZIN_BOOT_FAILED', message: /http: failed in listen: .* the port is in use/ })
   taken.close()
+  await assert.rejects(app.start(), { code: 'ZIN_HOST_STATE' })
   assert.deepEqual(seen, ['started', 'stopped'])
   assert.equal(process.listenerCount('SIGTERM'), listeners)
   await app.stop()
@@ -84,7 +86,7 @@ test('a boot that fails undoes everything, and names every cause', async () => {
   await wrong.stop()
 })
 
-test('with signals the app listens for them while it runs, and with a folder it notes there where it listens', async (t) => {
+test('with signals the app handles them while it runs, and with a folder it records its address there', async (t) => {
   const rootDir = await emptyFolder(t)
   const listeners = process.listenerCount('SIGTERM')
   const app = createApp(configOf(), { rootDir, env: {}, log: memoryLogger(), signals: true })

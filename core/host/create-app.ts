@@ -14,41 +14,42 @@ import type { Role } from './view.js'
 /** Options of {@link createApp}. */
 export interface AppOptions {
   /**
-   * Folder of the app, where relative paths start. Default: the working directory; then the app does not note in its data folder where
-   * it listens, which CLI commands use to find it.
+   * Folder of the app; relative paths are resolved against it. Default: the working directory; the app then does not record its address in
+   * the data folder, which CLI commands use to find it.
    */
   readonly rootDir?: string
-  /** The whole environment: no `.env` is read. Default: `process.env`. */
+  /** The complete environment; no `.env` is read. Default: `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>
   /** Roles of the process. Default: http and worker. */
   readonly roles?: readonly Role[]
-  /** Default: made from `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, and closed by `stop`. */
+  /** Default: a logger configured by `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, which `stop` closes. */
   readonly log?: Logger
   /** Default: the system clock. */
   readonly clock?: Clock
-  /** Services provided from outside, in place of plugins. */
+  /** Services provided by the caller instead of by plugins. */
   readonly services?: readonly ProvidedService[]
-  /** Whether SIGTERM and SIGINT stop the app and then end the process. Default false: the caller handles both. */
+  /** Whether SIGTERM and SIGINT stop the app and then exit the process. Default false: the caller handles both. */
   readonly signals?: boolean
 }
 
 /** An app created by {@link createApp}. */
 export interface App {
-  /** Where it listens, such as `http://127.0.0.1:7777`; absent before `start`, after `stop` and without the role `http`. */
+  /** Its address, such as `http://127.0.0.1:7777`; undefined before `start`, after `stop` and without the role `http`. */
   readonly url: string | undefined
   /**
-   * Boots, once: plugins are set up, started and ready, and the port is open. Throws ZIN_BOOT_FAILED, with every cause in `details` and
-   * all undone, ZIN_BOOT_STOPPED when it is stopped meanwhile, or ZIN_CONFIG_INVALID and ZIN_SETTING_INVALID.
+   * Boots the app; can be called once. Afterwards, all plugins are set up, started and ready, and the port is open. Throws ZIN_BOOT_FAILED
+   * with every cause in `details`, after undoing everything; ZIN_BOOT_STOPPED if the app is stopped meanwhile; ZIN_CONFIG_INVALID or
+   * ZIN_SETTING_INVALID.
    */
   start(): Promise<Address | undefined>
-  /** A service of the running app. Throws ZIN_SERVICE_MISSING when no plugin provides it. */
+  /** Returns a service of the running app. Throws ZIN_SERVICE_MISSING if no plugin provides it. */
   service<T>(ref: ServiceRef<T>): T
-  /** Ends requests, plugins and connections within `shutdown.deadlineMs`. Does nothing when the app is not running. */
+  /** Drains requests, stops plugins and closes connections within `shutdown.deadlineMs`. Does nothing if the app is not running. */
   stop(reason?: string): Promise<ShutdownReport>
 }
 
 /**
- * An app that is started and stopped from code instead of by `zin start`: no file is needed, and the caller controls the process.
+ * Creates an app that is started and stopped from code instead of by `zin start`. No file is needed, and the caller controls the process.
  *
  * @example
  * const app = createApp({ app: { port: 0 }, plugins: [hello()] })
@@ -77,7 +78,7 @@ export function createApp(config: ZinConfig, options: AppOptions = {}): App {
       }
     },
     service(ref) {
-      if (host === undefined) throw hostErrors.ZIN_HOST_STATE('give a service', 'created')
+      if (host === undefined) throw hostErrors.ZIN_HOST_STATE('return a service', 'created')
       return host.service(ref)
     },
     async stop(reason = 'stop') {

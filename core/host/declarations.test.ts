@@ -22,7 +22,7 @@ async function problemsOf(...specs: Wrong[]): Promise<readonly string[]> {
   return error.message.split('\n')
 }
 
-describe('a wrong declaration stops the boot with plugin, field and what to do:', () => {
+describe('an invalid declaration stops the boot with the plugin, the field and the fix:', () => {
   const cases: readonly (readonly [string, Wrong, string])[] = [
     [
       'options that are no declaration',
@@ -99,7 +99,7 @@ describe('a wrong declaration stops the boot with plugin, field and what to do:'
   })
 })
 
-describe('declarations that agree', () => {
+describe('consistent declarations', () => {
   it('are one setting with two readers, and one code in the OpenAPI document', async () => {
     const settings = defineSettings({ MAIL_URL: { type: 'string', default: '', summary: 'Where mail goes' } })
     const errors = defineErrors({ MAIL_LOST: { status: 404, message: () => 'lost', when: 'A mail is gone', fix: 'Send it again' } })

@@ -9,7 +9,7 @@ export interface DeclarationProblem {
   readonly problem: string
 }
 
-/** Problems of plugin declarations, each on its own and compared with the others: plugin, field, and how to fix it. */
+/** Returns the problems of plugin declarations, including conflicts between them: plugin, field, and how to fix it. */
 export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly DeclarationProblem[] {
   const own = specs.flatMap((spec) => {
     const problems = [
@@ -62,7 +62,7 @@ function errorProblem(code: string, factory: ErrorFactory): string | undefined {
   return undefined
 }
 
-/** A client that knows a code knows its status. */
+/** Finds codes declared with different statuses. A client may rely on a code having one status. */
 function statusConflicts(specs: readonly AnyPluginSpec[]): readonly DeclarationProblem[] {
   const first = new Map<string, { readonly plugin: string; readonly status: number | undefined }>()
   return specs.flatMap(({ name, errors = {} }) =>

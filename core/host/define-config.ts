@@ -4,10 +4,10 @@ import type { Responders } from '../http/refusal-body.js'
 import type { Route } from '../http/route.js'
 import type { Plugin } from './plugin.js'
 
-/** Longest time of a shutdown in ms, unless the app says otherwise. */
+/** Default deadline of a shutdown in ms. */
 export const defaultDeadlineMs = 30_000
 
-/** The app: what `zin.config.ts` exports by default. */
+/** The configuration of an app: the default export of `zin.config.ts`. */
 export interface ZinConfig {
   readonly app?: {
     /** Default: `APP_NAME`, else `zin-app`. */
@@ -18,18 +18,18 @@ export interface ZinConfig {
     readonly port?: number
     /** Maximum size of a body in bytes unless a route overrides it. Default 1 MiB. */
     readonly bodyLimit?: number
-    /** Trusted proxies in front of the app, counted from it. Default 0: `X-Forwarded-*` is ignored. */
+    /** Number of trusted proxies in front of the app. Default 0: `X-Forwarded-*` is ignored. */
     readonly trustedProxies?: number
-    /** Values the `Host` header may have. Default: on a loopback bind the loopback names with the port; else anything. */
+    /** Allowed values of the `Host` header. Default: the loopback names with the port on a loopback bind; otherwise any. */
     readonly allowedHosts?: readonly string[]
   }
   readonly shutdown?: {
-    /** Longest time of the whole shutdown in ms: the delay, requests in flight and the stop of every plugin share it. Default 30000. */
+    /** Deadline of the whole shutdown in ms, shared by the delay, requests in flight and the stop of all plugins. Default 30000. */
     readonly deadlineMs?: number
     /** Time between readiness 503 and closing the port, in ms; at most half of the deadline. Default 5000 on Kubernetes, else 0. */
     readonly delayMs?: number
   }
-  /** Order does not matter except as a tie-break; falsy entries are skipped. */
+  /** Plugins of the app. Their order only breaks ties in the boot order; falsy entries are skipped. */
   readonly plugins?: readonly (Plugin | false | null | undefined | '')[]
   /** The app's own listeners. */
   readonly hooks?: { readonly [K in keyof HookMap]?: ListenerOf<HookMap[K]> }
@@ -38,7 +38,7 @@ export interface ZinConfig {
   readonly responders?: Responders
 }
 
-/** Types a configuration; returns its argument unchanged. */
+/** Returns its argument unchanged; provides types and completion for `zin.config.ts`. */
 export function defineConfig(config: ZinConfig): ZinConfig {
   return config
 }

@@ -3,9 +3,16 @@ import { suggest } from '../util/suggest.js'
 
 /** The errors of the plugin host. A boot that fails lists them in a `BootError`. */
 export const hostErrors = defineErrors({
+  ZIN_BOOT_FAILED: {
+    message: (problems: readonly string[], _first: Error | undefined) => problems.join('\n'),
+    details: (problems: readonly string[]) => problems,
+    cause: (_problems: readonly string[], first: Error | undefined) => first,
+    when: 'The app could not be started; everything that had been set up was undone',
+    fix: 'Fix every problem that the message lists',
+  },
   ZIN_BOOT_STOPPED: {
     message: () => 'the app was stopped while it was starting',
-    when: 'The app was stopped before it had started',
+    when: 'The app was stopped before it had finished starting',
     fix: 'Start it again',
   },
   ZIN_HOST_STATE: {
@@ -14,7 +21,7 @@ export const hostErrors = defineErrors({
     fix: 'Call `start` once; create a new one to start again',
   },
   ZIN_PLUGIN_ENABLE_FAILED: {
-    message: (plugin: string, error: unknown) => `${plugin}: was not enabled: ${messageOf(error)}`,
+    message: (plugin: string, error: unknown) => `${plugin}: could not be enabled: ${messageOf(error)}`,
     cause: (_plugin: string, error: unknown) => error,
     when: 'A plugin failed while it was enabled at run time; the change was rolled back',
     fix: 'Fix the cause named in the message, then enable the plugin again',

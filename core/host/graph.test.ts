@@ -35,20 +35,20 @@ describe('the plugin graph', () => {
     )
   })
 
-  it('orders after an optional service when it is there, and does without when it is not', () => {
+  it('orders a plugin after an optional service if there is one, and works without it', () => {
     const use = [{ service: 'mail', optional: true }]
     assert.deepEqual(graphOf(node('x', { uses: use }), node('mailer', { provides: ['mail'] })).order, ['mailer', 'x'])
     assert.deepEqual(graphOf(node('x', { uses: use })).order, ['x'])
   })
 
-  it('names who misses what, with a suggestion', () => {
+  it('names what a plugin is missing, with a suggestion', () => {
     assert.deepEqual(problemsOf(node('canary', { dependencies: ['worker'] }), node('workers')), [
       'canary: depends on plugin "worker", which is not enabled; did you mean "workers"?',
     ])
     assert.match(problemsOf(node('x', { uses: uses('kv') }))[0] ?? '', /x: uses service "kv", which no enabled plugin provides/)
   })
 
-  it('takes services from outside for provided', () => {
+  it('counts external services as provided', () => {
     assert.ok('graph' in buildGraph([node('x', { uses: uses('kv') })], new Set(['kv'])))
   })
 
@@ -78,7 +78,7 @@ describe('the plugin graph', () => {
     ])
   })
 
-  it('knows dependents over hard edges only, and the closure over all', () => {
+  it('finds dependents over hard edges only, and the closure over all edges', () => {
     const graph = graphOf(
       node('db', { provides: ['db'] }),
       node('kv', { uses: uses('db'), provides: ['kv'] }),

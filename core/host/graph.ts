@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { suggest } from '../util/suggest.js'
 
-/** One plugin as the graph sees it. */
+/** One plugin of the graph. */
 export interface GraphNode {
   readonly name: string
   readonly version: string
@@ -9,7 +9,7 @@ export interface GraphNode {
   readonly dependencies: readonly string[]
   readonly uses: readonly { readonly service: string; readonly optional: boolean }[]
   readonly provides: readonly string[]
-  /** Plugins that come after this one where they are enabled. */
+  /** Plugins that come after this one if they are enabled. */
   readonly before?: readonly string[]
 }
 
@@ -20,14 +20,14 @@ export interface Edge {
 }
 
 export interface PluginGraph {
-  /** Dependencies first; the given order breaks ties. */
+  /** Dependencies come first; the given order breaks ties. */
   readonly order: readonly string[]
   /** Plugins of one level do not depend on each other. */
   readonly levels: readonly (readonly string[])[]
   edgesOf(name: string): readonly Edge[]
   /** Plugins that cannot run without this one, directly or through others. */
   dependentsOf(name: string): readonly string[]
-  /** This plugin and all it depends on. */
+  /** These plugins and all their dependencies. */
   closureOf(names: readonly string[]): ReadonlySet<string>
 }
 
@@ -38,8 +38,8 @@ interface DirectedEdge extends Edge {
 }
 
 /**
- * Sorts plugins by what they need. Finds every duplicate, missing plugin or service, unmet version range and cycle.
- * `external` are services provided from outside.
+ * Sorts plugins by their dependencies. Reports every duplicate, missing plugin or service, unmet version range and cycle.
+ * `external` lists services that are not provided by plugins.
  */
 export function buildGraph(nodes: readonly GraphNode[], external: ReadonlySet<string> = new Set()): GraphResult {
   const problems = [...duplicateNames(nodes), ...duplicateProviders(nodes)]
@@ -106,7 +106,7 @@ function edgesFrom(
   return edges
 }
 
-/** Imported lazily: most apps declare no version ranges, and it has a hundred files. */
+/** semver is imported lazily: most apps declare no version ranges, and it consists of a hundred files. */
 function satisfies(version: string, range: string): boolean {
   const semver = createRequire(import.meta.url)('semver') as typeof import('semver')
   return semver.satisfies(version, range)
@@ -128,7 +128,7 @@ function missingService(plugin: string, service: string, known: readonly string[
   return `${plugin}: uses service "${service}", which no enabled plugin provides; ${hint}`
 }
 
-/** Kahn's algorithm by levels, or the plugins of one cycle. */
+/** Sorts by Kahn's algorithm into levels; returns the plugins of a cycle if there is one. */
 function sort(names: readonly string[], edges: ReadonlyMap<string, readonly Edge[]>): { levels: string[][] } | { cycle: string[] } {
   const levels: string[][] = []
   const done = new Set<string>()
@@ -143,7 +143,7 @@ function sort(names: readonly string[], edges: ReadonlyMap<string, readonly Edge
   return { levels }
 }
 
-/** Every plugin of `stuck` depends on another one of them, so following the edges leads to a cycle. */
+/** Every plugin in `stuck` depends on another one in it, so following the edges leads to a cycle. */
 function findCycle(stuck: readonly string[], edges: ReadonlyMap<string, readonly Edge[]>): string[] {
   const path: string[] = []
   let at = stuck[0] as string

@@ -5,7 +5,7 @@ import type { Clock } from '../util/clock.js'
 import type { Instrument } from './phases.js'
 import type { Role } from './view.js'
 
-/** A service provided from outside, in place of a plugin. */
+/** A service provided by the caller instead of by a plugin. */
 export interface ProvidedService {
   // biome-ignore lint/suspicious/noExplicitAny: a ref of any shape
   readonly ref: ServiceRef<any>
@@ -13,12 +13,12 @@ export interface ProvidedService {
 }
 
 export interface HostOptions {
-  /** Folder of the app; relative paths start there. */
+  /** Folder of the app; relative paths are resolved against it. */
   readonly rootDir: string
   /** Default: `process.env`. */
   readonly env?: EnvSource
   readonly clock?: Clock
-  /** Default: made from `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, and closed by `stop`; without a role it never writes to stdout. */
+  /** Default: a logger configured by `LOG_LEVEL`, `LOG_CHANNEL` and `LOG_FORMAT`, closed by `stop`; without a role it never writes to stdout. */
   readonly log?: Logger
   /** Default: http and worker. */
   readonly roles?: readonly Role[]

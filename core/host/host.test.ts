@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { plainEnv } from '../config/read-settings.js'
 import { defineSettings } from '../config/settings.js'
 import { ZinError } from '../errors.js'
+import { defineRoute } from '../http/route.js'
 import { memoryLogger } from '../log/memory-logger.js'
 import { defineService, optional } from '../services/ref.js'
 import { createTestHost, fake } from '../testing/test-host.js'
@@ -50,7 +51,7 @@ async function bootFailure(config: ZinConfig, env: Record<string, string> = {}):
 }
 
 describe('the host', () => {
-  it('boots plugins in the order of their needs, whatever the order of the list', async () => {
+  it('boots plugins in the order of their dependencies, whatever the order of the list', async () => {
     const host = await createTestHost({ plugins: [door(), greeter({ word: 'hi' })] })
     const answer = await host.inject({ method: 'GET', path: '/door' })
     assert.deepEqual([answer.status, answer.body], [200, { says: 'hi' }])
@@ -58,7 +59,7 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('lets two hosts live in one process without seeing each other', async () => {
+  it('runs two isolated hosts in one process', async () => {
     const [one, two] = await Promise.all([
       createTestHost({ plugins: [greeter({ word: 'one' }), door()], listen: true }),
       createTestHost({ plugins: [greeter({ word: 'two' }), door()], listen: true }),
@@ -91,7 +92,7 @@ describe('the host', () => {
     ])
   })
 
-  it('never shows the value of a malformed secret', async () => {
+  it('never shows the value of an invalid secret', async () => {
     const keys = definePlugin({
       name: 'keys',
       version: '1.0.0',
@@ -103,7 +104,7 @@ describe('the host', () => {
     assert.match(error.message, /API_KEY=\*{8}/)
   })
 
-  it('undoes what was set up when one plugin fails, and names plugin and phase', async () => {
+  it('undoes what was set up if one plugin fails, and names the plugin and the phase', async () => {
     const log: string[] = []
     const steady = definePlugin({
       name: 'steady',
@@ -124,15 +125,17 @@ describe('the host', () => {
     assert.deepEqual(log, ['setup', 'start', 'stop'])
   })
 
-  it('says the place of a fault in code of the app outside of production only, and not of an error that says what to do', async () => {
+  it('includes the location of an error in app code only outside of production, and not for a ZinError', async () => {
     const failing = (error: Error) => definePlugin({ name: 'broken', version: '1.0.0', setup: () => Promise.reject(error) })()
     const inProduction = await bootFailure({ plugins: [failing(new Error('no disk'))] }, { NODE_ENV: 'production' })
-    assert.equal(inProduction.message, 'broken: failed in setup: no disk')
+    const { code, details, cause, message } = inProduction
+    assert.deepEqual([code, details, (cause as Error).message], ['ZIN_BOOT_FAILED', ['broken: failed in setup: no disk'], 'no disk'])
+    assert.equal(message, 'broken: failed in setup: no disk')
     const onPurpose = await bootFailure({ plugins: [failing(new ZinError('NO_DISK', 'mount the disk'))] })
     assert.equal(onPurpose.message, 'broken: failed in setup: mount the disk')
   })
 
-  it('goes on without a plugin that may fail, skipping those that need it', async () => {
+  it('continues without a plugin that may fail, skipping its dependents', async () => {
     const shaky = definePlugin({ name: 'shaky', version: '1.0.0', setup() {}, start: () => Promise.reject(new Error('no luck')) })
     const needy = definePlugin({
       name: 'needy',
@@ -148,7 +151,42 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('stops dependents first and does not skip one because another failed', async () => {
+  it('continues although a responder is for the middleware that a failed plugin did not get to register', async () => {
+    const guard = definePlugin({
+      name: 'guard',
+      version: '1.0.0',
+      onBootFailure: 'continue',
+      setup: () => Promise.reject(new Error('no luck')),
+    })
+    const host = await createTestHost({ plugins: [guard(), greeter(), door()], responders: { guard: () => ({}) } })
+    assert.equal((await host.inject({ method: 'GET', path: '/door' })).status, 200)
+    assert.ok(host.logs.some(({ level, msg }) => level === 'warn' && /"responders\.guard": .*a plugin that failed: guard$/.test(msg ?? '')))
+    await host.stop()
+  })
+
+  it('undoes the boot if the app cannot continue without a plugin, because routes use its middleware', async () => {
+    const stopped: string[] = []
+    const guard = definePlugin({
+      name: 'guard',
+      version: '1.0.0',
+      onBootFailure: 'continue',
+      setup: ({ middleware }) => middleware({ key: 'guard', handler: (_ctx, next) => next() }),
+      start: () => Promise.reject(new Error('no luck')),
+    })
+    const other = definePlugin({
+      name: 'other',
+      version: '1.0.0',
+      setup() {},
+      start() {},
+      stop: () => void stopped.push('other'),
+    })
+    const routes = [defineRoute({ method: 'GET', path: '/guarded', summary: 'x', use: ['guard'], handler: () => 1 })]
+    const error = await bootFailure({ plugins: [guard(), other()], routes })
+    assert.match(error.message, /^http: failed in routes: .*\n.*GET \/guarded of plugin "app": .*"guard"/)
+    assert.deepEqual(stopped, ['other'])
+  })
+
+  it('stops dependents first, and stops the others even if one fails', async () => {
     const log: string[] = []
     const make = (name: string, dependencies: string[], fail = false) =>
       definePlugin({
@@ -172,7 +210,7 @@ describe('the host', () => {
     assert.match(report.lines.join(), /b: failed .*boom/)
   })
 
-  it('disables a plugin at run time: its routes answer 404, and enabling brings them back', async () => {
+  it('disables a plugin at run time: its routes return 404 until it is enabled again', async () => {
     const host = await createTestHost({ plugins: [greeter(), door()] })
     await host.disable('door')
     assert.equal((await host.inject({ method: 'GET', path: '/door' })).status, 404)
@@ -181,14 +219,42 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('refuses to disable a plugin while another one needs it', async () => {
+  it('reports everything that failed while a plugin was disabled, from the removal of its routes on', async () => {
+    let removed = false
+    const lasting = definePlugin({
+      name: 'lasting',
+      version: '1.0.0',
+      setup({ route }) {
+        route({
+          method: 'GET',
+          path: '/lasting',
+          summary: 'Stays',
+          handler: () => 1,
+          get query() {
+            if (removed) throw new Error('no schema')
+            return undefined as never
+          },
+        })
+      },
+      stop() {
+        if (removed) throw new Error('no disk')
+      },
+    })
+    const host = await createTestHost({ plugins: [lasting()] })
+    removed = true
+    await assert.rejects(host.disable('lasting'), { code: 'ZIN_PLUGIN_STOP_FAILED', message: /failed while stopping: no schema; no disk$/ })
+    assert.equal((await host.inject({ method: 'GET', path: '/lasting' })).status, 404)
+    await host.stop()
+  })
+
+  it('refuses to disable a plugin while another one depends on it', async () => {
     const host = await createTestHost({ plugins: [greeter(), door()] })
-    await assert.rejects(host.disable('greeter'), { code: 'ZIN_PLUGIN_IN_USE', message: /door need it/ })
+    await assert.rejects(host.disable('greeter'), { code: 'ZIN_PLUGIN_IN_USE', message: /depend on it: door; disable/ })
     assert.equal((await host.inject({ method: 'GET', path: '/door' })).status, 200)
     await host.stop()
   })
 
-  it('keeps a registered plugin off until it is enabled, and a failed enabling leaves the app as it was', async () => {
+  it('does not run a registered plugin until it is enabled, and a failed enable leaves the app unchanged', async () => {
     const taken = definePlugin({
       name: 'taken',
       version: '1.0.0',
@@ -200,7 +266,7 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('enables a plugin that failed once its cause is gone, and shows its state and error in the meantime', async () => {
+  it('enables a failed plugin once the cause is fixed, and shows its state and error until then', async () => {
     let broken = true
     const shaky = definePlugin({
       name: 'shaky',
@@ -221,7 +287,7 @@ describe('the host', () => {
     assert.equal(reported()?.state, 'registered')
   })
 
-  it('gives a plugin its development defaults under zin dev alone, below the environment', async () => {
+  it('applies the development defaults of a plugin only under zin dev, and the environment overrides them', async () => {
     const mailer = definePlugin({
       name: 'mailer',
       version: '1.0.0',
@@ -243,7 +309,40 @@ describe('the host', () => {
     assert.deepEqual(await settingsWith({ ZIN_DEV: '1' }), { MAIL_TRANSPORT: 'log', MAIL_RETRIES: 0 })
   })
 
-  it('lists what plugins say of themselves while they run', async () => {
+  for (const [ms, skipped] of [
+    [10_000, 10],
+    [1_000, 60],
+  ] as const) {
+    it(`warns once about a run that has skipped ${skipped} others of a task that runs every ${ms} ms`, async (t) => {
+      t.mock.timers.enable({ apis: ['setInterval'] })
+      let runs = 0
+      let end = (): void => undefined
+      const sweeper = definePlugin({
+        name: 'sweeper',
+        version: '1.0.0',
+        setup: ({ every }) =>
+          void every(ms, () => {
+            runs++
+            return new Promise((resolve) => (end = resolve))
+          }),
+      })
+      const host = await createTestHost({ plugins: [sweeper()] })
+      const warnings = () => host.logs.filter(({ level }) => level === 'warn')
+      for (const run of [1, 2]) {
+        t.mock.timers.tick(ms * skipped)
+        assert.deepEqual([runs, warnings().length], [run, run - 1])
+        t.mock.timers.tick(ms * 100)
+        assert.deepEqual([runs, warnings().length], [run, run])
+        end()
+        await new Promise(setImmediate)
+      }
+      assert.equal(warnings()[0]?.plugin, 'sweeper')
+      assert.match(warnings()[0]?.msg ?? '', new RegExp(`every ${ms} ms has not ended for ${ms * skipped} ms`))
+      await host.stop()
+    })
+  }
+
+  it('lists the descriptions of plugins while they run', async () => {
     const speaking = (name: string, text: () => string | undefined) =>
       registerOnly(definePlugin({ name, version: '1.0.0', setup: (ctx) => ctx.describe(text) })())
     const failing = (): string => {
@@ -260,7 +359,7 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('gives an optional service only while its plugin is there', async () => {
+  it('provides an optional service only while its plugin is enabled', async () => {
     const seen: (string | undefined)[] = []
     const curious = definePlugin({
       name: 'curious',
@@ -277,13 +376,13 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('takes a faked service in the place of a plugin', async () => {
+  it('uses a fake service instead of a plugin', async () => {
     const host = await createTestHost({ plugins: [door()], services: [fake(greeterService, { greet: () => 'fake' })] })
     assert.deepEqual((await host.inject({ method: 'GET', path: '/door' })).body, { says: 'fake' })
     await host.stop()
   })
 
-  it('fails a test that leaves a timer behind, and names the plugin', async () => {
+  it('makes a test that leaves a timer open fail, and names the plugin', async () => {
     let timer: NodeJS.Timeout | undefined
     const leaky = definePlugin({ name: 'leaky', version: '1.0.0', setup() {}, start: () => void (timer = setInterval(() => {}, 60_000)) })
     const host = await createTestHost({ plugins: [leaky()] })
@@ -291,7 +390,7 @@ describe('the host', () => {
     clearInterval(timer)
   })
 
-  it('denies the start of a plugin when a gate listener says so', async () => {
+  it('does not start a plugin if a gate listener denies it', async () => {
     const guard = definePlugin({
       name: 'guard',
       version: '1.0.0',
@@ -302,7 +401,7 @@ describe('the host', () => {
     assert.match(error.message, /door: failed in start: guard denied the start: closed today/)
   })
 
-  it('gives what comes before a start the time of its own that a listener asks for', async () => {
+  it('grants a listener of beforePluginStart its own deadline', async () => {
     const slow = definePlugin({
       name: 'slow',
       version: '1.0.0',
@@ -318,7 +417,7 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('counts as production unless NODE_ENV names another environment, and keeps the name as given', async () => {
+  it('counts as production unless NODE_ENV names another environment, and keeps the name unchanged', async () => {
     const seen = async (NODE_ENV: string) => {
       const host = new Host({}, { rootDir: '.', env: plainEnv({ NODE_ENV }), log: memoryLogger() })
       const { environment, production } = host.view.app
@@ -334,7 +433,7 @@ describe('the host', () => {
     await unset.stop()
   })
 
-  it('refuses a value in "plugins" that is no plugin', () => {
+  it('refuses a value in "plugins" that is not a plugin', () => {
     assert.throws(() => new Host({ plugins: [greeter as never] }, { rootDir: '.', env: plainEnv({}), log: memoryLogger() }), {
       code: 'ZIN_CONFIG_INVALID',
       message: /plugins\[0\] is a plugin factory that was not called: write greeter\(\)$/,
@@ -353,7 +452,7 @@ describe('the host', () => {
     }
   })
 
-  it('serves without its run file where it cannot write, and warns what to set', async () => {
+  it('runs without a run file if it cannot write it, and warns which setting to change', async () => {
     const dataDir = join(import.meta.filename, 'data')
     const host = await createTestHost({ plugins: [greeter(), door()], listen: true, dataDir })
     assert.equal((await fetch(`${host.url}/door`)).status, 200)
@@ -364,7 +463,7 @@ describe('the host', () => {
     await host.stop()
   })
 
-  it('warns of a name in the environment that is nearly that of a setting, also of a plugin that is off', async () => {
+  it('warns of environment variables that are similar to a setting, including those of plugins that are not enabled', async () => {
     const limits = definePlugin({
       name: 'limits',
       version: '1.0.0',
@@ -390,7 +489,7 @@ describe('the host', () => {
     for (const words of ['no bell', 'no lights', 'host.test.ts']) assert.ok(host.logText().includes(words), words)
   })
 
-  it('undoes everything when the port is taken', async () => {
+  it('undoes everything if the port is in use', async () => {
     const first = await createTestHost({ listen: true })
     const { port } = new URL(first.url)
     const second = new Host({ app: { port: Number(port) } }, { rootDir: first.rootDir, env: plainEnv({}), log: memoryLogger() })

@@ -35,8 +35,8 @@ import { PluginUnit } from './unit.js'
 import type { HostView, Role } from './view.js'
 
 /**
- * Runs plugins: checks them, sorts them, runs `setup`, `start` and `ready`, serves HTTP,
- * enables and disables them at run time, and stops them in reverse order. Several hosts may live in one process.
+ * Runs plugins: checks and sorts them, runs `setup`, `start` and `ready`, serves HTTP,
+ * enables and disables them at run time, and stops them in reverse order. Several hosts can run in one process.
  *
  * @example
  * const host = new Host(defineConfig({ plugins: [health()] }), { rootDir: import.meta.dirname })
@@ -57,8 +57,10 @@ export class Host {
   readonly #writesRunFile: boolean
   #shutdown: Promise<ShutdownReport> | undefined
   readonly #state = hostStates()
+  /** Whether `start` was called: an app that is stopped before its first start is one that was stopped while starting. */
+  #booted = false
   #address: Address | undefined
-  /** Starting, enabling and disabling wait for each other. */
+  /** Serializes starting, enabling and disabling. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(config: ZinConfig, options: HostOptions) {
@@ -102,12 +104,12 @@ export class Host {
     return this.#parts.log
   }
 
-  /** The HTTP side, for `inject` and tests. */
+  /** The HTTP app, for `inject` and tests. */
   get http(): HttpApp {
     return this.#parts.http
   }
 
-  /** Every notify and settle call, for tests. */
+  /** Records every notify and settle emission, for tests. */
   record(listener: (name: string, args: readonly unknown[]) => void): () => void {
     return this.#parts.bus.record(listener)
   }
@@ -116,12 +118,12 @@ export class Host {
     return this.#parts.services.get(ref, 'host')
   }
 
-  /** The emitting end of a hook. */
+  /** Returns the slot that emits a hook. */
   slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]> {
     return this.#parts.bus.slot(name)
   }
 
-  /** Commands of all plugins that are set up. */
+  /** Lists the commands of all plugins that are set up. */
   commands(): readonly OwnedCommand[] {
     return [...this.#parts.commands]
   }
@@ -130,18 +132,19 @@ export class Host {
     return bootPlan(this.view, this.#lifecycle.graph, this.commands())
   }
 
-  /** Checks the configuration, sets every plugin up and freezes the routes. Starts nothing. Throws a {@link BootError}. */
+  /** Checks the configuration, sets up every plugin and compiles the routes. Starts nothing. Throws a {@link BootError}. */
   prepare(): Promise<void> {
     return this.#inTurn(() => this.#prepare())
   }
 
   /**
-   * Boots the whole app. Returns where it listens, or undefined without the role `http`. Throws a {@link BootError}, or
-   * `ZIN_BOOT_STOPPED` when it is stopped meanwhile.
+   * Boots the whole app. Returns the address it listens on, or undefined without the role `http`. Throws a {@link BootError},
+   * `ZIN_BOOT_STOPPED` if it is stopped before or meanwhile, or `ZIN_HOST_STATE` on a second call.
    */
   async start(options: { readonly listen?: boolean } = {}): Promise<Address | undefined> {
     await this.#inTurn(async () => {
-      if (this.#state.current === 'ready') throw hostErrors.ZIN_HOST_STATE('start again', 'ready')
+      if (this.#booted) throw hostErrors.ZIN_HOST_STATE('start again', this.#state.current)
+      this.#booted = true
       if (this.#state.current === 'created') await this.#prepare()
       await this.#run(['start', 'ready'], new Set(this.#lifecycle.graph.order))
       if (options.listen !== false && this.view.roles.has('http')) await this.#listen()
@@ -153,7 +156,7 @@ export class Host {
     return this.#address
   }
 
-  /** After {@link prepare}: starts only these plugins and what they depend on, without the phase `ready`; for commands. */
+  /** For commands, after {@link prepare}: starts only these plugins and their dependencies, without the phase `ready`. */
   startOnly(plugins: readonly string[]): Promise<void> {
     return this.#inTurn(() => this.#run(['start'], this.#lifecycle.graph.closureOf(plugins)))
   }
@@ -163,14 +166,14 @@ export class Host {
     return this.#inTurn(() => this.#switch.enable(name))
   }
 
-  /** Disables a plugin at run time; refused while another one needs it. */
+  /** Disables a plugin at run time. Throws `ZIN_PLUGIN_IN_USE` while another plugin depends on it. */
   disable(name: string): Promise<void> {
     return this.#inTurn(() => this.#switch.disable(name))
   }
 
   /**
-   * Ends the app: readiness 503, no new connections, requests in flight, then plugins in reverse order. A boot in progress is
-   * aborted. All of it takes at most `shutdown.deadlineMs`.
+   * Shuts the app down: readiness returns 503, the port closes, requests in flight finish, then plugins stop in reverse order. A boot in
+   * progress is aborted. The whole shutdown takes at most `shutdown.deadlineMs`.
    */
   stop(reason = 'stop'): Promise<ShutdownReport> {
     if (this.#state.current === 'stopped') return Promise.resolve(shutdownReport([], 0))
@@ -204,13 +207,15 @@ export class Host {
     const causes = await this.#lifecycle.runLevels('setup', new Set(enabled.map((unit) => unit.name)))
     if (causes.length > 0) return this.#abort(causes)
     this.#parts.bus.reorder()
+    const warnings: string[] = []
     try {
-      checkResponders(this.#config.responders, this.#parts.http.middlewareKeys)
+      const failed = enabled.filter((unit) => unit.state === 'failed').map((unit) => unit.name)
+      warnings.push(...checkResponders(this.#config.responders, this.#parts.http.middlewareKeys, failed))
       this.#parts.http.compile()
     } catch (error) {
       return this.#abort([{ plugin: 'http', phase: 'routes', error: error as Error }])
     }
-    for (const problem of [...this.#parts.bus.problems(), ...this.#misspelled()]) this.log.warn(problem)
+    for (const problem of [...warnings, ...this.#parts.bus.problems(), ...this.#misspelled()]) this.log.warn(problem)
   }
 
   #misspelled(): readonly string[] {
@@ -237,7 +242,7 @@ export class Host {
     if (this.#writesRunFile) await writeRunFile(dataDir, this.#address).catch((error: unknown) => this.log.warn(noRunFile(dataDir, error)))
   }
 
-  /** Undoes what was set up and fails with all causes. While the app is stopping, `stop` does both. */
+  /** Undoes what was set up and throws all causes. If a stop has begun, `stop` undoes it and this throws ZIN_BOOT_STOPPED. */
   async #abort(causes: readonly BootCause[]): Promise<never> {
     this.#refuseStopped()
     this.#time.begin()

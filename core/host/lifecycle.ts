@@ -19,7 +19,7 @@ export type BootPhase = Exclude<PluginPhase, 'stop'>
 export interface LifecycleOptions {
   readonly units: readonly PluginUnit[]
   readonly settings: SettingsReader
-  /** Ids of services provided from outside. */
+  /** Ids of services that are not provided by plugins. */
   readonly external: ReadonlySet<string>
   readonly parts: HostParts
   readonly phases: PhaseOptions
@@ -27,7 +27,7 @@ export interface LifecycleOptions {
   readonly development: boolean
 }
 
-/** Runs the phases of the plugins of one host, in the order of their graph. */
+/** Runs the phases of the plugins of one host in graph order. */
 export class Lifecycle {
   readonly #options: LifecycleOptions
   graph: PluginGraph = emptyGraph
@@ -36,7 +36,7 @@ export class Lifecycle {
     this.#options = options
   }
 
-  /** Checks options and settings of these plugins and sorts them; a {@link BootError} lists every problem at once. */
+  /** Checks the options and settings of these plugins and sorts them. Throws a {@link BootError} that lists every problem. */
   adopt(units: readonly PluginUnit[]): void {
     const causes: BootCause[] = []
     const complain = (plugin: string, message: string): void => {
@@ -64,7 +64,7 @@ export class Lifecycle {
     this.graph = result.graph
   }
 
-  /** Runs one phase over all levels; plugins of a level run in parallel. Returns the failures that stop the boot. */
+  /** Runs one phase level by level, with the plugins of a level in parallel. Returns the failures that stop the boot. */
   async runLevels(phase: BootPhase, names: ReadonlySet<string>): Promise<BootCause[]> {
     const busy = new Set<string>()
     const silence = announceSlow(phase, () => [...busy], this.#options.parts.log)
@@ -77,9 +77,9 @@ export class Lifecycle {
           try {
             await this.runUnit(unit, phase)
           } catch (error) {
-            const goesOn = unit.plugin.onBootFailure === 'continue' && !this.#options.phases.shutdown.begun
-            if (goesOn) await this.#giveUp(unit, phase, error as Error)
-            else causes.push({ plugin: unit.name, phase, error: error as Error })
+            const cause = { plugin: unit.name, phase, error: error as Error }
+            const canContinue = unit.plugin.onBootFailure === 'continue' && !this.#options.phases.shutdown.begun
+            causes.push(...(canContinue ? await this.#continueWithout(unit, cause) : [cause]))
           }
           busy.delete(unit.name)
         }
@@ -114,8 +114,8 @@ export class Lifecycle {
     })
   }
 
-  /** The boot continues without this plugin and its dependents. */
-  async #giveUp(unit: PluginUnit, phase: PluginPhase, error: Error): Promise<void> {
+  /** Stops this plugin and its dependents, so that the boot can continue without them. Returns the causes why it cannot. */
+  async #continueWithout(unit: PluginUnit, { phase, error }: BootCause): Promise<BootCause[]> {
     this.#options.parts.log.error({ err: error, plugin: unit.name, phase }, `${unit.name} failed in ${phase}; the app continues without it`)
     await this.stopUnit(unit)
     unit.fail(error)
@@ -124,7 +124,14 @@ export class Lifecycle {
       await stopUnit(dependent, this.#options.phases)
       if (dependent.state !== 'failed') dependent.fail(hostErrors.ZIN_PLUGIN_SKIPPED(name, unit.name))
     }
-    if (phase !== 'setup') this.#options.parts.http.compile()
+    if (phase === 'setup') return []
+    try {
+      this.#options.parts.http.compile()
+      return []
+    } catch (fault) {
+      // Other plugins use a middleware that is gone now.
+      return [{ plugin: 'http', phase: 'routes', error: fault as Error }]
+    }
   }
 
   unit(name: string): PluginUnit {
@@ -141,7 +148,7 @@ export class Lifecycle {
     return this.#options.units.filter((unit) => unit.state === 'enabled')
   }
 
-  /** Plugins by level, all of them or the named ones. */
+  /** Returns plugins by level: all, or the named ones. */
   levels(names?: ReadonlySet<string>): PluginUnit[][] {
     return this.graph.levels.map((level) => level.filter((name) => names?.has(name) ?? true).map((name) => this.unit(name)))
   }
@@ -150,7 +157,7 @@ export class Lifecycle {
     return runPhase(unit, 'ready', this.#options.phases)
   }
 
-  /** Problems of the configuration that prevent set-up plugins from starting. */
+  /** Returns the configuration problems that prevent plugins from starting. */
   problems(): readonly BootCause[] {
     const causesOf = (unit: PluginUnit): BootCause[] =>
       unit.problems().map((error) => ({ plugin: unit.name, phase: 'configuration', error }))
@@ -175,7 +182,7 @@ export class Lifecycle {
 
 const emptyGraph: PluginGraph = { order: [], levels: [], edgesOf: () => [], dependentsOf: () => [], closureOf: () => new Set() }
 
-/** Settings with other defaults. */
+/** Returns the settings with some defaults replaced. */
 function withDefaults(settings: SettingSpecs, defaults: Readonly<Record<string, SettingSpec['default']>>): SettingSpecs {
   const entries = Object.entries(settings).map(([name, spec]) => [name, { ...spec, default: defaults[name] ?? spec.default }])
   return Object.fromEntries(entries)

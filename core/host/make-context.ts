@@ -27,7 +27,7 @@ export interface HostParts {
   readonly view: HostView
 }
 
-/** Builds the context of a plugin; every registration is tracked in one of the unit's scopes. */
+/** Creates the context of a plugin. Every registration is tracked in one of the unit's scopes. */
 export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
   const { name, version, uses = {}, provides = [] } = unit.plugin.spec
   const log = parts.log.child({ plugin: name })
@@ -40,7 +40,10 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     before: parts.bus.slot('beforeManagementAction'),
     after: parts.bus.slot('onManagementAction'),
     onFailure: (plugin: string, { action, target }: ManagementAction, err: Error) =>
-      log.error({ plugin, action, target, err }, `plugin "${plugin}" did not take note of "${action}" of ${target}`),
+      log.error(
+        { plugin, action, target, err },
+        `the onManagementAction listener of plugin "${plugin}" failed for "${action}" of ${target}`,
+      ),
   }
   const context: PluginContext = {
     plugin: { name, version },
@@ -80,7 +83,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
   return context
 }
 
-/** Services are looked up on each read, because an optional one may be enabled or disabled. */
+/** Services are looked up on each read, because the plugin of an optional one may be enabled or disabled. */
 function resolveServices(plugin: string, uses: Uses, registry: ServiceRegistry): never {
   const services = {}
   for (const [key, ref] of Object.entries(uses)) {

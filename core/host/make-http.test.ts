@@ -22,7 +22,7 @@ test('the OpenAPI document has the name and the version of the app', async (t) =
   assert.deepEqual(await infoOf(), { title: 'shop', version: '2.3.4' })
 })
 
-test('LOG_REQUESTS decides whether requests are logged', async () => {
+test('LOG_REQUESTS controls whether requests are logged', async () => {
   for (const LOG_REQUESTS of ['true', 'false']) {
     const host = await createTestHost({ routes: [hello], env: { LOG_REQUESTS } })
     await host.inject({ path: '/hello' })

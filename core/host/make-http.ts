@@ -23,7 +23,7 @@ export interface HttpSources {
   readonly plugins: readonly AnyPluginSpec[]
 }
 
-/** The HTTP side of a host as its configuration has it, with the routes of the core. */
+/** Creates the HTTP app of a host from its configuration, with the routes of the core. */
 export function makeHttp({ config, settings, app, log, clock, bus, plugins }: HttpSources): HttpApp {
   const requestError = bus.slot('onRequestError')
   const http = new HttpApp({
@@ -45,11 +45,11 @@ export function makeHttp({ config, settings, app, log, clock, bus, plugins }: Ht
   return http
 }
 
-/** What the core and plugins declare of errors that responses can carry. */
+/** Collects the errors of the core and the plugins that can appear in a response. */
 function errorsOf(plugins: readonly AnyPluginSpec[]): readonly ErrorInfo[] {
   return [{ name: 'core', errors: coreErrors }, ...plugins].flatMap(({ name, errors = {} }) =>
     Object.entries(errors as ErrorTable).flatMap(([code, factory]) => {
-      // A wrong declaration stops the boot later.
+      // An invalid declaration stops the boot later.
       const row = factory?.row
       if (row?.status === undefined) return []
       return [{ plugin: name, code, status: row.status, description: [row.when, row.fix].filter((text) => text !== undefined).join('. ') }]
@@ -67,5 +67,5 @@ function versionOf(rootDir: string): string {
   }
 }
 
-/** OpenAPI requires one. */
+/** OpenAPI requires a version. */
 const noVersion = '0.0.0'

@@ -6,10 +6,13 @@ import type { ShutdownTime } from './shutdown-time.js'
 import type { PluginPhase } from './states.js'
 import type { PluginUnit } from './unit.js'
 
-/** Longest time of a phase of one plugin, in ms, unless the plugin says otherwise. */
+/** Default deadlines of the phases of a plugin, in ms. */
 export const phaseDeadlines: Readonly<Record<PluginPhase, number>> = { setup: 10_000, start: 30_000, ready: 30_000, stop: 10_000 }
 
-/** Wraps plugin code; a test host uses it to trace resources. */
+/** A phase did not finish within its deadline. A class of its own, because the code of a plugin can throw a DeadlineError, too. */
+export class PhaseDeadlineError extends DeadlineError {}
+
+/** Wraps calls of plugin code; a test host uses it to trace resources. */
 export type Instrument = <T>(plugin: string, run: () => T) => T
 
 export interface PhaseOptions {
@@ -33,19 +36,18 @@ export async function runPhase(
   const begun = clock.monotonic()
   const own = unit.plugin.spec.deadlines?.[phase] ?? phaseDeadlines[phase]
   const ms = phase === 'stop' ? Math.min(own, shutdown.leftMs) : own
+  const late = (): Error =>
+    new PhaseDeadlineError(
+      `${unit.name}: ${phase} did not finish within ${Math.round(ms)} ms; it is still waiting for ${unit.waitingFor || phase}`,
+    )
   try {
     if (before !== undefined) {
       unit.waitingFor = 'beforePluginStart'
-      // Its listeners have deadlines of their own, and a migration needs a long one.
+      // Not part of the deadline: its listeners have their own, and a migration needs a long one.
       await orAborted(instrument(unit.name, before), shutdown.boot)
     }
     const work = instrument(unit.name, () => unit.run(phase))
-    await withDeadline(phase === 'stop' ? work : orAborted(work, shutdown.boot), ms, '')
-  } catch (error) {
-    if (!(error instanceof DeadlineError) || error.message !== '') throw error
-    throw new DeadlineError(
-      `${unit.name}: ${phase} did not end within ${Math.round(ms)} ms; it is waiting for its ${unit.waitingFor || phase}`,
-    )
+    await withDeadline(phase === 'stop' ? work : orAborted(work, shutdown.boot), ms, late)
   } finally {
     unit.timings[phase] = Math.round((clock.monotonic() - begun) * 10) / 10
   }
@@ -61,7 +63,7 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-/** Logs which plugins are still pending after 1 s, then after 2 s more, 4 s more, …. Returns the function that stops it. */
+/** Logs which plugins are still pending after 1 s, then after another 2 s, 4 s, …. Returns a function that stops it. */
 export function announceSlow(phase: PluginPhase, busy: () => readonly string[], log: Logger): () => void {
   let wait = 1_000
   let timer: NodeJS.Timeout

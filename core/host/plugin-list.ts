@@ -4,7 +4,7 @@ import { kindOf } from '../util/kind-of.js'
 import type { ZinConfig } from './define-config.js'
 import { isPlugin, type Plugin } from './plugin.js'
 
-/** The plugins of a configuration without its falsy entries. Throws ZIN_CONFIG_INVALID with the position of an entry that is not a plugin. */
+/** Returns the plugins of a configuration without falsy entries. Throws ZIN_CONFIG_INVALID with the index of an entry that is not a plugin. */
 export function pluginsOf({ plugins = [] }: ZinConfig): Plugin[] {
   return plugins.flatMap((entry, index) => {
     if (!entry) return []

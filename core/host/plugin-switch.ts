@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.js'
 import { hostErrors } from './errors.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
@@ -12,7 +13,7 @@ export class PluginSwitch {
     this.#parts = parts
   }
 
-  /** Throws `ZIN_PLUGIN_ENABLE_FAILED`, after rolling back. */
+  /** Enables a plugin. Throws `ZIN_PLUGIN_ENABLE_FAILED` after rolling back. */
   async enable(name: string): Promise<void> {
     const unit = this.#lifecycle.unit(name)
     if (unit.state === 'enabled') return
@@ -35,24 +36,28 @@ export class PluginSwitch {
     this.#parts.bus.slot('onPluginEnabled').call(name)
   }
 
-  /** Throws `ZIN_PLUGIN_IN_USE`, or `ZIN_PLUGIN_STOP_FAILED` when the plugin is disabled but did not stop cleanly. */
+  /** Disables a plugin. Throws `ZIN_PLUGIN_IN_USE`, or `ZIN_PLUGIN_STOP_FAILED` if it is disabled but did not stop cleanly. */
   async disable(name: string): Promise<void> {
     const unit = this.#lifecycle.unit(name)
     if (unit.state !== 'enabled') return
     this.#refuseWhileNeeded(name)
     unit.to('disabling')
-    unit.traffic.unwind()
+    const failures = unit.traffic.unwind().map(messageOf)
     this.#parts.http.compile()
     const row = await this.#lifecycle.stopUnit(unit)
     this.#lifecycle.adopt(this.#lifecycle.enabled())
     this.#parts.bus.slot('onPluginDisabled').call(name)
-    if (row.error !== undefined) throw hostErrors.ZIN_PLUGIN_STOP_FAILED(name, row.outcome, row.error)
+    if (row.error !== undefined) failures.push(row.error)
+    const outcome = row.error === undefined ? 'failed' : row.outcome
+    if (failures.length > 0) throw hostErrors.ZIN_PLUGIN_STOP_FAILED(name, outcome, failures.join('; '))
   }
 
   #refuseWhileNeeded(name: string): void {
     const dependents = this.#lifecycle.graph.dependentsOf(name).filter((other) => this.#lifecycle.unit(other).state === 'enabled')
-    if (dependents.length > 0) throw hostErrors.ZIN_PLUGIN_IN_USE(name, `${dependents.join(', ')} need it; disable them first`)
+    if (dependents.length > 0)
+      throw hostErrors.ZIN_PLUGIN_IN_USE(name, `other plugins depend on it: ${dependents.join(', ')}; disable them first`)
     const users = this.#parts.http.usersOfMiddleware(name)
-    if (users.length > 0) throw hostErrors.ZIN_PLUGIN_IN_USE(name, `routes use its middleware: ${users.join(', ')}`)
+    if (users.length > 0)
+      throw hostErrors.ZIN_PLUGIN_IN_USE(name, `other plugins use its middleware: ${users.join(', ')}; disable them first`)
   }
 }

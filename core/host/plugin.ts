@@ -12,46 +12,46 @@ type MaybePromise<T> = T | Promise<T>
 export interface PluginSpec<O extends object, U extends Uses, S extends SettingSpecs> {
   /** kebab-case, such as `slow-jobs`; unique in an app. */
   readonly name: string
-  /** major.minor.patch; `dependencies` of other plugins are compared with it. */
+  /** major.minor.patch; the version ranges in `dependencies` of other plugins refer to it. */
   readonly version: string
   /** Shown by `zin plugins --json`. */
   readonly author?: string
-  /** One line about what it adds to an app, for `zin plugins`. */
+  /** One line for `zin plugins`: what it adds to an app. */
   readonly description?: string
   /** Plugins that must be enabled before this one, with an optional range: `database` or `database@^1.0.0`. */
   readonly dependencies?: readonly string[]
   /**
-   * Services it uses, by the key it has in `ctx.services`. The plugin that provides one boots first; without one, the app does not
+   * Services it uses, by their key in `ctx.services`. The plugin that provides a service boots first; if none does, the app does not
    * start, unless the reference is `optional`.
    */
   readonly uses?: U
   /**
-   * Plugins that, where they are enabled, start after this one and stop before it, without needing it: one that transforms or records what
-   * they do hears of it to the end. Services of theirs are used by `later`.
+   * Plugins that, if enabled, start after this one and stop before it, although they do not depend on it. For a plugin that transforms or
+   * records what they do until they have stopped. Use their services with `later`.
    */
   readonly before?: readonly string[]
-  /** Services it provides to other plugins: `setup` calls `ctx.provide` for each. */
+  /** Services it provides to other plugins; `setup` calls `ctx.provide` for each. */
   // biome-ignore lint/suspicious/noExplicitAny: refs of any shape
   readonly provides?: readonly ServiceRef<any>[]
   /** Hooks it fires, by name. Their types are added to `HookMap`. */
   readonly hooks?: Readonly<Record<string, HookSpec>>
   /** Environment settings it reads, created with `defineSettings`. */
   readonly settings?: S
-  /** Defaults of its settings under `zin dev`, where they differ: `{ MAIL_TRANSPORT: 'log' }`. */
+  /** Defaults of its settings under `zin dev`, if they differ: `{ MAIL_TRANSPORT: 'log' }`. */
   readonly developmentDefaults?: Partial<SettingValues<NoInfer<S>>>
   /** Options of the factory call, created with `defineOptions`. */
   readonly options?: OptionsDeclaration<O>
   /** Errors it throws, created with `defineErrors`. They appear in the OpenAPI document and in its README. */
   readonly errors?: ErrorTable
-  /** `continue`: a failing boot of this plugin does not stop the app; its dependents are skipped. Default `abort`. */
+  /** `continue`: if this plugin fails during the boot, the app starts without it and its dependents. Default `abort`. */
   readonly onBootFailure?: 'abort' | 'continue'
-  /** Longest time of a phase in ms. Defaults: setup 10000, start and ready 30000, stop 10000. The app's shutdown has a deadline of its own. */
+  /** Deadlines of its phases in ms. Defaults: setup 10000, start and ready 30000, stop 10000. The app's shutdown has a separate deadline. */
   readonly deadlines?: Readonly<Partial<Record<PluginPhase, number>>>
-  /** Registers routes, listeners, services and commands. No I/O: commands of the CLI run it, too. */
+  /** Registers routes, listeners, services and commands. No I/O: CLI commands run it, too. */
   setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Opens connections and starts work. */
   start?(ctx: PluginContext<O, U, S>): MaybePromise<void>
-  /** Runs when every plugin has started, before the port opens. Commands of the CLI do not run it. */
+  /** Runs after every plugin has started, before the port opens. CLI commands do not run it. */
   ready?(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Stops what `start` started. Runs before the plugin's registrations are undone. */
   stop?(ctx: PluginContext<O, U, S>): MaybePromise<void>
@@ -65,14 +65,14 @@ const brand = Symbol.for('zin.plugin')
 /** A plugin with its options: an entry of `plugins` in `zin.config.ts`. */
 export interface Plugin {
   readonly spec: AnyPluginSpec
-  /** As given; defaults are merged by the host. */
+  /** As passed to the factory; the host merges the defaults. */
   readonly options: Readonly<Record<string, unknown>>
   readonly onBootFailure: 'abort' | 'continue'
-  /** False for {@link registerOnly}: registered, and enabled later. */
+  /** False for {@link registerOnly}: the plugin is registered but not enabled. */
   readonly enabled: boolean
 }
 
-/** Options of the factory call; `onBootFailure` overrides the plugin's own. */
+/** Options of the factory call; `onBootFailure` overrides that of the plugin. */
 export type FactoryOptions<O> = { readonly [K in keyof O]?: O[K] } & { readonly onBootFailure?: 'abort' | 'continue' }
 
 export interface PluginFactory<O extends object = object> {
@@ -86,7 +86,7 @@ export interface PluginFactory<O extends object = object> {
  * @example
  * export const hello = definePlugin({
  *   name: 'hello', version: '1.0.0',
- *   options: defineOptions(Type.Object({ who: Type.String({ default: 'world', description: 'Who is greeted' }) })),
+ *   options: defineOptions(Type.Object({ who: Type.String({ default: 'world', description: 'Whom to greet' }) })),
  *   setup({ options, route }) {
  *     route({ method: 'GET', path: '/hello', summary: 'Greets', handler: () => ({ hello: options.who }) })
  *   },
@@ -105,12 +105,12 @@ export function definePlugin<
   return Object.assign(factory, { spec })
 }
 
-/** Registers a plugin without enabling it; `host.enable(name)` does so later. */
+/** Registers a plugin without enabling it; `host.enable(name)` enables it later. */
 export function registerOnly(plugin: Plugin): Plugin {
   return Object.defineProperty({ ...plugin, enabled: false }, brand, { value: true })
 }
 
-/** Whether a value came from a plugin factory, of this or another copy of the package. */
+/** Whether a value was created by a plugin factory of this or another copy of the package. */
 export function isPlugin(value: unknown): value is Plugin {
   return typeof value === 'object' && value !== null && brand in value
 }

@@ -3,7 +3,7 @@ import type { PluginGraph } from './graph.js'
 import type { PluginUnit } from './unit.js'
 import type { HostView, PluginReport } from './view.js'
 
-/** What a boot would do, without doing it: for review and for diffs in CI. */
+/** What a boot would do, for review and for diffs in CI. */
 export interface BootPlan {
   readonly app: string
   readonly order: readonly string[]
@@ -18,7 +18,7 @@ export interface BootPlan {
   readonly routes: readonly { readonly method: string; readonly path: string; readonly plugin: string; readonly use: readonly string[] }[]
   readonly commands: readonly { readonly name: string; readonly plugin: string }[]
   readonly migrations: readonly { readonly plugin: string; readonly id: string }[]
-  /** Names only: values differ from machine to machine. */
+  /** Names only, because values differ between machines. */
   readonly settings: readonly string[]
 }
 
@@ -55,7 +55,7 @@ export function reportUnit(unit: PluginUnit, graph: PluginGraph): PluginReport {
     why:
       edges.length > 0
         ? edges.map((edge) => `after ${edge.on} (${edge.why})`)
-        : ['anywhere: it depends on no other plugin; the order of "plugins" decides'],
+        : ['anywhere: it depends on no other plugin, so the order of "plugins" decides'],
     level: graph.levels.findIndex((level) => level.includes(name)),
     timings: unit.timings,
     provides: provides.map((ref) => ref.id),

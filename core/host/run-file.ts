@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { messageOf } from '../errors.js'
 import type { Address } from '../util/address.js'
 
-/** Where the running app listens, for the CLI. */
+/** The address and pid of the running app, for the CLI. */
 export interface RunFile extends Address {
   readonly pid: number
 }
@@ -17,12 +17,12 @@ export async function writeRunFile(dataDir: string, address: Address): Promise<v
   await writeFile(fileIn(dataDir), `${JSON.stringify(content)}\n`, { mode: 0o600 })
 }
 
-/** The warning when the file cannot be written; the app runs without it, e.g. on a read-only file system. */
+/** Returns the warning for a file that cannot be written. The app runs without it, e.g. on a read-only file system. */
 export function noRunFile(dataDir: string, error: unknown): string {
   return `cannot write ${fileIn(dataDir)}, which commands use to find the running app: ${messageOf(error)}; set ZIN_DATA_DIR to a folder that this user has permission to write to`
 }
 
-/** What the last started app wrote, or undefined. */
+/** Reads what the last started app wrote. Returns undefined if there is nothing valid. */
 export async function readRunFile(dataDir: string): Promise<RunFile | undefined> {
   try {
     return JSON.parse(await readFile(fileIn(dataDir), 'utf8')) as RunFile
@@ -31,7 +31,7 @@ export async function readRunFile(dataDir: string): Promise<RunFile | undefined>
   }
 }
 
-/** Removes the file, unless another process has written its own since, or the folder has become read-only. */
+/** Removes the file, unless another process has replaced it since or the folder has become read-only. */
 export async function removeRunFile(dataDir: string): Promise<void> {
   const current = await readRunFile(dataDir)
   if (current?.pid === process.pid) await rm(fileIn(dataDir), { force: true }).catch(() => undefined)

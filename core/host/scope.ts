@@ -1,10 +1,10 @@
 import type { Disposer } from '../util/disposer.js'
 
-/** The registrations of one plugin: undone last in, first out, each on its own. */
+/** The registrations of one plugin, undone last in, first out. A failure does not affect the others. */
 export class Scope {
   readonly #disposers: Disposer[] = []
 
-  /** Keeps a disposer; the returned function runs it early, once. */
+  /** Adds a disposer. The returned function runs it early, at most once. */
   add(dispose: Disposer): Disposer {
     const entry = (): void => {
       const index = this.#disposers.indexOf(entry)
@@ -20,7 +20,7 @@ export class Scope {
     return this.#disposers.length
   }
 
-  /** Undoes everything and returns what failed on the way. */
+  /** Runs all disposers and returns their errors. */
   unwind(): readonly Error[] {
     const failures: Error[] = []
     for (let dispose = this.#disposers.at(-1); dispose !== undefined; dispose = this.#disposers.at(-1)) {

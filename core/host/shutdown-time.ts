@@ -4,7 +4,7 @@ import { hostErrors } from './errors.js'
 /** Time reserved for the end of the process, in ms: the last log lines and the exit. */
 const exitMs = 500
 
-/** The one deadline that all phases of a shutdown share: each gets the time that earlier ones left. */
+/** The deadline shared by all phases of a shutdown: each gets the time that earlier ones left. */
 export class ShutdownTime {
   readonly #clock: Clock
   readonly #ms: number
@@ -16,7 +16,7 @@ export class ShutdownTime {
     this.#ms = deadlineMs - Math.min(exitMs, deadlineMs / 20)
   }
 
-  /** Once begun, no plugin begins to set up, start or become ready. */
+  /** Starts the countdown. Afterwards, no plugin begins to set up, start or become ready. */
   begin(): void {
     this.#endsAt ??= this.#clock.monotonic() + this.#ms
   }
@@ -25,12 +25,12 @@ export class ShutdownTime {
     return this.#endsAt !== undefined
   }
 
-  /** What is left in ms; all of it before the shutdown begins. */
+  /** Remaining time in ms; the full time before the shutdown begins. */
   get leftMs(): number {
     return this.#endsAt === undefined ? this.#ms : Math.max(0, this.#endsAt - this.#clock.monotonic())
   }
 
-  /** Aborted when plugins that are still starting are no longer waited for. */
+  /** Aborted when the shutdown stops waiting for plugins that are still starting. */
   get boot(): AbortSignal {
     return this.#boot.signal
   }

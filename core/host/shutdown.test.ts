@@ -6,6 +6,7 @@ import { plainEnv } from '../config/read-settings.js'
 import { EventStreams } from '../http/event-stream.js'
 import { memoryLogger } from '../log/memory-logger.js'
 import { createTestHost } from '../testing/test-host.js'
+import { DeadlineError } from '../util/deadline.js'
 import { fakeClock } from '../util/fake-clock.js'
 import { Host } from './host.js'
 import type { HostOptions } from './host-options.js'
@@ -26,7 +27,7 @@ function hostOf(plugins: readonly Plugin[], shutdown: { deadlineMs: number; dela
   return new Host({ plugins, shutdown }, { rootDir: '.', env, log: memoryLogger(), ...options })
 }
 
-/** Its stop never ends; what it needs is stopped later. */
+/** Its stop never ends; the plugin it depends on is stopped later. */
 function hung(log: string[], spec: { readonly dependencies?: readonly string[]; readonly stopMs?: number } = {}): Plugin {
   return definePlugin({
     name: 'hung',
@@ -41,7 +42,7 @@ function hung(log: string[], spec: { readonly dependencies?: readonly string[]; 
 const base = (log: string[]): Plugin => definePlugin({ name: 'base', version: '1.0.0', setup() {}, stop: () => void log.push('base') })()
 
 describe('the deadline of a shutdown', () => {
-  it('holds for the delay, a hung request and a hung plugin together, and every plugin still begins to stop', {
+  it('covers the delay, a hung request and a hung plugin together, and every plugin still begins to stop', {
     timeout: 60_000,
   }, async () => {
     const log: string[] = []
@@ -65,7 +66,7 @@ describe('the deadline of a shutdown', () => {
     assert.deepEqual([report.clean, log], [false, ['hung', 'base']])
   })
 
-  it('leaves to the plugins what earlier phases did not use', async () => {
+  it('gives plugins the time that earlier phases did not use', async () => {
     const clock = fakeClock()
     const left: number[] = []
     const watcher = definePlugin({
@@ -82,10 +83,10 @@ describe('the deadline of a shutdown', () => {
     await host.start({ listen: false })
     const report = await host.stop()
     assert.deepEqual(left, [29_500, 500])
-    assert.match(report.lines.join('\n'), /hung: hung after .* stop did not end within 500 ms/)
+    assert.match(report.lines.join('\n'), /hung: hung after .* stop did not finish within 500 ms/)
   })
 
-  it('holds for a plugin that was being disabled when it began', { timeout: 60_000 }, async () => {
+  it('covers a plugin that was being disabled when the shutdown began', { timeout: 60_000 }, async () => {
     const log: string[] = []
     const host = hostOf([hung(log)], { deadlineMs: 300 })
     await host.start({ listen: false })
@@ -95,7 +96,18 @@ describe('the deadline of a shutdown', () => {
     assert.deepEqual(log, ['hung'], 'its stop ran once')
   })
 
-  it('gives the same report to all who ask for the stop', async () => {
+  it('is the only one that counts as hung, not one inside of a plugin that then fails', async () => {
+    for (const message of ['the store did not answer in time', '']) {
+      const stop = () => Promise.reject(new DeadlineError(message))
+      const host = hostOf([definePlugin({ name: 'saver', version: '1.0.0', setup() {}, stop })()], { deadlineMs: 5_000 })
+      await host.start({ listen: false })
+      const { plugins } = await host.stop()
+      const row = plugins.find(({ plugin }) => plugin === 'saver')
+      assert.deepEqual([row?.outcome, row?.error], ['failed', message])
+    }
+  })
+
+  it('returns the same report to all callers of stop', async () => {
     const host = hostOf([], { deadlineMs: 1_000 })
     await host.start({ listen: false })
     const [one, two] = await Promise.all([host.stop(), host.stop()])
@@ -143,7 +155,7 @@ describe('stopping an app that is still starting', () => {
   }
 
   for (const phase of ['setup', 'start', 'ready'] as const) {
-    it(`gives up a plugin that hangs in ${phase}, begins no other and stops those that have started`, { timeout: 60_000 }, async () => {
+    it(`abandons a plugin that hangs in ${phase}, starts no other, and stops those that have started`, { timeout: 60_000 }, async () => {
       const log: string[] = []
       const late = definePlugin({
         name: 'late',
@@ -166,7 +178,7 @@ describe('stopping an app that is still starting', () => {
     })
   }
 
-  it('lets what is starting end by itself when it does so in time, and listens nowhere', async () => {
+  it('waits for plugins that are starting if they finish in time, and opens no port', async () => {
     const log: string[] = []
     const [entered, end] = [deferred(), deferred()]
     const slow = definePlugin({
@@ -206,7 +218,7 @@ describe('steps of onStopped', () => {
     definePlugin({ name: 'late', version: '1.0.0', setup() {}, stop: async () => void log.push('late') })(),
   ]
 
-  it('run once all plugins have stopped, also those that stop later', async () => {
+  it('run once all plugins have stopped, including those that stop later', async () => {
     const log: string[] = []
     const above = definePlugin({
       name: 'above',
@@ -220,7 +232,7 @@ describe('steps of onStopped', () => {
     assert.deepEqual([log.at(-1), log.toSorted()], ['last', ['base', 'last', 'late']])
   })
 
-  it('run when the plugin alone is disabled, once', async () => {
+  it('run once if only the plugin is disabled', async () => {
     const log: string[] = []
     const host = hostOf([below(log, () => void log.push('last'))], { deadlineMs: 5000 })
     await host.start()
@@ -230,9 +242,10 @@ describe('steps of onStopped', () => {
     assert.deepEqual(log, ['exporter', 'last'])
   })
 
-  it('that fail or never end are in the report, within the deadline of the shutdown', { timeout: 60_000 }, async () => {
+  it('are reported if they fail or hang, within the deadline of the shutdown', { timeout: 60_000 }, async () => {
     for (const [last, outcome] of [
       [() => Promise.reject(new Error('disk full')), 'failed'],
+      [() => Promise.reject(new DeadlineError('the store did not answer in time')), 'failed'],
       [() => never, 'hung'],
     ] as const) {
       const host = hostOf([below([], last)], { deadlineMs: 300 })

@@ -1,9 +1,9 @@
 import { messageOf } from '../errors.js'
 import { DeadlineError, withDeadline } from '../util/deadline.js'
-import { type PhaseOptions, runPhase } from './phases.js'
+import { PhaseDeadlineError, type PhaseOptions, runPhase } from './phases.js'
 import type { PluginUnit } from './unit.js'
 
-/** How one plugin stopped. */
+/** The outcome of stopping one plugin. */
 export interface StopRow {
   readonly plugin: string
   readonly outcome: 'ok' | 'slow' | 'failed' | 'hung'
@@ -11,20 +11,23 @@ export interface StopRow {
   readonly error?: string
 }
 
-/** How a shutdown went. */
+/** The outcome of a shutdown. */
 export interface ShutdownReport {
-  /** True when no plugin failed or hung and no connection was cut. */
+  /** True if no plugin failed or hung and no connection was cut. */
   readonly clean: boolean
   readonly plugins: readonly StopRow[]
-  /** Connections cut because their requests did not end in time. */
+  /** Number of connections cut because their requests did not finish in time. */
   readonly forcedConnections: number
   readonly lines: readonly string[]
 }
 
-/** A stop that takes longer than this, in ms, is reported as slow. */
+/** A stop that takes longer than this is reported as slow, in ms. */
 const slowMs = 2_000
 
-/** Stops one plugin and undoes its registrations; a failure is returned as a row, never thrown. Does nothing for a plugin that is not set up, and joins a pending stop. */
+/**
+ * Stops one plugin and undoes its registrations. A failure is returned in the row, never thrown. Does nothing for a plugin that is not
+ * set up, and joins a pending stop.
+ */
 export function stopUnit(unit: PluginUnit, options: PhaseOptions): Promise<StopRow> {
   if (unit.state === 'registered' || unit.state === 'failed') return Promise.resolve({ plugin: unit.name, outcome: 'ok', ms: 0 })
   unit.stopping ??= stopOnce(unit, options).finally(() => {
@@ -41,7 +44,7 @@ async function stopOnce(unit: PluginUnit, options: PhaseOptions): Promise<StopRo
     try {
       await runPhase(unit, 'stop', options)
     } catch (error) {
-      hung = error instanceof DeadlineError
+      hung = error instanceof PhaseDeadlineError
       failures.push(error as Error)
     }
   }
@@ -54,8 +57,8 @@ async function stopOnce(unit: PluginUnit, options: PhaseOptions): Promise<StopRo
 }
 
 /**
- * Stops plugins level by level, dependents first, never skipping one because another failed, all within what is left of the shutdown.
- * After that, the others are still told to stop, without being awaited.
+ * Stops plugins level by level, dependents first, within the remaining time of the shutdown. A failure does not skip other plugins. At the
+ * deadline, the remaining plugins are told to stop without being awaited.
  */
 export async function stopLevels(levels: readonly (readonly PluginUnit[])[], options: PhaseOptions): Promise<StopRow[]> {
   const rows: StopRow[] = []
@@ -65,10 +68,10 @@ export async function stopLevels(levels: readonly (readonly PluginUnit[])[], opt
   return rows
 }
 
-/** Longest time of the steps of `onStopped` of one plugin, in ms. */
+/** Deadline of all `onStopped` steps of one plugin, in ms. */
 const lastMs = 10_000
 
-/** Runs the steps of `onStopped` of plugins that have stopped, and adds to their rows what failed. */
+/** Runs the `onStopped` steps of plugins that have stopped, and adds failures to their rows. */
 export async function endUnits(
   units: readonly PluginUnit[],
   rows: readonly StopRow[],
@@ -78,14 +81,12 @@ export async function endUnits(
   const end = async (unit: PluginUnit): Promise<void> => {
     const began = clock.monotonic()
     const limitMs = Math.min(lastMs, shutdown.leftMs)
+    const late = new DeadlineError(`${unit.name}: its onStopped steps did not finish within ${Math.round(limitMs)} ms`)
     try {
-      await withDeadline(
-        unit.runLast(),
-        limitMs,
-        `${unit.name}: what it does after all plugins have stopped took longer than ${Math.round(limitMs)} ms`,
-      )
+      await withDeadline(unit.runLast(), limitMs, () => late)
     } catch (error) {
-      const outcome = error instanceof DeadlineError ? 'hung' : 'failed'
+      // A step can throw a DeadlineError of its own.
+      const outcome = error === late ? 'hung' : 'failed'
       ended.set(unit.name, { outcome, ms: clock.monotonic() - began, error: messageOf(error) })
     }
   }
@@ -93,11 +94,11 @@ export async function endUnits(
   return rows.map((row) => (row.outcome === 'ok' || row.outcome === 'slow' ? { ...row, ...ended.get(row.plugin) } : row))
 }
 
-/** The outcome of a stop that began before the shutdown, without its deadline. */
+/** Awaits a stop that began before the shutdown, within the remaining time of the shutdown. */
 async function inTime(unit: PluginUnit, stopping: Promise<StopRow>, { clock, shutdown }: PhaseOptions): Promise<StopRow> {
   const began = clock.monotonic()
   try {
-    return await withDeadline(stopping, shutdown.leftMs, `${unit.name}: its stop, which began before the shutdown, did not finish`)
+    return await withDeadline(stopping, shutdown.leftMs, `${unit.name}: its stop, which began before the shutdown, did not finish in time`)
   } catch (error) {
     return { plugin: unit.name, outcome: 'hung', ms: clock.monotonic() - began, error: messageOf(error) }
   }
@@ -109,6 +110,6 @@ export function shutdownReport(plugins: readonly StopRow[], forcedConnections: n
     ({ error, ms, outcome, plugin }) =>
       `${plugin}: ${outcome === 'slow' ? 'stopped, but only' : outcome} after ${Math.round(ms)} ms${error === undefined ? '' : `: ${error}`}`,
   )
-  if (forcedConnections > 0) lines.push(`http: cut ${forcedConnections} connection(s) whose requests did not end in time`)
+  if (forcedConnections > 0) lines.push(`http: cut ${forcedConnections} connection(s) whose requests did not finish in time`)
   return { clean: forcedConnections === 0 && bad.every((row) => row.outcome === 'slow'), plugins, forcedConnections, lines }
 }

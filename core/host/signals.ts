@@ -2,11 +2,11 @@ import type { Host } from './host.js'
 import type { ShutdownReport } from './shutdown.js'
 
 export interface SignalOptions {
-  /** Called once the host stopped. Default: exits with 0 after a clean shutdown, else 1. */
+  /** Called when the host has stopped. Default: exits with 0 after a clean shutdown, otherwise with 1. */
   readonly onExit?: (report: ShutdownReport) => void
 }
 
-/** Stops the host on SIGTERM or SIGINT; a second signal exits at once with 1. Returns the function that stops listening. */
+/** Stops the host on SIGTERM or SIGINT; a second signal exits immediately with 1. Returns a function that removes the handlers. */
 export function runWithSignals(host: Host, options: SignalOptions = {}): () => void {
   const { onExit = (report) => process.exit(report.clean ? 0 : 1) } = options
   let stopping = false

@@ -6,7 +6,7 @@ import { PluginUnit } from './unit.js'
 
 const unit = (): PluginUnit => new PluginUnit(definePlugin({ name: 'mailer', version: '1.0.0', setup() {} })())
 
-test('a plugin is enabled, disabled and enabled again, and may fail when nothing of it is left', () => {
+test('a plugin can be enabled, disabled and enabled again, and can fail once it is fully undone', () => {
   const mailer = unit()
   const seen: PluginState[] = [mailer.state]
   for (const state of ['enabling', 'enabled', 'disabling', 'registered'] as const) {
@@ -20,7 +20,7 @@ test('a plugin is enabled, disabled and enabled again, and may fail when nothing
   assert.equal(mailer.error, undefined)
 })
 
-test('a transition that makes no sense is refused with plugin, state and target, and changes nothing', () => {
+test('an invalid transition is refused with the plugin, the state and the target, and changes nothing', () => {
   const mailer = unit()
   assert.throws(() => mailer.to('enabled'), { code: 'ZIN_PLUGIN_STATE', message: 'mailer: is registered and cannot become enabled' })
   mailer.to('enabling')

@@ -4,14 +4,14 @@ import { hostErrors } from './errors.js'
 /** State of a plugin. */
 export type PluginState = 'registered' | 'enabling' | 'enabled' | 'disabling' | 'failed'
 
-/** The functions of a plugin that the host calls, in their order. */
+/** The functions of a plugin that the host calls, in order. */
 export type PluginPhase = 'setup' | 'start' | 'ready' | 'stop'
 
 /** State of a host. */
 export type HostState = 'created' | 'starting' | 'ready' | 'draining' | 'stopped'
 
 const pluginTransitions: Transitions<PluginState> = {
-  // Fails without a setup: it needs a plugin that failed.
+  // Fails without a setup if it depends on a plugin that failed.
   registered: ['enabling', 'failed'],
   enabling: ['enabled', 'disabling'],
   enabled: ['disabling'],
@@ -21,7 +21,7 @@ const pluginTransitions: Transitions<PluginState> = {
 
 const hostTransitions: Transitions<HostState> = {
   created: ['starting', 'draining'],
-  // Stopped at once: the boot failed, and nothing listens.
+  // Directly to stopped: the boot failed, and nothing listens yet.
   starting: ['ready', 'draining', 'stopped'],
   ready: ['draining'],
   draining: ['stopped'],

@@ -21,18 +21,18 @@ export interface StopHostOptions {
   readonly log: Logger
 }
 
-/** The maximum share of the remaining time that a phase may take, so that later phases get theirs. */
+/** Maximum share of the remaining time that a phase may take, so that time is left for later phases. */
 const share = { boot: 1 / 3, onClose: 1 / 3, delay: 1 / 2, drain: 2 / 3 }
-/** Longest wait for requests in flight, in ms. */
+/** Maximum wait for requests in flight, in ms. */
 const maxDrainMs = 20_000
 
-/** Waits for a boot, or a plugin being enabled or disabled, for its share of the time; then plugins that are still starting are abandoned. */
+/** Waits for a pending boot, enable or disable for its share of the time, then abandons plugins that are still starting. */
 export async function endBoot(turn: Promise<unknown>, time: ShutdownTime): Promise<void> {
   await unlessLate(turn, time.leftMs * share.boot)
   time.cutBoot()
 }
 
-/** Ends an app: listeners of `onClose`, the delay, requests in flight, then plugins in reverse order; each gets what is left. */
+/** Shuts an app down: `onClose` listeners, the delay, requests in flight, then plugins in reverse order, each within the remaining time. */
 export async function stopHost(options: StopHostOptions): Promise<ShutdownReport> {
   const { bus, http, lifecycle, time, log } = options
   const failures = await unlessLate(bus.slot('onClose').call(options.reason), time.leftMs * share.onClose)
@@ -50,7 +50,7 @@ export async function stopHost(options: StopHostOptions): Promise<ShutdownReport
   return report
 }
 
-/** The result of `work`, or undefined when it takes longer than `ms`. */
+/** Returns the result of `work`, or undefined if it takes longer than `ms`. */
 async function unlessLate<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
   try {
     return await withDeadline(work, ms, '')

@@ -7,11 +7,11 @@ import { type PluginPhase, type PluginState, pluginStates } from './states.js'
 
 export type Step = () => void | Promise<void>
 
-/** One plugin of one host: its state, what it registered and how long its phases took. */
+/** One plugin of one host: its state, registrations and phase timings. */
 export class PluginUnit {
   readonly plugin: Plugin
   readonly name: string
-  /** Validated options with defaults; set when the configuration was checked. */
+  /** Validated options with defaults; set once the configuration has been checked. */
   options: object = {}
   settings: object = {}
   context: PluginContext | undefined
@@ -30,7 +30,7 @@ export class PluginUnit {
   #error: Error | undefined
   #steps = emptySteps()
   #checks: (() => void)[] = []
-  /** Kept by `unwind`: they run afterwards. */
+  /** `onStopped` steps. Not cleared by `unwind`, because they run after it. */
   #last: Step[] = []
   #description: (() => string | undefined) | undefined
 
@@ -49,13 +49,13 @@ export class PluginUnit {
     return this.#error
   }
 
-  /** Throws ZIN_PLUGIN_STATE for a state that cannot follow the present one. */
+  /** Throws ZIN_PLUGIN_STATE if the transition is not allowed. */
   to(state: Exclude<PluginState, 'failed'>): void {
     this.#state.to(state)
     this.#error = undefined
   }
 
-  /** Marks it as failed and undoes its registrations. */
+  /** Marks it as failed. */
   fail(error: Error): void {
     this.#state.to('failed')
     this.#error = error
@@ -87,7 +87,7 @@ export class PluginUnit {
     }
   }
 
-  /** Problems of the configuration that prevent the plugin from starting. */
+  /** Runs the checks and returns the configuration problems that prevent the plugin from starting. */
   problems(): readonly Error[] {
     return this.#checks.flatMap((check) => {
       try {
@@ -99,7 +99,7 @@ export class PluginUnit {
     })
   }
 
-  /** Runs the plugin's function of a phase and the steps it registered for it; stop steps run last in, first out. */
+  /** Runs the plugin's function for a phase and the steps registered for it; stop steps run last in, first out. */
   async run(phase: PluginPhase): Promise<void> {
     const own = this.plugin.spec[phase]
     const steps = phase === 'setup' ? [] : this.#steps[phase]
@@ -120,12 +120,12 @@ export class PluginUnit {
     if (failures.length > 1) throw new AggregateError(failures, failures.map(String).join('; '))
   }
 
-  /** Whether steps of `onStopped` wait to be run. */
+  /** Whether `onStopped` steps are pending. */
   get hasLast(): boolean {
     return this.#last.length > 0
   }
 
-  /** Runs the steps of `onStopped` once, the last one added first. Throws what failed. */
+  /** Runs the `onStopped` steps once, the last one added first. Throws their errors. */
   async runLast(): Promise<void> {
     const steps = this.#last.toReversed()
     this.#last = []
@@ -138,7 +138,7 @@ export class PluginUnit {
     if (failures.length > 0) throw failures.length === 1 ? failures[0] : new AggregateError(failures, failures.map(String).join('; '))
   }
 
-  /** Back to how it was before `setup`. Returns what failed while undoing. */
+  /** Reverts to the state before `setup`. Returns the errors of disposers. */
   unwind(): readonly Error[] {
     const failures = [...this.traffic.unwind(), ...this.resources.unwind()]
     this.#steps = emptySteps()

@@ -5,7 +5,7 @@ import type { Address } from '../util/address.js'
 import type { Migration } from './migration.js'
 import type { HostState, PluginPhase, PluginState } from './states.js'
 
-/** One plugin as listings show it. */
+/** One plugin, as shown in listings. */
 export interface PluginReport {
   readonly name: string
   readonly version: string
@@ -34,28 +34,28 @@ export interface HostView {
     readonly name: string
     /** `NODE_ENV` as given, default `development`. For display only: use `production` to make decisions. */
     readonly environment: string
-    /** Whether `NODE_ENV` is anything but `development`, `dev`, `local`, `test` or nothing, in any case. */
+    /** Whether `NODE_ENV` is set to anything but `development`, `dev`, `local` or `test`, ignoring case. */
     readonly production: boolean
     /** Folder of `zin.config.ts`. */
     readonly rootDir: string
-    /** Path of the `.env` that settings come from, whether it exists or not; absent when the host was given its whole environment. */
+    /** Path of the `.env` that settings are read from, whether or not it exists; absent if the host was given a complete environment. */
     readonly envFile?: string
     /** `ZIN_DATA_DIR`, absolute. Created by the first writer. */
     readonly dataDir: string
     /** The address it will bind to. */
     readonly bind: Address
-    /** Values that the `Host` header of a request may have; absent: any. */
+    /** Allowed values of the `Host` header; absent: any. */
     readonly allowedHosts?: readonly string[]
-    /** Longest time of the whole shutdown in ms; work that takes longer is cut. */
+    /** Deadline of the whole shutdown in ms; work that takes longer is cut off. */
     readonly shutdownMs: number
   }
-  /** What is left of the shutdown's time in ms, for all plugins together; nearly `app.shutdownMs` before it begins. */
+  /** Remaining time of the shutdown in ms, shared by all plugins; slightly less than `app.shutdownMs` before it begins. */
   readonly shutdownLeftMs: number
   /** State of the host: `created`, `starting`, `ready`, `draining` or `stopped`. */
   readonly state: HostState
-  /** What this process does. `zin start --roles http,worker`; a CLI command has none. */
+  /** Roles of this process, set by `zin start --roles http,worker`; a CLI command has none. */
   readonly roles: ReadonlySet<Role>
-  /** Where it listens, once it does. */
+  /** The address it listens on, once it does. */
   readonly address: Address | undefined
   /** Every plugin in boot order, as `zin plugins --json` lists them. */
   plugins(): readonly PluginReport[]
@@ -63,9 +63,9 @@ export interface HostView {
   routes(): readonly RouteInfo[]
   /** Every declared hook with its listeners in order. */
   hooks(): readonly HookReport[]
-  /** Every declared setting with its value, masked where it is a secret. */
+  /** Every declared setting with its value; secrets are masked. */
   settings(): readonly SettingReport[]
-  /** Problems of the configuration that prevent plugins from starting, one line each. */
+  /** Configuration problems that prevent plugins from starting, one line each. */
   problems(): readonly string[]
   /** Migrations in graph order, then by id. */
   migrations(): readonly { readonly plugin: string; readonly migration: Migration }[]

@@ -5,25 +5,25 @@ import type { RequestContext } from './request-context.js'
 /** A request whose response has ended. */
 export interface AccessRecord {
   readonly method: string
-  /** Without its query, which may hold secrets. */
+  /** Without the query, which may contain secrets. */
   readonly path: string
-  /** From its arrival to the end of its response. */
+  /** Time from its arrival to the end of its response. */
   readonly ms: number
-  /** The id that the client sent; left out where it is ours. */
+  /** The request id that the client sent, if it is well formed. Logged only if it is not the request id itself. */
   readonly inbound: string | undefined
   readonly context: Pick<RequestContext, 'requestId' | 'traceId'>
 }
 
-/** Longest path that a line repeats. */
+/** Maximum length of a logged path. */
 const maxPath = 500
 
-/** Writes the line of a request. */
+/** Writes the access log line of a request. */
 export function logAccess(log: Logger, level: 'debug' | 'info', ctx: Context, { context, inbound, method, ms, path }: AccessRecord): void {
   const { requestId, traceId } = context
   const { statusCode: status, writableFinished: complete } = ctx.res
   const line = {
     requestId,
-    // What is undefined is not printed.
+    // Undefined fields are not printed.
     clientRequestId: inbound === requestId ? undefined : inbound,
     trace_id: traceId,
     method,
@@ -36,7 +36,7 @@ export function logAccess(log: Logger, level: 'debug' | 'info', ctx: Context, { 
   log[level](line, 'request')
 }
 
-/** Length of the body that was sent; `undefined` for a stream. */
+/** Length of the response body in bytes; `undefined` for a stream. */
 function bytesOf({ method, res }: Context): number | undefined {
   if (method === 'HEAD' || res.statusCode === 204 || res.statusCode === 304) return 0
   const length = res.getHeader('content-length')
@@ -45,13 +45,13 @@ function bytesOf({ method, res }: Context): number | undefined {
 
 const clientLeft = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'])
 
-/** A listener for errors while a response is being sent. A client that disconnects is not an error. */
+/** Returns a listener for errors that occur while a response is sent. A client that disconnects is not an error. */
 export function brokenResponseLog(log: Logger): (error: NodeJS.ErrnoException) => void {
   // Koa reports a broken stream twice: from the pipeline and from the response.
-  const told = new WeakSet<Error>()
+  const reported = new WeakSet<Error>()
   return (error) => {
-    if (told.has(error)) return
-    told.add(error)
+    if (reported.has(error)) return
+    reported.add(error)
     if (clientLeft.has(error.code ?? '')) log.debug({ err: error }, 'the client disconnected before the response was complete')
     else log.error({ err: error }, 'a response was interrupted')
   }

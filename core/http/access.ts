@@ -1,10 +1,10 @@
 import type { Context } from 'koa'
 
-/** The access of a request, for responses that outlast the check, such as event streams. */
+/** Access granted to a request, for responses that outlast the check, such as event streams. */
 export interface Access {
   /** Maximum remaining time, in ms from now. */
   readonly lastsMs: number
-  /** Whether it is still valid. A rejection counts as no. */
+  /** Whether it is still valid. A rejection, or no result within 15 s, counts as no. */
   holds(): Promise<boolean>
 }
 
@@ -17,8 +17,8 @@ interface Noted {
 }
 
 /**
- * Registers the access of a request. Called by a middleware that checks revocable or expiring credentials; `look` is called only when
- * a response outlasts the check. `EventStreams` ends a stream when one of them is no longer valid.
+ * Registers the access of a request. Call it in a middleware that checks revocable or expiring credentials. `look` is called only if
+ * a response outlasts the check. `EventStreams` ends a stream when any registered access is no longer valid.
  *
  * @example
  * import { defineMiddleware, noteAccess, refuse } from 'zin'
@@ -48,7 +48,7 @@ export function noteAccess(ctx: Context, look: Look): void {
   else own[noted].push(look)
 }
 
-/** Everything registered for a request; empty for a route without credentials. */
+/** Returns the access registered for a request; empty for a route without credentials. */
 export function accessOf(ctx: Context): readonly Access[] {
   return ((ctx as Noted)[noted] ?? []).map((look) => look())
 }

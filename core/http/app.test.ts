@@ -40,7 +40,7 @@ test('what a handler returns is the body of a 200 response', async (t) => {
   assert.equal(await text('date'), '"1970-01-01T00:00:00.000Z"')
 })
 
-test('JSON is sent as UTF-8 with its length in bytes, under its own type unless the handler names one', async (t) => {
+test('JSON is sent as UTF-8 with its length in bytes, and with the JSON content type unless the handler sets another', async (t) => {
   const texts = ['ascii', 'Latin-1: é', 'further: €', 'pair: 😀', 'half: \ud83d', 'control: \u0000\u007f\u0080']
   const { app } = makeApp(t, [
     route({ method: 'GET', path: '/texts', handler: (ctx) => ({ text: texts[Number(ctx.query.at)] }) }),
@@ -94,7 +94,7 @@ test('unknown paths are 404 and wrong methods are 405 with Allow', async (t) => 
   assert.equal(overridden.status, 405)
 })
 
-test('a well-formed request id of a trusted proxy is kept, and any other replaced', async (t) => {
+test('a well-formed request id from a trusted proxy is kept, and any other is replaced', async (t) => {
   const { app } = makeApp(t, [hello], { trustedProxies: 1 })
   const idFor = async (inbound?: string, to = app) =>
     (await to.inject({ path: '/hello', headers: { 'x-request-id': inbound } })).headers['x-request-id']
@@ -123,7 +123,7 @@ test('probes run before everything else', async (t) => {
   assert.deepEqual(seen, ['/hello'])
 })
 
-test('a failing probe has the body of every error', async (t) => {
+test('a failing probe returns the standard error body', async (t) => {
   const { app } = makeApp(t, [
     {
       ...hello,
@@ -148,14 +148,14 @@ test('a failing probe has the body of every error', async (t) => {
   }
 })
 
-test('a request for a host that is not listed is told which option lists it', async (t) => {
+test('a request for a host that is not listed gets an error that names the option', async (t) => {
   const { app } = makeApp(t, [hello], { allowedHosts: ['app.example'] })
   const { status, body } = await app.inject({ path: '/hello', headers: { host: 'other.example' } })
   assert.equal(status, 421)
   assert.match(body.message, /app\.allowedHosts in zin\.config\.ts/)
 })
 
-test('the host list follows the port the app listens on', async (t) => {
+test('the host list includes the port the app listens on', async (t) => {
   const { app } = makeApp(t, [hello], { allowedHosts: ['127.0.0.1'] })
   const port = await listen(app)
   assert.equal((await fetch(`http://127.0.0.1:${port}/hello`)).status, 200)
@@ -164,14 +164,14 @@ test('the host list follows the port the app listens on', async (t) => {
   assert.equal((await app.inject({ path: '/hello', headers: { host: `127.0.0.1:${port + 1}` } })).body.code, 'MISDIRECTED')
 })
 
-test('S40: early data is taken for GET and HEAD only', async (t) => {
+test('S40: early data is accepted for GET and HEAD only', async (t) => {
   const { app } = makeApp(t, [hello, { ...hello, method: 'POST' }])
   const headers = { 'early-data': '1' }
   assert.equal((await app.inject({ path: '/hello', headers })).status, 200)
   assert.equal((await app.inject({ method: 'POST', path: '/hello', headers })).status, 425)
 })
 
-test('global middleware runs by rank, keyed middleware in the order of the route, and both before the body is read', async (t) => {
+test('global middleware runs by rank, keyed middleware in the order of the route, both before the body is read', async (t) => {
   const { app } = makeApp(t)
   const steps: string[] = []
   const step = (name: string) => async (ctx: { req: { readableEnded: boolean } }, next: () => Promise<unknown>) => {
@@ -294,7 +294,7 @@ test('each request is one line in the log, without its query; probes are logged 
   assert.deepEqual(await requestLines({ logRequests: false }), [])
 })
 
-test('two apps in one process keep apart', async (t) => {
+test('two apps in one process are isolated', async (t) => {
   const first = makeApp(t, [hello])
   const second = makeApp(t, [{ ...hello, path: '/other' }])
   assert.equal((await first.app.inject({ path: '/other' })).status, 404)

@@ -29,16 +29,16 @@ export interface HttpAppOptions {
   readonly production: boolean
   /** Maximum size of a body in bytes unless a route overrides it. */
   readonly bodyLimit: number
-  /** Trusted proxies in front of the app; 0 ignores `X-Forwarded-*`. */
+  /** Number of trusted proxies in front of the app; 0 ignores `X-Forwarded-*`. */
   readonly trustedProxies: number
-  /** Values the `Host` header may have; one without a port also stands for the name with the port listened on. `undefined`: anything. */
+  /** Allowed values of the `Host` header; one without a port also allows the name with the port of the app. `undefined`: any. */
   readonly allowedHosts: readonly string[] | undefined
   readonly info: { readonly title: string; readonly version: string }
   /** For the OpenAPI document. */
   readonly errors?: readonly ErrorInfo[]
-  /** Whether each request is logged: at info, a probe at debug. */
+  /** Whether requests are logged: at level info, probes at debug. */
   readonly logRequests: boolean
-  /** The app's own bodies of refusals, by middleware key. */
+  /** The app's own bodies for 401 responses, by middleware key. */
   readonly responders?: Responders
   /** Called for 5xx only. */
   readonly onError: (error: Error, failed: FailedRequest) => void
@@ -47,7 +47,7 @@ export interface HttpAppOptions {
 }
 
 /**
- * The HTTP side of a host: registrations of plugins, and the server. Registrations take effect with the next {@link HttpApp.compile};
+ * The HTTP app of a host: the registrations of plugins and the server. Registrations take effect with the next {@link HttpApp.compile};
  * {@link Pipeline} handles the requests.
  */
 export class HttpApp {
@@ -97,12 +97,12 @@ export class HttpApp {
     }
   }
 
-  /** Throws `ZIN_MIDDLEWARE_INVALID` for a wrong declaration, and `ZIN_MIDDLEWARE_TAKEN` when the key has an owner. */
+  /** Throws `ZIN_MIDDLEWARE_INVALID` for an invalid declaration, and `ZIN_MIDDLEWARE_TAKEN` if the key already has an owner. */
   addMiddleware(plugin: string, middleware: RouteMiddleware): Disposer {
     return this.#middleware.add(plugin, middleware)
   }
 
-  /** Adds a middleware that runs before the route match, for all requests but probes. */
+  /** Adds a middleware that runs before the route match, for all requests except probes. */
   addGlobal(plugin: string, middleware: Middleware): Disposer {
     return this.#middleware.addGlobal(plugin, middleware)
   }
@@ -118,8 +118,8 @@ export class HttpApp {
   }
 
   /**
-   * Checks all registrations and puts a new pipeline in the place of the old one, on which requests in flight finish.
-   * Throws one ZinError `ZIN_ROUTES_INVALID` whose details list every problem, and keeps the old one.
+   * Checks all registrations and replaces the pipeline; requests in flight finish on the old one.
+   * Throws `ZIN_ROUTES_INVALID`, whose details list every problem, and then keeps the old pipeline.
    */
   compile(): void {
     const registrations = [...this.#registrations]
@@ -144,12 +144,12 @@ export class HttpApp {
     }
   }
 
-  /** What is registered, by path and method. */
+  /** Lists the registered routes by path and method. */
   routes(): readonly RouteInfo[] {
     return [...this.#registrations].map(infoOf).sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
   }
 
-  /** Other plugins whose routes name a middleware key of this one, or whose middleware replaces one of its. */
+  /** Other plugins whose routes use a middleware of this plugin, or whose middleware replaces one. */
   usersOfMiddleware(plugin: string): readonly string[] {
     const users = [...this.#registrations].filter(
       (entry) => entry.plugin !== plugin && entry.route.use?.some((key: string) => this.#middleware.ownerOf(key) === plugin),
@@ -157,7 +157,7 @@ export class HttpApp {
     return [...new Set([...users.map((entry) => entry.plugin), ...this.#middleware.replacersOf(plugin)])]
   }
 
-  /** The OpenAPI 3.1 document of the routes in force: the same object until they change. */
+  /** Returns the OpenAPI 3.1 document of the current routes: the same object until they change. */
   openapi(): object {
     const secured = this.#secured
     const { info, errors } = this.#options
@@ -172,7 +172,7 @@ export class HttpApp {
     return inject((connection) => this.#server.connect(connection), host, request)
   }
 
-  /** Throws `ZIN_LISTEN_FAILED`. */
+  /** Opens the port. Throws `ZIN_LISTEN_FAILED`. */
   async listen(address: Address): Promise<Address> {
     const bound = await this.#server.listen(address)
     this.#port = bound.port
@@ -180,21 +180,21 @@ export class HttpApp {
     return bound
   }
 
-  /** From now on responses close their connection. */
+  /** From now on, responses close their connection. */
   setDraining(): void {
     this.#draining = true
   }
 
   /**
-   * Stops accepting, waits for requests in flight, and closes the connections that are left after `deadlineMs`.
-   * `forced` counts those.
+   * Stops accepting connections, waits for requests in flight, and closes the connections that are left after `deadlineMs`.
+   * `forced` is their number.
    */
   drain({ deadlineMs }: { readonly deadlineMs: number }): Promise<{ readonly forced: number }> {
     this.setDraining()
     return this.#server.drain(deadlineMs)
   }
 
-  /** Closes the port and every connection at once. */
+  /** Closes the port and every connection immediately. */
   close(): Promise<void> {
     this.setDraining()
     return this.#server.close()

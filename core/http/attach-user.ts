@@ -2,8 +2,8 @@ import type { Context } from 'koa'
 import { requestContext } from './request-context.js'
 
 /**
- * Sets the authenticated user of a request: `ctx.request.user`, `ctx.state.user`, and `requestContext().userId` when the user has
- * a `sub`. A middleware that calls it lists `user` in its `state` and declares the type in `MiddlewareState`.
+ * Sets the authenticated user of a request: `ctx.request.user`, `ctx.state.user`, and `requestContext().userId` if the user has
+ * a `sub`. A middleware that calls it must list `user` in its `state` and declare its type in `MiddlewareState`.
  *
  * @example
  * import { attachUser, defineMiddleware, refuse } from 'zin'

@@ -8,16 +8,16 @@ const maxWaitMs = 5_000
 
 const budget = Symbol('zin.authBudget')
 
-/** The waiting time of a request, 5 s, shared by all guards of the request. */
+/** Returns the time budget that all guards of a request share for their stores: 5 s. */
 export function authBudget(ctx: Context): WaitBudget {
   const own = ctx as { [budget]?: WaitBudget }
-  own[budget] ??= new WaitBudget(maxWaitMs, `the stores of authentication did not respond within ${maxWaitMs} ms`)
+  own[budget] ??= new WaitBudget(maxWaitMs, `the authentication stores did not respond within ${maxWaitMs} ms`)
   return own[budget]
 }
 
 /**
- * Runs a task within {@link authBudget}; when that ends, it throws 503 `AUTH_STORE_UNAVAILABLE`, and the result of the task is
- * ignored.
+ * Runs a task within {@link authBudget}. When the budget is used up, it throws 503 `AUTH_STORE_UNAVAILABLE` and ignores the result of
+ * the task.
  *
  * @example
  * import { defineMiddleware, refuse, storeUnavailable, withinAuthBudget } from 'zin'
@@ -46,7 +46,7 @@ export async function withinAuthBudget<T>(ctx: Context, task: () => T | Promise<
 }
 
 /**
- * The error of a guard whose store is unavailable: 503 `AUTH_STORE_UNAVAILABLE` with `Retry-After`.
+ * Returns the error for a guard whose store is unavailable: 503 `AUTH_STORE_UNAVAILABLE` with `Retry-After`.
  * `cause` is for the log; if it already is this error, it is returned unchanged.
  */
 export function storeUnavailable(cause: unknown): ZinError {

@@ -11,7 +11,7 @@ import { listen, makeApp, RawClient, rawRequest, route } from './test-support.js
 const anything = Type.Object({})
 const json = route({ method: 'POST', path: '/json', body: anything, handler: ({ input }) => ({ got: input.body }) })
 
-test('a middleware reads the bytes of the wire and the parser gets the same bytes', async (t) => {
+test('a middleware reads the raw bytes and the parser gets the same bytes', async (t) => {
   const { app } = makeApp(t)
   let seen: Buffer | undefined
   app.addMiddleware('test', {
@@ -42,7 +42,7 @@ test('a body over the limit of the route is 413, announced or chunked', async (t
   assert.equal((await app.inject({ method: 'POST', path: '/small', body: { a: 123 } })).status, 200)
 })
 
-test('a middleware may ask for a lower limit', async (t) => {
+test('a middleware may set a lower limit', async (t) => {
   const { app } = makeApp(t)
   app.addMiddleware('test', {
     key: 'tiny',
@@ -57,7 +57,7 @@ test('a middleware may ask for a lower limit', async (t) => {
   assert.equal((await app.inject({ method: 'POST', path: '/json', body: { a: 12345 } })).status, 413)
 })
 
-test('a middleware that takes more does not raise the limit of the route', async (t) => {
+test('a middleware with a higher limit does not raise the limit of the route', async (t) => {
   const { app } = makeApp(t)
   app.addMiddleware('test', {
     key: 'large',
@@ -73,7 +73,7 @@ test('a middleware that takes more does not raise the limit of the route', async
   assert.equal((await app.inject({ method: 'POST', path: '/json', body: { a: 1 } })).status, 200)
 })
 
-test('only JSON in UTF-8 without compression is taken as JSON', async (t) => {
+test('only uncompressed JSON in UTF-8 is accepted as JSON', async (t) => {
   const { app } = makeApp(t, [json])
   const send = (type: string | undefined, body: string | Buffer = '{}', more = {}) =>
     app.inject({ method: 'POST', path: '/json', body, headers: { 'content-type': type, ...more } })
@@ -99,7 +99,7 @@ test('only JSON in UTF-8 without compression is taken as JSON', async (t) => {
   assert.match(malformed.body.message, /position 13$/)
 })
 
-test('a body that the route does not ask for is ignored up to the limit', async (t) => {
+test('a body that the route does not use is ignored up to the limit', async (t) => {
   const { app } = makeApp(t, [route({ method: 'POST', path: '/start', handler: ({ input }) => ({ body: input.body ?? null }) })])
   assert.deepEqual(
     (await app.inject({ method: 'POST', path: '/start', body: 'not json', headers: { 'content-type': 'text/plain' } })).body,
@@ -108,7 +108,7 @@ test('a body that the route does not ask for is ignored up to the limit', async 
   assert.equal((await app.inject({ method: 'POST', path: '/start', body: 'x'.repeat(1001) })).status, 413)
 })
 
-test('a raw body is a buffer, also when it is empty', async (t) => {
+test('a raw body is a buffer, even if it is empty', async (t) => {
   const { app } = makeApp(t, [
     route({ method: 'POST', path: '/raw', bodyType: 'raw', handler: ({ input }) => ({ hex: input.body.toString('hex') }) }),
   ])
@@ -128,7 +128,7 @@ const form = route({
   },
 })
 
-test('an urlencoded form is parsed and validated', async (t) => {
+test('a urlencoded form is parsed and validated', async (t) => {
   const { app } = makeApp(t, [form])
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   assert.deepEqual((await app.inject({ method: 'POST', path: '/form', body: 'name=a+b&x=%C3%A4', headers })).body.body, {
@@ -184,7 +184,7 @@ test('a broken multipart form is 400', async (t) => {
   assert.equal(response.body.code, 'INVALID_FORM')
 })
 
-/** Files of the temporary folder that this process has open, and all that lie in it. Without /proc only the latter. */
+/** Uploads in the temporary folder, and those that this process has open. Without /proc only the former. */
 function uploads(): readonly string[] {
   const lying = readdirSync(tmpdir()).filter((name) => /^[a-z0-9]{25}$/.test(name))
   if (process.platform !== 'linux') return lying
@@ -198,7 +198,7 @@ function uploads(): readonly string[] {
   return [...lying, ...open.filter((path) => path.startsWith(tmpdir()) && /\/[a-z0-9]{25}( \(deleted\))?$/.test(path))]
 }
 
-/** Until no upload is left but those of before: what ends a response is not waited for by its client. */
+/** Waits until no new upload is left: the client does not wait for what happens at the end of a response. */
 async function assertNoUploads(before: readonly string[]): Promise<void> {
   const left = () => uploads().filter((path) => !before.includes(path))
   for (let turns = 0; turns < 200 && left().length > 0; turns++) await new Promise((resolve) => setTimeout(resolve, 10))
@@ -226,7 +226,7 @@ for (const [what, body] of brokenForms) {
   })
 }
 
-test('uploads of a handler that throws, and of a form that its schema refuses, are removed', async (t) => {
+test('uploads are removed if the handler throws or the form does not match its schema', async (t) => {
   const failing = route({ ...form, path: '/fails', handler: () => Promise.reject(new Error('on purpose')) })
   const { app } = makeApp(t, [form, failing])
   const before = uploads()
@@ -236,7 +236,7 @@ test('uploads of a handler that throws, and of a form that its schema refuses, a
   await assertNoUploads(before)
 })
 
-test('uploads of a client that goes away are removed, also when it goes before they are complete', async (t) => {
+test('uploads are removed if the client disconnects, even before they are complete', async (t) => {
   let arrived = (): void => undefined
   let leave = (): void => undefined
   const slow = route({
@@ -271,7 +271,7 @@ test('uploads of a client that goes away are removed, also when it goes before t
   leave()
 })
 
-test('uploads are for this user only', { skip: process.platform === 'win32' }, async (t) => {
+test('uploads are readable by this user only', { skip: process.platform === 'win32' }, async (t) => {
   let mode = 0
   const looks = route({
     ...form,
@@ -285,7 +285,7 @@ test('uploads are for this user only', { skip: process.platform === 'win32' }, a
   assert.equal(mode, 0o600)
 })
 
-test('a body stream that a middleware emptied is reported instead of waited for', async (t) => {
+test('a body stream that a middleware has consumed is reported instead of awaited', async (t) => {
   const { app, failures } = makeApp(t, [json])
   app.addGlobal('test', async (ctx, next) => {
     for await (const _ of ctx.req);

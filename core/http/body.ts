@@ -24,11 +24,11 @@ interface Captured {
 }
 
 /**
- * Reads the raw body of a request once and keeps it: a middleware that verifies a signature
- * calls this, and the parser then receives the same bytes. `limit` in bytes defaults to the limit of the matched route.
+ * Reads the raw body of a request once and keeps it, so that a middleware that verifies a signature and the body parser
+ * get the same bytes. `limit` in bytes defaults to the limit of the matched route.
  *
- * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED` for too many tiny chunks, 400 `BODY_ABORTED` when the client
- * disconnected.
+ * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED` for too many tiny chunks, 400 `BODY_ABORTED` if the client
+ * disconnected, 500 `BODY_CONSUMED` if something else read the body before.
  */
 export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   const state = ctx as BodyState
@@ -38,7 +38,7 @@ export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   return kept <= most ? reading : reading.then((bytes) => within(bytes, most))
 }
 
-/** {@link captureBody}, at once when a middleware had the body read. */
+/** Like {@link captureBody}, but synchronous if a middleware has already captured the body. */
 function bodyBytes(ctx: Context): Buffer | Promise<Buffer> {
   const state = ctx as BodyState
   const bytes = state[captured]?.bytes
@@ -66,8 +66,8 @@ function startReading({ req, res }: Context, limit: number): Captured {
 }
 
 /**
- * Leaves a body that the route does not use unread, so that it takes no memory: the handler may still capture it, and
- * the rest is discarded when the response is sent.
+ * Leaves the body unread if the route does not use it, so that it takes no memory. The handler may still capture it; otherwise
+ * it is discarded when the response is sent.
  */
 function leaveBody(ctx: Context): undefined {
   const limit = limitOf(ctx)
@@ -79,8 +79,8 @@ function leaveBody(ctx: Context): undefined {
 const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
 
 /**
- * The parsed body of a request for a route, or the promise of it; at once when the request announces none. A body that the route does
- * not ask for is not read. An empty JSON body is `undefined`.
+ * Returns the parsed body of a request, or a promise for it; never a promise if the request announces no body. A body that the route does
+ * not use is not read. An empty JSON body is `undefined`.
  */
 export function readBody(ctx: Context, route: Route): unknown {
   if (!announcesBody(ctx.req)) return route.bodyType === 'raw' ? Buffer.alloc(0) : undefined

@@ -3,10 +3,10 @@ import { isThenable } from '../util/thenable.js'
 
 export type MaybePromise = void | Promise<void>
 
-/** One step of a request. It returns a promise only when something has to be waited for. */
+/** One step of a request. It returns a promise only if there is something to await. */
 export type Step = (ctx: Context) => MaybePromise
 
-/** Chains middleware in front of `last`. Without middleware it is `last` itself. */
+/** Chains middleware in front of `last`. Returns `last` itself if there is none. */
 export function chain(middleware: readonly Middleware[], last: Step): Step {
   if (middleware.length === 0) return last
   return (ctx) => {
@@ -17,7 +17,7 @@ export function chain(middleware: readonly Middleware[], last: Step): Step {
       const step = middleware[index]
       if (!step) return last(ctx)
       const result: unknown = step(ctx as Parameters<Middleware>[0], next(index + 1))
-      // A middleware that returns the result of next() has nothing to await when that was synchronous.
+      // A middleware that returns the result of next() has nothing to await if the rest ran synchronously.
       return result === settled || !isThenable(result) ? undefined : Promise.resolve(result as PromiseLike<void>)
     }
     // Koa's contract: next() always returns a promise, and errors reject it.

@@ -20,7 +20,7 @@ interface Operation {
 }
 
 /**
- * The page `/docs`: an OpenAPI document as readable HTML, rendered here, so that the page needs no script and no other file.
+ * Renders the page `/docs`: an OpenAPI document as HTML. It is rendered here, so that the page needs no script and no other file.
  */
 export function docsPage(openapi: object): string {
   const document = openapi as Document
@@ -37,7 +37,7 @@ export function docsPage(openapi: object): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}: HTTP API</title><style>${style}</style></head>
 <body><header><h1>${title} <small>${escapeHtml(document.info.version)}</small></h1>
-<p>${operations.length} routes, without hidden ones such as this page, which <code>zin routes</code> lists too. The same as data: <a href="/openapi.json">/openapi.json</a></p><nav aria-label="Groups">${links.join(' ')}</nav></header>
+<p>${operations.length} routes. <code>zin routes</code> also lists hidden ones, such as this page. As JSON: <a href="/openapi.json">/openapi.json</a></p><nav aria-label="Groups">${links.join(' ')}</nav></header>
 <main>${sections.join('')}</main></body></html>
 `
 }
@@ -47,7 +47,7 @@ function renderOperation({ method, path, operation }: { method: string; path: st
   const needs = operation['x-middleware'] ?? []
   const parts = [
     description && `<p>${escapeHtml(description)}</p>`,
-    needs.length > 0 && `<p>Passes ${needs.map((key) => `<code>${escapeHtml(key)}</code>`).join(', ')}</p>`,
+    needs.length > 0 && `<p>Middleware: ${needs.map((key) => `<code>${escapeHtml(key)}</code>`).join(', ')}</p>`,
     parameters.length > 0 && renderParameters(parameters),
     requestBody && `<h3>Body</h3>${renderContent(requestBody.content)}`,
     '<h3>Responses</h3>',

@@ -6,7 +6,7 @@ import { defineRoute } from './route.js'
 
 const contentPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
-/** `GET /openapi.json` and `GET /docs` of an app. Each is generated once per route table. */
+/** Returns the routes `GET /openapi.json` and `GET /docs` of an app. Each response is generated once per route table. */
 export function docsRoutes(app: HttpApp): Route[] {
   const document = perDocument((openapi) => new PreparedText('json', JSON.stringify(openapi)))
   const page = perDocument((openapi) => new PreparedText('html', docsPage(openapi)))
@@ -31,7 +31,7 @@ export function docsRoutes(app: HttpApp): Route[] {
   ]
 }
 
-/** Caches what was generated from the latest document. */
+/** Caches the text generated from the latest document. */
 function perDocument(make: (openapi: object) => PreparedText): (openapi: object) => PreparedText {
   let latest: { readonly openapi: object; readonly text: PreparedText } | undefined
   return (openapi) => {

@@ -17,7 +17,7 @@ const failing = (thrown: () => unknown) =>
     },
   })
 
-test('our errors have their status, title, code, details and headers', async (t) => {
+test('a ZinError sets status, title, code, details and headers of the response', async (t) => {
   const error = new ZinError('WORKER_NOT_FOUND', 'No worker is named "x"', {
     status: 404,
     details: { name: 'x' },
@@ -39,7 +39,7 @@ test('our errors have their status, title, code, details and headers', async (t)
   assert.deepEqual([log.lines, failures], [[], []])
 })
 
-test('errors made by ctx.throw keep their status, and the text of a hidden one stays hidden', async (t) => {
+test('errors of ctx.throw keep their status, and the text of an unexposed one stays hidden', async (t) => {
   const { app } = makeApp(t, [
     route({ method: 'GET', path: '/403', handler: (ctx) => ctx.throw(403, 'not yours') }),
     route({ method: 'GET', path: '/503', handler: (ctx) => ctx.throw(503, 'password of the database') }),
@@ -58,7 +58,7 @@ test('errors made by ctx.throw keep their status, and the text of a hidden one s
   })
 })
 
-test('anything else is 500, logged with the request id and reported', async (t) => {
+test('any other error is 500, logged with the request id and reported', async (t) => {
   for (const thrown of [new TypeError('boom'), 'a string', null, Object.assign(new Error('x'), { status: 404 })]) {
     const { app, log, failures } = makeApp(t, [failing(() => thrown)], { trustedProxies: 1 })
     const response = await app.inject({ path: '/fail?secret=1', headers: { 'x-request-id': 'request-1' } })
@@ -69,7 +69,7 @@ test('anything else is 500, logged with the request id and reported', async (t) 
   }
 })
 
-test('production says nothing about 5xx and everything about 4xx', async (t) => {
+test('production hides the cause of a 5xx and shows that of a 4xx', async (t) => {
   let error: Error = new Error('password of the database')
   const { app, log } = makeApp(t, [failing(() => error)], { production: true })
   const internal = await app.inject({ path: '/fail' })
@@ -155,7 +155,7 @@ test('a stream that breaks off cuts the connection and is logged', async (t) => 
   )
 })
 
-test('no cache keeps a refusal, whoever wrote it; other errors may say themselves how long they hold', async (t) => {
+test('a refusal is never cached, whoever sends it; other errors may set their own Cache-Control', async (t) => {
   const cached = (status: number, cacheControl?: string) =>
     route({
       method: 'GET',

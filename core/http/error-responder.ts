@@ -12,7 +12,7 @@ export interface ErrorResponderOptions {
   readonly transformErrorBody: Pick<WaterfallSlot<ErrorBody, [Error, FailedRequest]>, 'active' | 'call'>
 }
 
-/** Headers that describe a body which an error response replaces. */
+/** Headers that describe the body which an error response replaces. */
 const bodyHeaders = [
   'content-type',
   'content-length',
@@ -24,7 +24,7 @@ const bodyHeaders = [
   'transfer-encoding',
 ]
 
-/** Turns what was thrown into a response. */
+/** Converts a thrown value to an error response. */
 export class ErrorResponder {
   readonly #options: ErrorResponderOptions
 
@@ -39,7 +39,7 @@ export class ErrorResponder {
     const failed: FailedRequest = { id: requestId, method: ctx.method, path: ctx.path, status: error.status }
     if (error.status >= 500) this.#report(cause, failed)
     if (ctx.headerSent || !ctx.writable) {
-      // A partial response was sent: only closing the connection shows that it is incomplete.
+      // Part of the response was sent; only closing the connection shows the client that it is incomplete.
       if (!ctx.res.writableEnded) ctx.res.destroy()
       return
     }
@@ -71,7 +71,7 @@ export class ErrorResponder {
     }
   }
 
-  /** In production a 5xx reveals no cause: 503 says to try again, others refer to the request id. */
+  /** In production a 5xx reveals no cause: a 503 asks to try again, others refer to the request id. */
   #redact(error: ZinError): ErrorBody {
     if (this.#options.production && error.status >= 500) {
       const message =
@@ -91,7 +91,7 @@ interface HttpError extends Error {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A ZinError is returned unchanged, http-errors (of `ctx.throw`) keep their status and their text if exposed, everything else is a 500. */
+/** Returns a ZinError unchanged. http-errors (from `ctx.throw`) keep their status, and their text if exposed; everything else becomes a 500. */
 function toZinError(error: Error): ZinError {
   if (error instanceof ZinError || (error.name === 'ZinError' && 'code' in error)) return error as ZinError
   if (isHttpError(error)) {

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import { defineErrors, ZinError } from '../errors.js'
 import type { InvalidInput } from './route.js'
 
-/** Longest path that a message repeats. */
+/** Shortens a path for messages. */
 const shownPath = (path: string): string => (path.length > 200 ? `${path.slice(0, 200)}…` : path)
 
 const placeOf = ({ part, field }: InvalidInput): string => (field === '' ? part : field.startsWith('[') ? part + field : `${part}.${field}`)
@@ -23,7 +23,7 @@ export const httpErrors = defineErrors({
   },
   UNSUPPORTED_TRANSFER_ENCODING: {
     status: 400,
-    message: () => 'The only transfer coding accepted is "chunked", in HTTP/1.1; send the body without any other',
+    message: () => 'The only transfer coding accepted is "chunked", over HTTP/1.1; send the body without any other coding',
     when: 'Transfer-Encoding is anything but chunked',
     fix: 'Send the body without any other coding',
   },
@@ -37,19 +37,19 @@ export const httpErrors = defineErrors({
   INVALID_FORM: {
     status: 400,
     message: (why: string) => `The form could not be read: ${why}`,
-    when: 'An urlencoded or multipart body is malformed',
+    when: 'A urlencoded or multipart body is malformed',
     fix: 'Correct the form',
   },
   BODY_FRAGMENTED: {
     status: 400,
-    message: () => 'The body arrives in too many small pieces; send larger chunks',
+    message: () => 'The body arrived in too many small chunks; send larger ones',
     when: 'The framing of a chunked body is larger than the body',
     fix: 'Send larger chunks',
   },
   BODY_ABORTED: {
     status: 400,
     message: () => 'The connection ended before the body was complete',
-    when: 'The client disconnected while it sent the body',
+    when: 'The client disconnected while sending the body',
     fix: 'Send the request again',
   },
   VALIDATION_FAILED: {
@@ -79,7 +79,7 @@ export const httpErrors = defineErrors({
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
-    message: (limit: number) => `The body is larger than ${limit} bytes, the most this route accepts`,
+    message: (limit: number) => `The body is larger than ${limit} bytes, the limit of this route`,
     when: 'The body is larger than the limit of the route',
     fix: 'Send less, or raise `bodyLimit` of the route or the app',
   },
@@ -99,7 +99,7 @@ export const httpErrors = defineErrors({
     status: 421,
     message: () => 'This app does not serve the host named in the Host or X-Forwarded-Host header; see app.allowedHosts in zin.config.ts',
     when: 'The host is not one of `app.allowedHosts`',
-    fix: 'Use one of these names, or add this one',
+    fix: 'Use one of the allowed names, or add this one',
   },
   OTHER_APP: {
     status: 421,
@@ -121,7 +121,7 @@ export const httpErrors = defineErrors({
   },
   STREAMS_EXHAUSTED: {
     status: 503,
-    message: (most: number) => `The limit of ${most} open event streams is reached; try again later`,
+    message: (most: number) => `The limit of ${most} open event streams has been reached; try again later`,
     when: 'All clients together have reached the limit of open event streams',
     fix: 'Try again later',
   },
@@ -130,7 +130,7 @@ export const httpErrors = defineErrors({
     message: (_cause: unknown) => 'Authentication is not possible right now; try again in a few seconds',
     headers: { 'Retry-After': '2' },
     cause: (cause: unknown) => cause,
-    when: 'A store that authentication depends on does not respond in time',
+    when: 'A store that authentication depends on did not respond in time',
     fix: 'Try again after `Retry-After`; check Redis and the database',
   },
   INTERNAL_ERROR: {
@@ -157,7 +157,7 @@ export const httpErrors = defineErrors({
   },
   ZIN_MIDDLEWARE_INVALID: {
     message: (plugin: string, key: string, problems: readonly string[]) =>
-      `Plugin "${plugin}" registers a middleware${key === '' ? '' : ` "${key}"`} that is not valid: ${problems.join('; ')}`,
+      `Plugin "${plugin}" registers an invalid middleware${key === '' ? '' : ` "${key}"`}: ${problems.join('; ')}`,
     when: 'A plugin registers an invalid middleware',
     fix: 'Correct what the message names',
   },
@@ -182,7 +182,7 @@ export const httpErrors = defineErrors({
   },
 })
 
-/** The error that stands for a bare status: 429 → `TOO_MANY_REQUESTS`. */
+/** Returns the error for a bare status: 429 → `TOO_MANY_REQUESTS`. */
 export function statusError(status: number, message?: string, headers?: Readonly<Record<string, string>>): ZinError {
   const title = STATUS_CODES[status] ?? 'Error'
   const code = title.toUpperCase().replaceAll(/[^A-Z]+/g, '_')

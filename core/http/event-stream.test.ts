@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { describe, it } from 'node:test'
-import { definePlugin, EventStreams, requestContext } from 'zin'
+import { type Access, definePlugin, EventStreams, noteAccess, requestContext } from 'zin'
 import { createTestHost } from 'zin/testing'
 
 describe('an event stream', () => {
-  /** An app with one stream; `send` reaches everybody who listens. */
-  const start = async () => {
+  /** Creates an app with one stream; `send` sends to all its clients. */
+  const start = async (access?: Access) => {
     const streams = new EventStreams()
     const open: ReturnType<EventStreams['open']>[] = []
     let onEnd: () => void = () => undefined
@@ -23,7 +23,10 @@ describe('an event stream', () => {
           method: 'GET',
           path: '/events',
           summary: 'Events',
-          handler: (request) => void open.push(streams.open(request, onEnd)),
+          handler: (request) => {
+            if (access !== undefined) noteAccess(request, () => access)
+            open.push(streams.open(request, onEnd))
+          },
         })
       },
     })
@@ -32,7 +35,7 @@ describe('an event stream', () => {
     return { host, response, streams, stream: open[0], ended }
   }
 
-  it('sends events as they come', async () => {
+  it('sends events immediately', async () => {
     const { host, response, stream } = await start()
     assert.equal(response.headers['content-type'], 'text/event-stream')
     assert.equal(response.headers['cache-control'], 'no-store')
@@ -47,7 +50,25 @@ describe('an event stream', () => {
     await host.stop()
   })
 
-  it('ends with the app, which does not wait for its clients', async () => {
+  it('refuses an event name with a line break, which would add fields of its own, and sends nothing of it', async () => {
+    const { host, response, stream } = await start()
+    response.setEncoding('utf8')
+    let text = ''
+    response.on('data', (chunk: string) => {
+      text += chunk
+    })
+    try {
+      for (const lineBreak of ['\n', '\r', '\r\n'])
+        assert.throws(() => stream?.send({ event: `a${lineBreak}data: forged`, data: 1 }), { name: 'TypeError', message: /"event"/ })
+      assert.equal(stream?.send({ event: 'last', data: 2 }), true)
+      while (!text.includes('data:')) await once(response, 'data')
+      assert.equal(text, ': listening\n\nevent: last\ndata: 2\n\n')
+    } finally {
+      await host.stop()
+    }
+  })
+
+  it('ends when the app stops, without waiting for its clients', async () => {
     const { host, response, streams, ended } = await start()
     response.resume()
     const over = once(response, 'end')
@@ -57,7 +78,7 @@ describe('an event stream', () => {
     assert.equal(streams.size, 0)
   })
 
-  it('ends after a quarter of an hour, whoever still listens, so that access is checked anew', async (t) => {
+  it('ends after a quarter of an hour, so that access is checked again', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const { host, response, streams, stream, ended } = await start()
     response.resume()
@@ -73,7 +94,21 @@ describe('an event stream', () => {
     await host.stop()
   })
 
-  it('notices a client that hangs up', async () => {
+  it('ends if a recheck of its access never finishes', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
+    const { host, response, streams, ended } = await start({ lastsMs: 60_000, holds: () => new Promise(() => undefined) })
+    response.resume()
+    const over = once(response, 'end')
+    t.mock.timers.tick(15_000)
+    assert.equal(streams.size, 1)
+    t.mock.timers.tick(15_000)
+    await over
+    await ended
+    t.mock.timers.reset()
+    await host.stop()
+  })
+
+  it('detects a client that disconnects', async () => {
     const { host, response, stream, streams, ended } = await start()
     response.destroy()
     await ended
@@ -82,7 +117,7 @@ describe('an event stream', () => {
     await host.stop()
   })
 
-  it('cuts a client that does not read', async () => {
+  it('disconnects a client that does not read', async () => {
     const { host, response, stream, ended } = await start()
     response.pause()
     const data = 'x'.repeat(200_000)
@@ -94,7 +129,7 @@ describe('an event stream', () => {
     await host.stop()
   })
 
-  it('is refused to a client that has as many as one may have, and to all when the group is full', async () => {
+  it('is refused to a client that has reached its limit, and to all clients when the group is full', async () => {
     const streams = new EventStreams({ perClient: 2, total: 3 })
     const ends: Promise<void>[] = []
     const events = definePlugin({

@@ -1,26 +1,30 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
 import { clientNetwork } from '../egress/address.js'
+import { withDeadline } from '../util/deadline.js'
 import { accessOf } from './access.js'
 import { httpErrors } from './errors.js'
 import { requestContext } from './request-context.js'
 
-/** One event of a stream: JSON under a name. */
+/** One event of a stream: JSON data with a name. */
 export interface StreamedEvent {
-  /** Name that `EventSource` listens for. Default `message`. */
+  /** Event name for `EventSource`, without line breaks. Default `message`. */
   readonly event?: string
   readonly data: unknown
 }
 
 /** One connected client. */
 export interface EventStream {
-  /** False when the client has disconnected, or was disconnected because it reads too slowly. */
+  /**
+   * Sends an event. Returns false if the client has disconnected, or is disconnected now because it reads too slowly. Throws a TypeError if
+   * the name contains a line break.
+   */
   send(event: StreamedEvent): boolean
   /** Ends the response. */
   close(): void
 }
 
-/** Maximum number of open streams of a group; further ones are rejected. */
+/** Maximum numbers of open streams in a group; further streams are rejected. */
 export interface EventStreamLimits {
   /** Per client: a user or, without a login, an IPv4 address or the /64 of an IPv6 address. Default 32. */
   readonly perClient?: number
@@ -28,21 +32,21 @@ export interface EventStreamLimits {
   readonly total?: number
 }
 
-/** A periodic comment keeps proxies from closing an idle connection; access is rechecked before each. */
+/** Interval of keep-alive comments, which keep proxies from closing an idle connection. Access is rechecked before each one. */
 const keepAliveMs = 15_000
-/** Time in ms after which a client has to reconnect and authenticate again. `EventSource` does so automatically. */
+/** Maximum duration of a stream in ms; the client then has to reconnect and authenticate again. `EventSource` does so automatically. */
 const longestMs = 15 * 60_000
-/** Unread bytes after which a client is disconnected. */
+/** Maximum number of unread bytes; a client beyond it is disconnected. */
 const unreadLimit = 1024 * 1024
 
 /**
- * A group of clients of server-sent events (WHATWG HTML 9.2). Call `closeAll` when shutdown begins; otherwise the shutdown waits for
+ * A group of server-sent event streams (WHATWG HTML 9.2). Call `closeAll` when shutdown begins; otherwise the shutdown waits for
  * clients that never disconnect.
  *
  * @example
  * const streams = new EventStreams()
  * ctx.hooks.on('onClose', () => streams.closeAll())
- * ctx.route({ method: 'GET', path: '/events', summary: 'What happens', handler: (request) => {
+ * ctx.route({ method: 'GET', path: '/events', summary: 'Current time', handler: (request) => {
  *   const timer = setInterval(() => void stream.send({ data: new Date().toISOString() }), 1000)
  *   const stream = streams.open(request, () => clearInterval(timer))
  * } })
@@ -64,22 +68,22 @@ export class EventStreams {
   }
 
   /**
-   * Starts the response of a request. It ends when the request's access ends: at most 15 s after a token was revoked or a device
-   * removed, at a token's `exp`, and in any case after 15 minutes. `onEnd` is called once, whichever side ends it. The handler must
-   * return nothing afterwards.
+   * Starts the event stream that is the response to a request. It ends when the request's access ends: at most 15 s after a token is
+   * revoked or a device removed, at a token's `exp`, and in any case after 15 minutes. `onEnd` is called once, whichever side ends it. The
+   * handler must return nothing afterwards.
    *
-   * Throws a ZinError: 429 `TOO_MANY_STREAMS` when the client has too many, 503 `STREAMS_EXHAUSTED` when all clients together do.
+   * Throws a ZinError: 429 `TOO_MANY_STREAMS` if the client has too many open streams, 503 `STREAMS_EXHAUSTED` if all clients together do.
    */
   open(ctx: Context, onEnd: () => void): EventStream {
     const access = accessOf(ctx)
     const release = this.#admit(ctx)
     const body = new PassThrough()
     const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
-    const look = async (): Promise<void> => {
-      if (await holds().catch(() => false)) write(': keep-alive\n\n')
+    const recheck = async (): Promise<void> => {
+      if (await withDeadline(holds(), keepAliveMs, 'no result').catch(() => false)) write(': keep-alive\n\n')
       else stream.close()
     }
-    const keepAlive = setInterval(() => void look(), keepAliveMs)
+    const keepAlive = setInterval(() => void recheck(), keepAliveMs)
     keepAlive.unref()
     const end = setTimeout(() => stream.close(), Math.min(longestMs, ...access.map(({ lastsMs }) => lastsMs)))
     end.unref()
@@ -95,7 +99,7 @@ export class EventStreams {
       return true
     }
     const stream: EventStream = {
-      send: ({ event, data }) => write(`${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`),
+      send: (event) => write(textOf(event)),
       close: () => void body.end(),
     }
     body.once('close', () => {
@@ -117,7 +121,7 @@ export class EventStreams {
     return stream
   }
 
-  /** Counts one more stream of a client; returns the function that releases it. */
+  /** Counts a new stream of a client. Returns a function that releases it. */
   #admit(ctx: Context): () => void {
     const userId = requestContext()?.userId
     const client = userId === undefined ? `network ${clientNetwork(ctx.ip)}` : `user ${userId}`
@@ -132,9 +136,15 @@ export class EventStreams {
     }
   }
 
-  /** Ends every response, also those that start later. */
+  /** Ends every stream, including those opened later. */
   closeAll(): void {
     this.#closed = true
     for (const stream of this.#open) stream.close()
   }
+}
+
+function textOf({ event, data }: StreamedEvent): string {
+  // A line break would end the field, and whatever follows it would be read as other fields or events.
+  if (event !== undefined && /[\r\n]/.test(event)) throw new TypeError('the field "event" of a streamed event contains a line break')
+  return `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
 }

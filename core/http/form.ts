@@ -8,14 +8,14 @@ import { messageOf } from '../errors.js'
 import { httpErrors } from './errors.js'
 import { type Part, splitMultipart } from './multipart.js'
 
-/** Most fields of an urlencoded form. */
+/** Maximum number of fields of a urlencoded form. */
 const maxFields = 1000
 
-/** A file of a form, in `ctx.request.files` under the name of its part. */
+/** An uploaded file, in `ctx.request.files` under the name of its part. */
 export interface Upload {
   readonly filepath: string
   readonly newFilename: string
-  /** File name sent by the client; never use it as a path. */
+  /** File name sent by the client. Never use it as a path. */
   readonly originalFilename: string
   readonly mimetype: string
   /** In bytes. */
@@ -23,9 +23,8 @@ export interface Upload {
 }
 
 /**
- * Parses an urlencoded or multipart form from bytes that were read already. Files land in the system's temporary folder,
- * readable by this user only, and in `ctx.request.files`; they are removed when the request ends, or at once when the form
- * is broken.
+ * Parses a urlencoded or multipart form from its bytes. Files are written to the system's temporary folder, readable by this user only,
+ * and listed in `ctx.request.files`. They are removed when the request ends, or immediately if one cannot be written.
  */
 export function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
   return ctx.is('multipart') ? parseMultipart(ctx, bytes) : parseUrlencoded(ctx, bytes)
@@ -39,7 +38,7 @@ async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
   const req = Object.assign(Readable.from([bytes]), {
     headers: { 'content-type': ctx.req.headers['content-type'], 'content-length': String(bytes.length) },
   })
-  // koa-body reads these four and no more of a context.
+  // koa-body reads only these four fields of a context.
   const shadow = { method: 'POST', req, request, is: (types: string[]) => ctx.is(types) } as unknown as Parameters<typeof parse>[0]
   try {
     await parse(shadow, async () => undefined)
@@ -52,7 +51,7 @@ async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
 async function parseMultipart(ctx: Context, bytes: Buffer): Promise<unknown> {
   const [, quoted, token] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;",]{1,70}))/i.exec(ctx.req.headers['content-type'] ?? '') ?? []
   const boundary = quoted ?? token
-  if (boundary === undefined) throw httpErrors.INVALID_FORM('its Content-Type names no boundary')
+  if (boundary === undefined) throw httpErrors.INVALID_FORM('its Content-Type has no boundary')
   const parts = splitMultipart(bytes, boundary)
   const files = parts.filter((part) => part.filename !== undefined)
   Object.assign(ctx.request, { files: byName(files, await store(ctx, files)) })
@@ -63,7 +62,7 @@ async function parseMultipart(ctx: Context, bytes: Buffer): Promise<unknown> {
   )
 }
 
-/** Values by the name of their part; those of one name as a list. */
+/** Groups values by the name of their part; several values of one name become a list. */
 function byName<T>(parts: readonly Part[], values: readonly T[]): Record<string, T | T[]> {
   const lists = new Map<string, T[]>()
   for (const [index, { name }] of parts.entries()) {
@@ -74,7 +73,7 @@ function byName<T>(parts: readonly Part[], values: readonly T[]): Record<string,
   return Object.fromEntries([...lists].map(([name, list]) => [name, list.length === 1 ? (list[0] as T) : list]))
 }
 
-/** Writes files, one after the other, and removes them when the request ends or one cannot be written. */
+/** Writes files in sequence. Removes them when the request ends or one cannot be written. */
 async function store(ctx: Context, files: readonly Part[]): Promise<readonly Upload[]> {
   const uploads: Upload[] = []
   const remove = async (): Promise<void> => {

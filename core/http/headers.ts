@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 
 const wellFormedId = /^[A-Za-z0-9._-]{8,128}$/
 
-/** The inbound `x-request-id` when it is well formed. */
+/** Returns the inbound `x-request-id` if it is well formed. */
 export function inboundRequestId(req: IncomingMessage): string | undefined {
   const inbound = req.headers['x-request-id']
   return typeof inbound === 'string' && wellFormedId.test(inbound) ? inbound : undefined
@@ -11,8 +11,8 @@ export function inboundRequestId(req: IncomingMessage): string | undefined {
 const guarded = (name: string): boolean => name === 'host' || name === 'authorization' || name.startsWith('content-')
 
 /**
- * The name of a header that must be unique and is not. Node keeps the first of some repeated headers and joins others,
- * so that two readers may see two values; the raw list is read only when it has more names than the parsed one.
+ * Returns the name of a repeated header that must be unique. Node keeps the first of some repeated headers and joins others,
+ * so that two readers may see different values. The raw list is read only if it has more names than the parsed headers.
  */
 export function repeatedHeader(req: IncomingMessage): string | undefined {
   const raw = req.rawHeaders

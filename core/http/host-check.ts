@@ -1,6 +1,6 @@
 /**
- * Decides which `Host` headers an app serves, by an exact list. An entry with a port stands for itself;
- * an entry without one stands for the bare name and for the name with the port the app listens on.
+ * Checks the `Host` header against a list of allowed values. An entry with a port must match exactly;
+ * an entry without a port matches the bare name and the name with the port the app listens on.
  */
 export class HostCheck {
   readonly #entries: readonly string[]

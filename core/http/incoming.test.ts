@@ -13,7 +13,7 @@ const chunks = (text: string, size: number): string =>
     ?.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`)
     .join('')}0\r\n\r\n`
 
-test('every reader of a body gets the chunks of one packet as one piece', async (t) => {
+test('the chunks of one packet reach every reader of the body as one piece', async (t) => {
   const { app } = makeApp(t, [json])
   const seen: string[] = []
   app.addGlobal('test', async (ctx, next) => {
@@ -27,7 +27,7 @@ test('every reader of a body gets the chunks of one packet as one piece', async 
   assert.deepEqual(seen, ['{"a":12345}'])
 })
 
-test('a body of many chunks is read whole and in order, by whatever route and size', async (t) => {
+test('a body of many chunks is read completely and in order, for every kind of route and size', async (t) => {
   const { app } = makeApp(t, [route({ ...json, bodyLimit: 1_000_000 })])
   const port = await listen(app)
   const text = JSON.stringify({ rows: Array.from({ length: 20_000 }, (_, row) => row) })
@@ -38,7 +38,7 @@ test('a body of many chunks is read whole and in order, by whatever route and si
   }
 })
 
-test('a body in tiny chunks is refused where it is read, and the connection closed everywhere', async (t) => {
+test('a body in tiny chunks is refused if it is read, and the connection is closed in any case', async (t) => {
   const { app } = makeApp(t, [route({ ...json, bodyLimit: 1_000_000 }), route({ ...ignores, bodyLimit: 1_000_000 })])
   app.addMiddleware('test', {
     key: 'sign',
@@ -69,7 +69,7 @@ test('a body in tiny chunks is refused where it is read, and the connection clos
   await Promise.all(expected.map(send))
 })
 
-test('others are served between the packets of clients that send many chunks, and those are served, too', async (t) => {
+test('clients that send many chunks do not block others, and are served, too', async (t) => {
   const size = route({
     method: 'POST',
     path: '/size',

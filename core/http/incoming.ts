@@ -1,16 +1,16 @@
 import { IncomingMessage } from 'node:http'
 
-/** What a piece costs on the wire beside its bytes: the size line and the line break of the shortest chunk. */
+/** Overhead of a chunk on the wire, in bytes: the size line and the line break of the shortest chunk. */
 const framingBytes = 5
-/** What a client may spend on framing beyond what it sends, in bytes. */
+/** Framing overhead that a client may send in excess of the body size, in bytes. */
 const framingLimit = 16 * 1024
-/** What is taken at most until the other connections had their turn; so many pieces are joined before that. */
+/** Maximum taken from a connection per turn of the event loop. Pieces beyond `manyPieces` are joined. */
 const manyPieces = 512
 const manyBytes = 64 * 1024
 
 /**
- * A request whose chunked body reaches every reader in one piece per turn of the event loop. Node hands out one Buffer per chunk, and each
- * takes some hundred bytes: whoever collects them holds a client that sends chunks of one byte at hundreds of times its size.
+ * A request that delivers a chunked body as one piece per turn of the event loop. Node emits one Buffer per chunk, and each takes some
+ * hundred bytes: collecting the one-byte chunks of a client would take hundreds of times the size of its body.
  */
 export class Incoming extends IncomingMessage {
   #pieces: Buffer[] | undefined
@@ -19,12 +19,12 @@ export class Incoming extends IncomingMessage {
   #arrived = 0
   #bytes = 0
 
-  /** Whether the body comes in so small pieces that it costs more than it holds. */
+  /** Whether the body arrives in pieces so small that their framing is larger than the body. */
   get fragmented(): boolean {
     return this.#arrived * framingBytes > framingLimit + this.#bytes
   }
 
-  /** Called by Node's parser for each piece, and with `null` at the end. Reading goes on at once unless it returns false. */
+  /** Called by Node's parser for each piece, and with `null` at the end. Reading pauses if it returns false. */
   override push(piece: Buffer | null): boolean {
     if (piece === null) {
       this.#flush()
@@ -57,7 +57,7 @@ export class Incoming extends IncomingMessage {
   }
 }
 
-/** Whether the body of a request comes in so small pieces that reading it costs more than it holds. */
+/** Whether the body of a request arrives in pieces so small that their framing is larger than the body. */
 export function isFragmented(req: IncomingMessage): boolean {
   return req instanceof Incoming && req.fragmented
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeApp, route } from './test-support.js'
 
-test('a request without a socket sends what it is given', async (t) => {
+test('a request without a socket sends exactly the given data', async (t) => {
   const { app } = makeApp(t, [
     route({
       method: 'PUT',
@@ -27,9 +27,23 @@ test('a request without a socket sends what it is given', async (t) => {
   assert.equal((await app.inject({ method: 'PUT', path: '/echo', body: Buffer.alloc(4_000_000) })).body.length, 4_000_000)
 })
 
-test('large responses arrive whole', async (t) => {
+test('large responses arrive complete', async (t) => {
   const { app } = makeApp(t, [route({ method: 'GET', path: '/big', handler: () => 'x'.repeat(3_000_000) })])
   assert.equal((await app.inject({ path: '/big' })).text.length, 3_000_000)
+})
+
+test('a JSON response that cannot be parsed rejects the request', async (t) => {
+  const { app } = makeApp(t, [
+    route({
+      method: 'GET',
+      path: '/half',
+      handler: (ctx) => {
+        ctx.type = 'json'
+        return '{"half":'
+      },
+    }),
+  ])
+  await assert.rejects(app.inject({ path: '/half' }), SyntaxError)
 })
 
 test('a connection that the app cuts rejects the request', async (t) => {

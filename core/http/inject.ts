@@ -1,14 +1,14 @@
 import { request } from 'node:http'
 import { Duplex } from 'node:stream'
 
-/** A request made inside the process. */
+/** A request sent within the process. */
 export interface InjectRequest {
   /** Default GET. */
   readonly method?: string
   /** Path with query. */
   readonly path: string
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** Text and bytes are sent as they are, anything else as JSON. */
+  /** Text and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown
   /** Default 127.0.0.1. */
   readonly remoteAddress?: string
@@ -17,14 +17,14 @@ export interface InjectRequest {
 export interface InjectResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Parsed when the response is JSON and not compressed, else its text; `undefined` when it is empty. */
+  /** Parsed if the response is uncompressed JSON, otherwise its text; `undefined` if it is empty. */
   // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
   readonly body: any
   readonly text: string
   readonly bytes: Buffer
 }
 
-/** One end of an in-memory connection; what is written to it is read at the other end. */
+/** One end of an in-memory connection; data written to it is read at the other end. */
 class End extends Duplex {
   other: End | undefined
   /** Read by HTTP as the address of the client. */
@@ -55,7 +55,7 @@ class End extends Duplex {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    // A cut connection is an end for both sides.
+    // A cut connection ends both sides.
     const { other } = this
     this.other = undefined
     if (other && !other.destroyed) setImmediate(() => other.destroy())
@@ -81,7 +81,14 @@ export function inject(connect: (connection: Duplex) => void, host: string, spec
       const chunks: Buffer[] = []
       res.on('error', reject)
       res.on('data', (chunk: Buffer) => void chunks.push(chunk))
-      res.on('end', () => resolve(decode(res.statusCode ?? 0, res.headers, Buffer.concat(chunks))))
+      res.on('end', () => {
+        try {
+          resolve(decode(res.statusCode ?? 0, res.headers, Buffer.concat(chunks)))
+        } catch (error) {
+          // Thrown here, it would be an uncaught exception.
+          reject(error)
+        }
+      })
     })
     req.end(payload)
   }).finally(() => near.destroy())

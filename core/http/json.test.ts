@@ -4,12 +4,12 @@ import { faultPosition, parseJson } from './json.js'
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text))
 
-test('JSON is parsed as it is', () => {
+test('valid JSON is parsed unchanged', () => {
   for (const text of ['{}', '[]', '1', 'null', '"a"', ' {"a":[1,2.5e3,{"b":null}],"ü":"\\u00e4"} '])
     assert.deepEqual(parse(text), JSON.parse(text), text)
 })
 
-test('a fault names its position and never the text', () => {
+test('an error contains the position and never the text', () => {
   const faults: [string, number][] = [
     ['{"secret":}', 10],
     ['{"a":1,}', 7],
@@ -42,7 +42,7 @@ test('a fault names its position and never the text', () => {
   for (const text of ['{"a":', '[1,', '{', '{"a"', '[[1]']) assert.throws(() => parse(text), /it ends too early/, text)
 })
 
-test('a fault in a long text is found too', () => {
+test('an error in a long text is located, too', () => {
   const text = `[${'{"name":"value"},'.repeat(500)}x]`
   assert.throws(() => parse(text), new RegExp(`position ${text.length - 2}$`))
 })
@@ -51,7 +51,7 @@ test('a byte order mark is refused', () => {
   assert.throws(() => parseJson(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('{}')])), { code: 'INVALID_JSON', status: 400 })
 })
 
-test('keys named __proto__ are left out, however they are written', () => {
+test('keys named __proto__ are dropped, however they are escaped', () => {
   for (const text of [
     '{"a":1,"__proto__":{"admin":true}}',
     '{"a":1,"\\u005f_proto__":{"admin":true}}',

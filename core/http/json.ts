@@ -4,8 +4,8 @@ import { httpErrors } from './errors.js'
 const maxDepth = 500
 
 /**
- * Parses the bytes of a JSON body. Keys named `__proto__` are left out. Failures are 400 `INVALID_JSON` and name the
- * position, never the text.
+ * Parses the bytes of a JSON body. Keys named `__proto__` are dropped. Throws 400 `INVALID_JSON` with the position, but never
+ * the text.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw httpErrors.INVALID_JSON('it begins with a byte order mark')
@@ -47,7 +47,7 @@ const scalar = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"|-?(?:0|[
 const string = /"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4}))*"/y
 
 /**
- * Where the first token begins that JSON does not allow. The engine's own message gives no position for short texts and
+ * Returns the position of the first token that JSON does not allow. The engine's message has no position for short texts and
  * quotes the text for others.
  */
 export function faultPosition(text: string): number {

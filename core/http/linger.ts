@@ -3,23 +3,23 @@ import { announcesBody } from './headers.js'
 import { isFragmented } from './incoming.js'
 import { awaitsContinue } from './read-bytes.js'
 
-/** An unread body up to this size is read and dropped, and the connection stays open. */
+/** An unread body up to this size, in bytes, is read and discarded, and the connection stays open. */
 const dropQuietly = 64 * 1024
-/** How long a client that keeps on sending may do so after its response went out, in ms. */
+/** How long a client may keep sending after its response was written, in ms. */
 const lingerMs = 1000
 
-/** Whether the connection of a request is closed when nobody reads its body, by what the request says of it. */
+/** Whether the connection of a request is closed if its body is not read. Depends on the request headers alone. */
 function isClosedUnread(req: IncomingMessage): boolean {
   return req.headers.expect !== undefined || Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) > dropQuietly
 }
 
 /**
- * Closes the connection of a request whose body nobody read, so that the client still gets the response: it is written at
- * once and ended when the client stopped sending. Closing while bytes arrive would reset the connection, response included. What comes in
- * tiny pieces is not read on: the client has the time of the linger to take the response.
+ * Closes the connection of a request whose body was not read, in a way that the client still gets the response: it is written
+ * immediately and ended when the client has stopped sending. Closing while bytes arrive would reset the connection and lose the response. A
+ * body in tiny pieces is not read further: the client has `lingerMs` to read the response.
  *
- * A 401 says nothing about whether the body was read, and so how far the checks came: its `Connection` depends on the request
- * alone, and Node writes it, always in the same place.
+ * A 401 must not reveal whether the body was read, and thus how far the checks got: its `Connection` header depends on the request
+ * alone, and Node writes it, always in the same position.
  */
 export function closeAfterUnreadBody(req: IncomingMessage, res: ServerResponse): void {
   if ((req.complete && res.statusCode !== 401) || !announcesBody(req) || res.headersSent) return

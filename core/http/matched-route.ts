@@ -3,12 +3,12 @@ import type { RouteInfo } from './route.js'
 
 const matched = Symbol('zin.route')
 
-/** What the route of a request decides for those that serve it. */
+/** Properties of the matched route that later phases use. */
 export interface MatchedRoute {
   readonly info: RouteInfo
-  /** Most bytes of a body. */
+  /** Maximum size of a body in bytes. */
   readonly bodyLimit: number
-  /** Middleware key → key under which that middleware refuses. */
+  /** Middleware key → key of the responder for its refusals. */
   readonly refusalKeys: ReadonlyMap<string, string>
 }
 
@@ -16,7 +16,7 @@ export function setMatchedRoute(ctx: Context, route: MatchedRoute): void {
   ;(ctx as { [matched]?: MatchedRoute })[matched] = route
 }
 
-/** The route of a request; `undefined` before the route match and for probes. */
+/** Returns the matched route of a request; `undefined` before the route match and for probes. */
 export function matchedRoute(ctx: Context): MatchedRoute | undefined {
   return (ctx as { [matched]?: MatchedRoute })[matched]
 }

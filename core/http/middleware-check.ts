@@ -5,7 +5,7 @@ const fields = ['key', 'handler', 'security', 'state', 'replaces']
 const keyPattern = /^[A-Za-z][\w.:-]{0,63}$/
 const schemeNamePattern = /^[\w.-]+$/
 
-/** What a security scheme of each type must have beside the type. */
+/** Required fields of a security scheme, by its type. */
 const schemeFields: ReadonlyMap<unknown, Readonly<Record<string, (value: unknown) => boolean>>> = new Map(
   Object.entries({
     http: { scheme: isText },
@@ -24,7 +24,7 @@ const schemeHelp: Readonly<Record<string, string>> = {
   openIdConnectUrl: 'the URL of the discovery document',
 }
 
-/** Problems of a declared middleware, each with its field and how to fix it. */
+/** Returns the problems of a declared middleware, each with its field and how to fix it. */
 export function middlewareProblems(middleware: unknown): readonly string[] {
   if (!isObject(middleware)) return [`it must be an object such as { key, handler }, not ${kindOf(middleware)}; see defineMiddleware`]
   const { key, handler, security, state, replaces } = middleware
@@ -32,27 +32,29 @@ export function middlewareProblems(middleware: unknown): readonly string[] {
   for (const field of Object.keys(middleware)) {
     if (fields.includes(field)) continue
     const near = suggest(field, fields)
-    problems.push(`"${field}" is not one of its fields; ${near === undefined ? `use ${fields.join(', ')}` : `did you mean "${near}"?`}`)
+    problems.push(
+      `"${field}" is not a known field; ${near === undefined ? `known fields: ${fields.join(', ')}` : `did you mean "${near}"?`}`,
+    )
   }
   if (typeof key !== 'string' || !keyPattern.test(key))
     problems.push('"key" must be 1 to 64 letters, digits, "-", "_", "." or ":" and begin with a letter')
   if (typeof handler !== 'function') problems.push(`"handler" must be a function (ctx, next) => …, not ${kindOf(handler)}`)
   if (security !== undefined) problems.push(...securityProblems(security))
   if (state !== undefined && !(Array.isArray(state) && state.every(isText) && new Set(state).size === state.length))
-    problems.push('"state" must be a list of different field names of ctx.state')
+    problems.push('"state" must be a list of unique field names of ctx.state')
   if (replaces !== undefined && !isText(replaces)) problems.push('"replaces" must be the key of another middleware')
-  if (isText(replaces) && replaces === key) problems.push('"replaces" is its own key; name another middleware or leave it out')
+  if (isText(replaces) && replaces === key) problems.push('"replaces" is its own key; name another middleware or omit it')
   return problems
 }
 
 function securityProblems(security: unknown): readonly string[] {
   if (!Array.isArray(security) || security.length === 0 || !security.every(isObject))
-    return ['"security" must be a list of one or more objects such as { bearer: { type: "http", scheme: "bearer" } }']
+    return ['"security" must be a non-empty list of objects such as { bearer: { type: "http", scheme: "bearer" } }']
   return security.flatMap((requirement: Readonly<Record<string, unknown>>, i) =>
     Object.entries(requirement).flatMap(([name, scheme]) =>
       schemeNamePattern.test(name)
         ? schemeProblems(`"security[${i}].${name}"`, scheme)
-        : [`"security[${i}]" names a scheme "${name}"; use letters, digits, "-", "_" and "." only`],
+        : [`"security[${i}]" has the invalid scheme name "${name}"; use letters, digits, "-", "_" and "." only`],
     ),
   )
 }

@@ -16,14 +16,14 @@ interface Global {
   readonly middleware: Middleware
 }
 
-/** One fault in how the middleware of an app belong together. */
+/** An inconsistency between the middleware of an app. */
 export interface MiddlewareProblem {
   readonly plugins: readonly string[]
   readonly key: string
   readonly problem: string
 }
 
-/** Middleware by the key that routes name in `use`, and middleware that runs for every request. */
+/** Middleware by key, which routes list in `use`, and global middleware, which runs for every request. */
 export class MiddlewareRegistry {
   readonly #keyed = new Map<string, Keyed>()
   readonly #globals = new Set<Global>()
@@ -32,7 +32,7 @@ export class MiddlewareRegistry {
     return [...this.#keyed.keys()]
   }
 
-  /** Throws `ZIN_MIDDLEWARE_INVALID`, and `ZIN_MIDDLEWARE_TAKEN` when another plugin owns the key. */
+  /** Throws `ZIN_MIDDLEWARE_INVALID`, or `ZIN_MIDDLEWARE_TAKEN` if the key already has an owner. */
   add(plugin: string, middleware: RouteMiddleware): Disposer {
     const problems = middlewareProblems(middleware)
     if (problems.length > 0) throw httpErrors.ZIN_MIDDLEWARE_INVALID(plugin, keyOf(middleware), problems)
@@ -52,7 +52,7 @@ export class MiddlewareRegistry {
     return () => void this.#globals.delete(entry)
   }
 
-  /** Global middleware by rank of its plugin, then in order of registration. */
+  /** Returns global middleware by rank of its plugin, then in order of registration. */
   globals(rank: (plugin: string) => number): readonly Middleware[] {
     return [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
   }
@@ -61,21 +61,21 @@ export class MiddlewareRegistry {
     return this.#keyed.get(key)?.plugin
   }
 
-  /** Plugins with a middleware that replaces one of this plugin's. */
+  /** Returns other plugins whose middleware replaces one of this plugin's. */
   replacersOf(plugin: string): readonly string[] {
     return [...this.#keyed.values()].flatMap(({ plugin: other, middleware: { replaces } }) =>
       other !== plugin && replaces !== undefined && this.ownerOf(replaces) === plugin ? [other] : [],
     )
   }
 
-  /** What runs for the keys of a route, in order. Of a middleware and the one directly after it that replaces it, the latter runs. */
+  /** Returns the middleware of a route in order. A middleware directly followed by its replacement is skipped. */
   handlersFor(use: readonly string[]): readonly Middleware[] {
     return this.#inForce(use).map(withState)
   }
 
   /**
-   * As whom each middleware of a route refuses: one that is followed by its replacement, wherever that stands, refuses under that
-   * one's key, so that a client cannot tell which of the two it was.
+   * Returns the responder key for each middleware of a route: a middleware that is followed by its replacement, not necessarily directly,
+   * uses the key of the replacement, so that a client cannot tell which of the two rejected it.
    */
   refusalKeysFor(use: readonly string[]): ReadonlyMap<string, string> {
     const keys = use.map((key, i) => {
@@ -86,8 +86,8 @@ export class MiddlewareRegistry {
   }
 
   /**
-   * The credentials a route asks for: any entry of the list is enough. No entry for a public route, `undefined` where its middleware
-   * declare none.
+   * Returns the credentials that a route requires: any one entry of the list is sufficient. Empty for a public route, `undefined` if its
+   * middleware declare none.
    */
   securityFor(use: readonly string[]): readonly SecurityRequirement[] | undefined {
     if (use.length === 0) return []
@@ -96,7 +96,7 @@ export class MiddlewareRegistry {
     return declared.reduce((all, next) => all.flatMap((one) => next.map((other) => ({ ...one, ...other }))))
   }
 
-  /** What does not fit together: keys to replace that nobody has, state that a replacement leaves out, schemes of one name that differ. */
+  /** Returns inconsistencies: unknown keys in `replaces`, state that a replacement omits, and different schemes with the same name. */
   problems(): readonly MiddlewareProblem[] {
     return [...[...this.#keyed.values()].flatMap((keyed) => this.#replacementProblems(keyed)), ...this.#schemeProblems()]
   }
@@ -115,7 +115,7 @@ export class MiddlewareRegistry {
     const replaced = this.#keyed.get(replaces)
     if (replaced === undefined) {
       const near = suggest(replaces, this.keys)
-      const fix = near === undefined ? 'enable the plugin that does, or leave "replaces" out' : `did you mean "${near}"?`
+      const fix = near === undefined ? 'enable the plugin that registers it, or remove "replaces"' : `did you mean "${near}"?`
       return [{ plugins: [plugin], key, problem: `its "replaces" is "${replaces}", a key that no plugin registers; ${fix}` }]
     }
     const missing = (replaced.middleware.state ?? []).filter((field) => !state.includes(field))
@@ -142,7 +142,7 @@ export class MiddlewareRegistry {
   }
 }
 
-/** The handler, which fails a request that it passes on without the state it declares. */
+/** Wraps the handler to fail a request if it calls `next()` without setting the state it declares. */
 function withState({ plugin, middleware: { key, handler, state = [] } }: Keyed): Middleware {
   if (state.length === 0) return handler
   return (ctx, next) =>

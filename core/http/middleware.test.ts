@@ -27,16 +27,16 @@ async function withHost(options: Parameters<typeof createTestHost>[0], test: (ho
   }
 }
 
-describe('a wrong middleware declaration stops the boot with its plugin, the field and the fix', () => {
+describe('an invalid middleware declaration stops the boot with the plugin, the field and the fix', () => {
   const good = { key: 'own', handler: pass }
   const wrong: readonly (readonly [what: string, declared: unknown, message: RegExp])[] = [
-    ['no object', 'own', /"mine" registers a middleware that is not valid: it must be an object such as \{ key, handler \}, not a string/],
-    ['an unknown field', { ...good, replace: 'auth' }, /"mine" .* "own" .*"replace" is not one of its fields; did you mean "replaces"\?/],
+    ['no object', 'own', /"mine" registers an invalid middleware: it must be an object such as \{ key, handler \}, not a string/],
+    ['an unknown field', { ...good, replace: 'auth' }, /"mine" .* "own": "replace" is not a known field; did you mean "replaces"\?/],
     ['a key with a space', { ...good, key: 'a b' }, /"key" must be 1 to 64 letters/],
     ['no key', { handler: pass }, /"key" must be/],
     ['no handler', { key: 'own' }, /"handler" must be a function \(ctx, next\) => …, not nothing/],
-    ['security that is no list', { ...good, security: { bearer } }, /"security" must be a list of one or more objects such as/],
-    ['no security at all', { ...good, security: [] }, /"security" must be a list of one or more objects/],
+    ['security that is no list', { ...good, security: { bearer } }, /"security" must be a non-empty list of objects such as/],
+    ['no security at all', { ...good, security: [] }, /"security" must be a non-empty list of objects/],
     [
       'a scheme of an unknown type',
       { ...good, security: [{ a: { type: 'basic' } }] },
@@ -47,16 +47,20 @@ describe('a wrong middleware declaration stops the boot with its plugin, the fie
       { ...good, security: [{ bearer }, { a: { type: 'apiKey', in: 'body', name: 'x' } }] },
       /"security\[1\]\.a" needs "in": "header", "query" or "cookie"/,
     ],
-    ['a scheme with a bad name', { ...good, security: [{ 'a b': bearer }] }, /"security\[0\]" names a scheme "a b"; use letters/],
-    ['state that is no list', { ...good, state: 'user' }, /"state" must be a list of different field names/],
-    ['a field twice', { ...good, state: ['user', 'user'] }, /"state" must be a list of different field names/],
+    [
+      'a scheme with a bad name',
+      { ...good, security: [{ 'a b': bearer }] },
+      /"security\[0\]" has the invalid scheme name "a b"; use letters/,
+    ],
+    ['state that is no list', { ...good, state: 'user' }, /"state" must be a list of unique field names/],
+    ['a field twice', { ...good, state: ['user', 'user'] }, /"state" must be a list of unique field names/],
     ['replaces that is no key', { ...good, replaces: 1 }, /"replaces" must be the key of another middleware/],
     ['itself as replaced', { ...good, replaces: 'own' }, /"replaces" is its own key/],
     ['an unknown key to replace', { ...good, replaces: 'auht' }, /middleware "own" of plugin "mine": its "replaces" is "auht".*"auth"\?/],
     [
       'an absent key to replace',
       { ...good, replaces: 'session' },
-      /"session", a key that no plugin registers; enable the plugin that does/,
+      /"session", a key that no plugin registers; enable the plugin that registers it/,
     ],
     [
       'state left out',
@@ -101,7 +105,7 @@ describe('a middleware that replaces another', () => {
     get('/one', ['token']),
   ]
 
-  it('runs alone where it comes directly after it; otherwise both run, so that nothing runs before a check', () =>
+  it('runs alone if it directly follows the other; otherwise both run, so that nothing handles an unchecked request', () =>
     withHost({ plugins, routes }, async (host) => {
       const runsOf = async (path: string): Promise<readonly string[]> => {
         state.ran = []
@@ -122,14 +126,14 @@ describe('a middleware that replaces another', () => {
       assert.deepEqual(state.ran, ['signed'])
     }))
 
-  it('keeps the plugin of the one it replaces from being disabled, and takes itself out alone', () =>
+  it('prevents disabling the plugin of the one it replaces, and can be disabled itself', () =>
     withHost({ plugins }, async (host) => {
       await assert.rejects(host.disable('weak'), { code: 'ZIN_PLUGIN_IN_USE' })
       await host.disable('strong')
       await host.disable('weak')
     }))
 
-  it('stops the boot when a responder has a key that no middleware has', async () => {
+  it('stops the boot if a responder has a key that no middleware has', async () => {
     const boot = (key: string) => withHost({ plugins, routes, responders: { [key]: () => ({}) } }, async () => undefined)
     await assert.rejects(boot('singed'), {
       message: /"responders\.singed": no middleware has the key "singed"; did you mean "responders\.signed"\?/,
@@ -137,7 +141,7 @@ describe('a middleware that replaces another', () => {
     await assert.rejects(boot('unrelated-key'), { message: /known keys: .*token/ })
   })
 
-  it('lends its responder to the one it replaces, so that a client cannot tell which of the two refused', () =>
+  it('also uses its responder for the one it replaces, so that a client cannot tell which of the two refused', () =>
     withHost({ plugins, routes, responders: { signed: (_ctx, reason) => ({ signed: reason }) } }, async (host) => {
       const refusal = async (path: string, key: string) => {
         const { status, body, headers } = await host.inject({ path, headers: { 'x-deny': key } })
@@ -155,7 +159,7 @@ describe('a middleware that replaces another', () => {
 })
 
 describe('the state of a middleware', () => {
-  it('is there in the handler, or the request ends with 500 and never gets there', () => {
+  it('is set in the handler; otherwise the request ends with 500 and never reaches it', () => {
     let handled = 0
     const plugin = guards('users', {
       key: 'user',

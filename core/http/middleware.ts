@@ -1,8 +1,8 @@
 import type { Middleware, Next, ParameterizedContext } from 'koa'
 
 /**
- * What each middleware sets on `ctx.state`, by the key that routes name in `use`. It types `ctx.state` of their handlers, and
- * `ctx.request.user` where a field is named `user`. A plugin adds its own:
+ * The fields that each middleware sets on `ctx.state`, by middleware key. It types `ctx.state` in the handlers of routes that list the key
+ * in `use`, and `ctx.request.user` if a field is named `user`. A plugin extends it with its own middleware:
  *
  * @example
  * declare module 'zin' {
@@ -15,8 +15,8 @@ import type { Middleware, Next, ParameterizedContext } from 'koa'
 export interface MiddlewareState {}
 
 /**
- * What is on `ctx.state` after the middleware of these keys. A key that is missing in {@link MiddlewareState} may set anything. Without
- * keys, and for a list that is not known at compile time, it is `any`: global middleware may have set something.
+ * The type of `ctx.state` after the middleware with these keys. A key that is missing from {@link MiddlewareState} may set anything. Without
+ * keys, and for a list that is not known at compile time, it is `any`, because global middleware may have set something.
  */
 export type StateOf<Use> = Use extends readonly (infer Key)[]
   ? [Key] extends [never]
@@ -38,7 +38,7 @@ type StateOfKey<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Key] 
 /** The context of a middleware: its own state may not be set yet. */
 export type MiddlewareContext<Key extends string> = ParameterizedContext<Partial<StateOf<readonly [Key]>>>
 
-/** How OpenAPI describes a credential: a Security Scheme Object of OpenAPI 3.1. */
+/** The OpenAPI description of a credential: a Security Scheme Object of OpenAPI 3.1. */
 export type SecurityScheme = { readonly description?: string } & (
   | { readonly type: 'http'; readonly scheme: string; readonly bearerFormat?: string }
   | { readonly type: 'apiKey'; readonly in: 'header' | 'query' | 'cookie'; readonly name: string }
@@ -47,16 +47,16 @@ export type SecurityScheme = { readonly description?: string } & (
   | { readonly type: 'openIdConnect'; readonly openIdConnectUrl: string }
 )
 
-/** Credentials that are required together, by their OpenAPI scheme name. */
+/** Credentials that are required together, by OpenAPI scheme name. */
 export type SecurityRequirement = Readonly<Record<string, SecurityScheme>>
 
 /** A middleware that routes reference by its key. */
 export interface MiddlewareSpec<Key extends string = string> {
-  /** Letters, digits, `-`, `_`, `.` and `:`; begins with a letter; one owner per app. */
+  /** Letters, digits, `-`, `_`, `.` and `:`, starting with a letter. A key has one owner per app. */
   readonly key: Key
-  /** Runs after the route match and before the body is read. A request continues only when it calls `next()`. */
+  /** Runs after the route match and before the body is read. The request continues only if it calls `next()`. */
   handler(ctx: MiddlewareContext<Key>, next: Next): unknown
-  /** The credentials it requires, for OpenAPI: any entry of the list is sufficient. Absent: not part of OpenAPI. */
+  /** The credentials it requires, for OpenAPI; any one entry of the list is sufficient. Default: none are documented. */
   readonly security?: readonly SecurityRequirement[]
   /**
    * Fields of `ctx.state` that are set whenever it calls `next()`. If one is missing, the request fails with 500
@@ -64,14 +64,14 @@ export interface MiddlewareSpec<Key extends string = string> {
    */
   readonly state?: readonly (keyof StateOf<readonly [Key]> & string)[]
   /**
-   * Key of a middleware whose whole check this one includes. On routes that list that key directly before this one, only this one
+   * Key of a middleware whose check this one fully includes. On routes that list that key directly before this one, only this one
    * runs. It must set all of the other's `state`. With another key in between, both run, so that no middleware runs for an
    * unchecked request.
    */
   readonly replaces?: string
 }
 
-/** A declared middleware of any key. */
+/** A declared middleware with any key. */
 export interface RouteMiddleware {
   readonly key: string
   readonly handler: Middleware

@@ -8,7 +8,7 @@ type Files = Record<string, Upload | Upload[]>
 
 const shown = ({ originalFilename, mimetype, size, filepath }: Upload) => [originalFilename, mimetype, size, readFileSync(filepath, 'utf8')]
 
-/** What a handler sees of a form. */
+/** Returns the form as a handler receives it. */
 const form = route({
   method: 'POST',
   path: '/form',
@@ -24,7 +24,7 @@ const type = 'multipart/form-data; boundary=edge'
 const part = (disposition: string, content: string, ...headers: string[]): string =>
   ['--edge', `Content-Disposition: form-data; ${disposition}`, ...headers, '', content, ''].join('\r\n')
 
-test('a form that fetch makes is read as it was filled in', async (t) => {
+test('a form encoded by fetch is parsed to the original values', async (t) => {
   const { app } = makeApp(t, [form])
   const filled = new FormData()
   filled.append('name "ä"', 'two\r\nlines')
@@ -46,7 +46,7 @@ test('a form that fetch makes is read as it was filled in', async (t) => {
   })
 })
 
-test('other ways to write a form are understood', async (t) => {
+test('other encodings of a form are supported', async (t) => {
   const { app } = makeApp(t, [form])
   const body = [
     'a preamble\r\n',
@@ -68,7 +68,7 @@ test('other ways to write a form are understood', async (t) => {
   })
 })
 
-// The end of each is added.
+// The final boundary is added to each.
 const refused: readonly (readonly [what: string, body: string, contentType?: string])[] = [
   ['has a part named __proto__', part('name="__proto__"', 'x')],
   ['has a file named __proto__', part('name="__proto__"; filename="a"', 'x')],
@@ -94,7 +94,7 @@ for (const [what, body, contentType = type] of refused) {
   })
 }
 
-test('an urlencoded form with more fields than are read is refused, not cut short', async (t) => {
+test('a urlencoded form with too many fields is refused, not truncated', async (t) => {
   const { app } = makeApp(t, [form])
   const send = (body: string) =>
     app.inject({ method: 'POST', path: '/form', body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })

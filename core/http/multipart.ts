@@ -3,10 +3,10 @@ import { httpErrors } from './errors.js'
 /** One part of a multipart form. */
 export interface Part {
   readonly name: string
-  /** Set when the part is a file; empty when no file was chosen. */
+  /** Set if the part is a file; empty if no file was selected. */
   readonly filename: string | undefined
   readonly type: string | undefined
-  /** Of the form's own bytes, unless they were encoded. */
+  /** A view of the form's bytes, unless they were encoded. */
   readonly bytes: Buffer
 }
 
@@ -14,7 +14,7 @@ const maxParts = 1000
 const maxHeadBytes = 16 * 1024
 const headEnd = Buffer.from('\r\n\r\n')
 
-/** Splits a multipart form (RFC 7578), all of which is there. Throws 400 `INVALID_FORM`. */
+/** Splits a complete multipart form (RFC 7578). Throws 400 `INVALID_FORM`. */
 export function splitMultipart(bytes: Buffer, boundary: string): readonly Part[] {
   const delimiter = Buffer.from(`\r\n--${boundary}`)
   const parts: Part[] = []
@@ -35,7 +35,7 @@ export function splitMultipart(bytes: Buffer, boundary: string): readonly Part[]
 
 const dashes = Buffer.from('--')
 
-/** Where the next delimiter ends. */
+/** Returns the position after the next delimiter. */
 function after(bytes: Buffer, delimiter: Buffer, from: number): number {
   const found = bytes.indexOf(delimiter, from)
   if (found === -1) throw httpErrors.INVALID_FORM('a boundary is missing')
@@ -58,7 +58,7 @@ function partOf(headers: ReadonlyMap<string, string>, raw: Buffer): Part {
   const parameters = parametersOf(headers.get('content-disposition') ?? '')
   const name = parameters.get('name')
   if (name === undefined) throw httpErrors.INVALID_FORM('a part has no name')
-  // On an object this key would set the prototype.
+  // As a key of an object it would set the prototype.
   if (name === '__proto__') throw httpErrors.INVALID_FORM('a part is named "__proto__"')
   return {
     name,

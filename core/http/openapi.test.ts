@@ -44,7 +44,7 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   assert.deepEqual(put['x-middleware'], ['auth'])
 
   const page = await app.inject({ path: '/docs' })
-  assert.match(page.text, /1 routes, without hidden ones/)
+  assert.match(page.text, /1 routes\. <code>zin routes<\/code> also lists hidden ones/)
   assert.match(String(page.headers['content-type']), /^text\/html/)
   assert.match(String(page.headers['content-security-policy']), /default-src 'none'/)
   for (const expected of [
@@ -58,7 +58,7 @@ test('the OpenAPI document describes what routes declare', async (t) => {
   for (const absent of ['<script', '<b>one', '/secret']) assert.ok(!page.text.includes(absent), absent)
 })
 
-test('the document and the page are compressed when asked, and sent once to a client that keeps them', async (t) => {
+test('the document and the page are compressed on request, and not sent again to a client that caches them', async (t) => {
   const { app } = makeApp(t)
   for (const entry of docsRoutes(app)) app.addRoute('core', entry)
   app.addRoute('p', { ...hello, path: '/first' })
@@ -89,7 +89,7 @@ test('the document and the page are compressed when asked, and sent once to a cl
   assert.match((await get('/docs')).text, /\/second/)
 })
 
-test('the OpenAPI document shows what a route documents in place of what it checks', async (t) => {
+test('the OpenAPI document shows the documented schemas of a route instead of the validated ones', async (t) => {
   const { app } = makeApp(t)
   for (const entry of docsRoutes(app)) app.addRoute('core', entry)
   const documented = { params: Type.Object({ id: Type.String({ maxLength: 5 }) }), body: Type.Object({ a: Type.Integer() }) }
@@ -104,7 +104,7 @@ test('the OpenAPI document shows what a route documents in place of what it chec
   assert.throws(() => app.compile(), /documented body schema is invalid: \/type/)
 })
 
-test('the OpenAPI document requires what a request must bring: nothing that has a default, and the credentials of its middleware', async (t) => {
+test('the OpenAPI document marks what a request must contain as required: no property with a default, and the credentials of the middleware', async (t) => {
   const { app } = makeApp(t)
   for (const entry of docsRoutes(app)) app.addRoute('core', entry)
   const bearer = { type: 'http', scheme: 'bearer' } as const
@@ -141,4 +141,22 @@ test('the OpenAPI document requires what a request must bring: nothing that has 
   assert.deepEqual(paths['/either'].get.security, [{ signature: [] }, { bearer: [] }])
   assert.deepEqual(paths['/all'].get.security, [{ bearer: [], signature: [] }, { bearer: [] }])
   assert.deepEqual(components.securitySchemes, { bearer, signature })
+})
+
+test('every operation of the OpenAPI document has an id of its own, whatever the order in which routes are registered', async (t) => {
+  const paths = ['/a/b', '/a-b', '/a/:b', '/a']
+  for (const registered of [paths, paths.toReversed()]) {
+    const { app } = makeApp(t)
+    for (const entry of docsRoutes(app)) app.addRoute('core', entry)
+    for (const path of registered) app.addRoute('p', { ...hello, path: path as '/' })
+    app.compile()
+    const { body } = await app.inject({ path: '/openapi.json' })
+    const ids = Object.entries<{ get: { operationId: string } }>(body.paths).map(([path, { get }]) => [path, get.operationId])
+    assert.deepEqual(ids, [
+      ['/a', 'getA'],
+      ['/a-b', 'getAB'],
+      ['/a/{b}', 'getAB_2'],
+      ['/a/b', 'getAB_3'],
+    ])
+  }
 })

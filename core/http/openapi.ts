@@ -9,16 +9,16 @@ export interface ErrorInfo {
   readonly plugin: string
   readonly code: string
   readonly status: number
-  /** When it happens, and what to do. */
+  /** When it happens and how to fix it. */
   readonly description: string
 }
 
-/** A route and the credentials it requires: any entry is sufficient, none for a public route, `undefined` if undeclared. */
+/** A route and the credentials it requires: any one entry is sufficient; empty for a public route, `undefined` if undeclared. */
 export interface SecuredRoute extends Registration {
   readonly security: readonly SecurityRequirement[] | undefined
 }
 
-/** The OpenAPI 3.1 document of a route table. Hidden routes are left out. */
+/** Generates the OpenAPI 3.1 document of a route table, without hidden routes. */
 export function openapiDocument(
   info: { readonly title: string; readonly version: string },
   routes: readonly SecuredRoute[],
@@ -26,10 +26,15 @@ export function openapiDocument(
 ): Json {
   const shown = routes.filter(({ route }) => !route.hidden)
   const paths: Record<string, Record<string, Json>> = {}
-  for (const { plugin, route, security } of [...shown].sort((a, b) => (a.route.path < b.route.path ? -1 : 1))) {
+  const sorted = [...shown].sort((a, b) => (a.route.path < b.route.path ? -1 : 1))
+  const ids = operationIds(sorted.map(({ route }) => route))
+  for (const [index, { plugin, route, security }] of sorted.entries()) {
     const path = route.path.replaceAll(/[:*](\w+)/g, '{$1}')
     paths[path] ??= {}
-    paths[path][route.method.toLowerCase()] = operation(plugin, { ...route, ...route.documented }, security)
+    paths[path][route.method.toLowerCase()] = {
+      operationId: ids[index],
+      ...operation(plugin, { ...route, ...route.documented }, security),
+    }
   }
   const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
   const securitySchemes = schemesOf(shown)
@@ -54,7 +59,7 @@ const errorSchema = {
   },
 }
 
-/** The codes of the core and of all plugins; an app may throw others. */
+/** The error codes of the core and of all plugins; an app may throw others. */
 function codeSchema(errors: readonly ErrorInfo[]): Json {
   const codes = [...new Set(errors.map(({ code }) => code))].sort()
   const known = codes.map((code) => {
@@ -70,11 +75,21 @@ function operationId({ method, path }: { readonly method: string; readonly path:
   return method.toLowerCase() + path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? '').toUpperCase())
 }
 
+/** Ids in the order of the document. Different paths can have the same id, such as `/a-b` and `/a/b`: later ones get a number. */
+function operationIds(routes: readonly Pick<Route, 'method' | 'path'>[]): readonly string[] {
+  const uses = new Map<string, number>()
+  return routes.map((route) => {
+    const id = operationId(route)
+    const use = (uses.get(id) ?? 0) + 1
+    uses.set(id, use)
+    return use === 1 ? id : `${id}_${use}`
+  })
+}
+
 function operation(plugin: string, route: Route, security: readonly SecurityRequirement[] | undefined): Json {
   const parameters = [...pathParameters(route), ...parametersOf('query', route.query)]
   const requestBody = bodyOf(route)
   return {
-    operationId: operationId(route),
     summary: route.summary,
     ...(route.description !== undefined && { description: route.description }),
     tags: [route.tag ?? plugin],
@@ -104,7 +119,7 @@ function parametersOf(place: string, schema: JsonSchema | undefined): readonly J
   return Object.entries(properties).map(([name, property]) => parameter(place, name, needed.includes(name), property))
 }
 
-/** Required properties that a request must bring: those with a default are filled in. */
+/** Required properties that a request must contain; those with a default are filled in. */
 function neededOf(schema: JsonSchema | undefined): readonly string[] {
   const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema
   return required.filter((name) => properties[name]?.default === undefined)

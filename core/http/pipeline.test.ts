@@ -8,7 +8,7 @@ import { exchange, listen, makeApp, rawRequest, route, statusOf } from './test-s
 const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: true }) })
 const echo = route({ method: 'POST', path: '/echo', body: Type.Object({}), handler: ({ input }) => input.body })
 
-test('of transfer codings only chunked is taken, and the connection of any other is closed', async (t) => {
+test('only the transfer coding chunked is accepted; for any other the connection is closed', async (t) => {
   const port = await listen(makeApp(t, [echo]).app)
   const body = '7\r\n{"a":1}\r\n0\r\n\r\n'
   const post = (line: string, ...headers: string[]) =>
@@ -31,7 +31,7 @@ test('of transfer codings only chunked is taken, and the connection of any other
   assert.match(await post('POST /echo', 'Transfer-Encoding: Chunked', 'Connection: close'), /200 OK[\s\S]*\{"a":1\}/)
 })
 
-test('early data is taken for safe methods only, however often and with whatever value it is marked', async (t) => {
+test('early data is accepted for safe methods only, whatever the number and value of its headers', async (t) => {
   const port = await listen(makeApp(t, [hello, echo]).app)
   const json = ['Content-Type: application/json', 'Content-Length: 2']
   for (const marks of [['Early-Data: 1'], ['Early-Data: 1', 'Early-Data: 1'], ['Early-Data: 1, 1'], ['Early-Data: ?1'], ['Early-Data:']]) {
@@ -40,7 +40,7 @@ test('early data is taken for safe methods only, however often and with whatever
   }
 })
 
-test('behind a trusted proxy the forwarded host must be listed, too, and without one it is ignored', async (t) => {
+test('behind a trusted proxy the forwarded host must be allowed, too; without one it is ignored', async (t) => {
   const host = route({ method: 'GET', path: '/host', handler: (ctx) => ({ host: ctx.host }) })
   const ask = async (trustedProxies: number, forwarded: string, allowedHosts?: readonly string[]) => {
     const { app } = makeApp(t, [host], { trustedProxies, allowedHosts })
@@ -55,14 +55,14 @@ test('behind a trusted proxy the forwarded host must be listed, too, and without
   assert.equal(await ask(1, 'any.test'), 'any.test')
 })
 
-test('a backslash in a query is text, as in what fetch sends', async (t) => {
+test('a backslash in a query is accepted, as fetch sends it', async (t) => {
   const query = route({ method: 'GET', path: '/query', handler: ({ input }) => input.query })
   const port = await listen(makeApp(t, [query]).app)
   const response = await fetch(`http://127.0.0.1:${port}/query?path=C:\\a&b=\\`)
   assert.deepEqual(await response.json(), { path: 'C:\\a', b: '\\' })
 })
 
-test('the phases come in their order: of many faults the first one decides, and a probe has none', async (t) => {
+test('the phases run in order: the first of many faults decides, and a probe is not checked', async (t) => {
   const { app } = makeApp(t, [route({ method: 'GET', path: '/probe', probe: true, handler: () => ({}) })], {
     allowedHosts: ['app.example'],
   })
@@ -108,7 +108,7 @@ test('the phases come in their order: of many faults the first one decides, and 
   assert.equal(await codeOf(send.line, send.headers, send.body), '200')
 })
 
-test('a route may go without a request context where nobody else could use it', async (t) => {
+test('a route can omit the request context if nothing else could use it', async (t) => {
   const handler = () => ({ context: requestContext()?.route?.path ?? 'none' })
   const plain = route({ method: 'POST', path: '/plain', context: false, handler })
   const usual = route({ method: 'GET', path: '/plain', handler })

@@ -21,14 +21,14 @@ import { sendResponse } from './send-response.js'
 import { pathOf, queryOf, targetProblem } from './target.js'
 import type { Schemas } from './validate.js'
 
-/** Shared by the pipelines of an app. */
+/** Dependencies shared by all pipelines of an app. */
 export interface PipelineParts extends RequestEndParts {
   readonly koa: Koa
   readonly ids: RequestIds
   readonly errors: ErrorResponder
   /** Absent: any host is accepted. */
   readonly hosts: HostCheck | undefined
-  /** The app's name as clients send it in `X-Zin-App`. */
+  /** The app's name, encoded as clients send it in `X-Zin-App`. */
   readonly appName: string
   readonly trustsProxies: boolean
   readonly isDraining: () => boolean
@@ -42,7 +42,7 @@ export interface PipelineRoute extends MatchedRoute {
 }
 
 /**
- * The phases of a request, in the order in which they run:
+ * Runs the phases of a request in this order:
  *
  *  1. request id and log line
  *  2. probes: always served, before any check
@@ -55,12 +55,12 @@ export interface PipelineRoute extends MatchedRoute {
  *  9. handler
  * 10. response, or the error response for what a phase threw
  *
- * It is immutable: requests in flight finish on the pipeline they started with.
+ * A pipeline is immutable: requests in flight finish on the one they started with.
  */
 export class Pipeline {
   readonly #parts: PipelineParts
   readonly #probes = new Map<string, Map<string, Step>>()
-  /** Methods of routes that need no request context, by path; empty where global middleware may use one. */
+  /** Methods of routes that need no request context, by path; empty if there is global middleware, which may use one. */
   readonly #plain = new Map<string, Set<string>>()
   readonly #routes: RouteTable<PipelineRoute>
   readonly #run: Step
@@ -135,7 +135,7 @@ export class Pipeline {
     if (headers['early-data'] !== undefined && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
   }
 
-  /** Phase 5. The target as it came: middleware that rewrites `ctx.url` does not change which route, and so which policy, applies. */
+  /** Phase 5. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
   #match(ctx: Context): MaybePromise {
     const path = pathOf(ctx.originalUrl)
     const method = ctx.req.method ?? 'GET'
@@ -158,7 +158,7 @@ export class Pipeline {
   }
 
   /**
-   * Runs a step and goes on to phase 10. A synchronous step creates no promise: with async context tracking,
+   * Runs a step, then phase 10. A synchronous step creates no promise: with async context tracking,
    * each promise costs as much as a route match.
    */
   #settle(ctx: Context, requestId: string, step: Step): void {
@@ -210,7 +210,12 @@ export class Pipeline {
   }
 }
 
-/** Phases 6 to 9 of a route. @param guards its middleware, in order. @param warn where responses that miss their schema are logged. */
+/**
+ * Creates phases 6 to 9 of a route.
+ *
+ * @param guards its middleware, in order.
+ * @param warn logger for responses that do not match their schema; undefined: they are not checked.
+ */
 export function routeSteps(route: Route, guards: readonly Middleware[], schemas: Schemas, warn: Logger | undefined): Step {
   const validate = schemas.validator(route)
   const handle = routeHandler(route, schemas, warn)
@@ -230,7 +235,7 @@ export function routeSteps(route: Route, guards: readonly Middleware[], schemas:
   })
 }
 
-/** Refusals depend on who asked, whatever a middleware said before; other errors are not kept unless their handler wants it. */
+/** Refusals depend on the caller and are never cached, even if a middleware set `Cache-Control`; other errors only if their handler set it. */
 const isPrivate = (res: ServerResponse): boolean =>
   res.statusCode === 401 || res.statusCode === 403 || (res.statusCode >= 400 && !res.hasHeader('Cache-Control'))
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Context } from 'koa'
 
-/** A response that is the same for many requests. Each compressed form is created once, on first use. */
+/** A response body shared by many requests. Each compressed form is created once, on first use. */
 export class PreparedText {
   readonly #type: string
   readonly #etag: string
@@ -15,7 +15,7 @@ export class PreparedText {
     this.#forms = new Map([['identity', bytes]])
   }
 
-  /** Sends the form that the client prefers, or 304 when it has this text already. */
+  /** Sends the encoding that the client prefers, or 304 if the client already has this text. */
   send(ctx: Context): void {
     ctx.vary('Accept-Encoding')
     ctx.set('Cache-Control', 'no-cache')

@@ -7,7 +7,7 @@ test('a query is parsed as text, and repeated names give a list', () => {
   assert.deepEqual(parseQuery(''), {})
 })
 
-test('names of object internals do no harm', () => {
+test('names of object internals are harmless', () => {
   const query = parseQuery('__proto__=x&constructor=y&toString=z&toString=w')
   assert.equal(Object.getPrototypeOf(query), Object.prototype)
   assert.deepEqual(Object.entries(query), [

@@ -1,5 +1,5 @@
 /**
- * Parses a query string as Koa does: a repeated name gives an array. Koa's own parser is quadratic in the number of names.
+ * Parses a query string like Koa: a repeated name becomes an array. Koa's parser is quadratic in the number of names.
  */
 export function parseQuery(querystring: string): Record<string, string | string[]> {
   const query: Record<string, string | string[]> = {}

@@ -3,7 +3,7 @@ import type { ZinError } from '../errors.js'
 import { httpErrors } from './errors.js'
 import { isFragmented } from './incoming.js'
 
-/** Copies the pieces of a body into one buffer, which grows with what arrived and never beyond the limit. */
+/** Copies the pieces of a body into one buffer, which grows with the received bytes and never beyond the limit. */
 class BodyBuffer {
   readonly #limit: number
   #bytes: Buffer = Buffer.alloc(0)
@@ -15,7 +15,7 @@ class BodyBuffer {
 
   add(piece: Buffer): void {
     const size = this.#size + piece.length
-    // Nearly every body comes in one piece, which is kept as it is.
+    // Nearly every body arrives in one piece, which is kept without a copy.
     if (this.#size === 0) this.#bytes = piece
     else {
       if (size > this.#bytes.length) this.#grow(size)
@@ -36,8 +36,8 @@ class BodyBuffer {
 }
 
 /**
- * Reads the body of a request into one buffer; `done` gets it at once when it is complete. Rejects with a ZinError: 413
- * `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED`, 400 `BODY_ABORTED`.
+ * Reads the body of a request into one buffer. `done` receives it synchronously when it is complete. Rejects with a ZinError: 413
+ * `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED`, 400 `BODY_ABORTED`, 500 `BODY_CONSUMED`.
  */
 export function readBytes(req: IncomingMessage, res: ServerResponse, limit: number, done: (bytes: Buffer) => void): Promise<Buffer> {
   if (Number(req.headers['content-length']) > limit) return Promise.reject(httpErrors.PAYLOAD_TOO_LARGE(limit))
@@ -64,7 +64,7 @@ export function readBytes(req: IncomingMessage, res: ServerResponse, limit: numb
       done(bytes)
       resolve(bytes)
     }
-    // A request closes when it was read and its response was sent, too.
+    // A request also closes after it was read and its response was sent.
     const onAbort = (): void => {
       if (!ended) fail(httpErrors.BODY_ABORTED())
     }
@@ -78,7 +78,7 @@ export function readBytes(req: IncomingMessage, res: ServerResponse, limit: numb
 
 const continueSent = Symbol('zin.continueSent')
 
-/** Whether the client waits for `100 Continue` before it sends its body. */
+/** Whether the client waits for `100 Continue` before sending its body. */
 export function awaitsContinue(req: IncomingMessage): boolean {
   return req.headers.expect !== undefined && !(continueSent in req)
 }

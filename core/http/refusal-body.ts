@@ -2,16 +2,16 @@ import type Koa from 'koa'
 import type { Context } from 'koa'
 import { matchedRoute } from './matched-route.js'
 
-/** Builds the body of a refusal. It receives the reason value only, never which check failed. */
+/** Builds the body of a 401 response. `reason` is always `unauthorized`: it never reveals which check failed. */
 export type Responder = (ctx: Context, reason: string) => unknown
 export type Responders = Readonly<Record<string, Responder | undefined>>
 
-/** The body of every refusal, whichever check failed. */
+/** The default body of every 401 response, whichever check failed. */
 export const unauthorizedBody = { error: 'Unauthorized', message: 'Unauthorized', code: 'UNAUTHORIZED', reason: 'unauthorized' } as const
 
 const responders = Symbol('zin.responders')
 
-/** Sets the refusal bodies of an app, by middleware key. */
+/** Sets the responders of an app, by middleware key. */
 export function setResponders(koa: Koa, given: Responders): void {
   Object.defineProperty(koa.context, responders, { value: given })
 }
@@ -19,10 +19,10 @@ export function setResponders(koa: Koa, given: Responders): void {
 /**
  * Rejects a request whose credentials are missing or wrong: the same 401 for every cause, with the body built by
  * `responders.<key>` of the app, or {@link unauthorizedBody}. On a route that also lists a middleware which replaces this one,
- * its responder builds the body, so that a client cannot tell which of the two rejected it. The caller returns and must not call
- * `next()`.
+ * the responder of the replacement builds the body, so that a client cannot tell which of the two rejected it. The caller must return and
+ * not call `next()`.
  *
- * @param key of the middleware that refuses.
+ * @param key key of the middleware that rejects the request.
  * @param challenge value of `WWW-Authenticate`, default `Bearer`.
  *
  * @example
@@ -36,7 +36,7 @@ export function setResponders(koa: Koa, given: Responders): void {
  * })
  */
 export async function refuse(ctx: Context, key: string, challenge = 'Bearer'): Promise<void> {
-  // Set first: a response of a responder that fails is no pass either.
+  // Set first, so that a responder that fails cannot let the request pass.
   ctx.status = 401
   ctx.set('WWW-Authenticate', challenge)
   ctx.set('Cache-Control', 'no-store')

@@ -14,7 +14,7 @@ export interface RequestEndParts {
   readonly requestEnd: NotifySlot<[EndedRequest]>
 }
 
-/** A request as it arrived. */
+/** A request that has just arrived. */
 export interface ArrivedRequest {
   readonly context: RequestContext
   /** The id that the client sent. */
@@ -22,12 +22,12 @@ export interface ArrivedRequest {
   readonly isProbe: boolean
 }
 
-/** Log levels at which the line of a request is written. */
+/** Levels of the logger at which an access log line of a level is written. */
 const logged: Readonly<Record<'debug' | 'info', readonly LogLevel[]>> = { debug: ['trace', 'debug'], info: ['trace', 'debug', 'info'] }
 
 /**
- * Logs a request and fires `onRequestEnd` once its response has ended. Both share one listener and one measurement, which cost more than
- * the line and the call themselves.
+ * Logs a request and fires `onRequestEnd` when its response has ended. Both share one listener and one measurement, which cost more than
+ * the log line and the hook call themselves.
  */
 export function followToEnd(parts: RequestEndParts, ctx: Context, { context, inbound, isProbe }: ArrivedRequest): void {
   const { clock, log, logRequests, requestEnd } = parts
@@ -38,7 +38,7 @@ export function followToEnd(parts: RequestEndParts, ctx: Context, { context, inb
   const { method, originalUrl, res } = ctx
   const path = pathOf(originalUrl)
   const began = clock.monotonic()
-  // It comes once, so that taking the listener off again would be lost work.
+  // `close` is emitted once, so removing the listener again (`once`) would be wasted work.
   res.on('close', () => {
     const ms = clock.monotonic() - began
     if (isLogged) logAccess(log, level, ctx, { method, path, ms, inbound, context })

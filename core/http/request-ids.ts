@@ -3,7 +3,7 @@ import { randomFillSync } from 'node:crypto'
 const digits = Buffer.from('0123456789abcdef')
 const uuidBytes = 16
 const pooledIds = 256
-/** Position of the two digits of each byte in the text; the gaps are hyphens. */
+/** Position of the two hex digits of each byte in the text; the gaps are hyphens. */
 const places = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 
 /**

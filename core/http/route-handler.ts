@@ -8,7 +8,7 @@ import type { ResponseSchemas } from './route-types.js'
 import { isJson } from './send-response.js'
 import type { Schemas } from './validate.js'
 
-/** Calls the handler of a route and sets the returned value on the context. */
+/** Creates the step that calls the handler of a route and sets the returned value on the context. */
 export function routeHandler(route: Route, schemas: Schemas, warn: Logger | undefined): Step {
   const check = warn && route.response ? responseWarner(route, schemas, warn) : undefined
   const take = (ctx: Context, value: unknown): void => {
@@ -17,17 +17,17 @@ export function routeHandler(route: Route, schemas: Schemas, warn: Logger | unde
     check?.(ctx)
   }
   return (ctx): MaybePromise => {
-    // Koa starts at 404; a handler that sets no status has succeeded.
+    // Koa's initial status is 404; a handler that sets no status has succeeded.
     ctx.res.statusCode = 200
     const value = route.handler(ctx as RouteContext)
     return isThenable(value) ? Promise.resolve(value).then((settled) => take(ctx, settled)) : take(ctx, value)
   }
 }
 
-/** What Koa writes for a JSON body, once its own table of types was asked for it. */
+/** The content type that Koa's type table returns for JSON. */
 const jsonType = 'application/json; charset=utf-8'
 
-/** Names the type of JSON before Koa sees the body: it would look up by name what nearly every response is. */
+/** Sets the content type of JSON before Koa gets the body, because Koa would look it up for nearly every response. */
 function setBody({ res, response }: Context, value: unknown): void {
   if (isJson(value) && !res.headersSent && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', jsonType)
   response.body = value

@@ -15,7 +15,7 @@ function refusal(compile: () => void): ZinError {
   throw new assert.AssertionError({ message: 'compile accepted the table' })
 }
 
-test('every problem of a table is listed in one error, and the old table stays', async (t) => {
+test('every problem of a route table is listed in one error, and the old table stays in use', async (t) => {
   const { app } = makeApp(t, [hello])
   app.addMiddleware('jwt', { key: 'auth', handler: (_ctx, next) => next() })
   app.addRoute('a', route({ method: 'GET', path: '/api/jobs/:id', handler: () => 1 }))
@@ -50,7 +50,7 @@ test('every problem of a table is listed in one error, and the old table stays',
   assert.equal((await app.inject({ path: '/me' })).status, 404)
 })
 
-test('the same path with two methods is no conflict', (t) => {
+test('the same path with two methods is not a conflict', (t) => {
   const { app } = makeApp(t, [hello, { ...hello, method: 'POST' }])
   assert.deepEqual(
     app.routes().map(({ method, path }) => `${method} ${path}`),
@@ -58,7 +58,7 @@ test('the same path with two methods is no conflict', (t) => {
   )
 })
 
-test('registrations take effect with the next compile, and so does their removal', async (t) => {
+test('registrations and their removal take effect with the next compile', async (t) => {
   const { app } = makeApp(t)
   const remove = app.addRoute('late', hello)
   assert.equal((await app.inject({ path: '/hello' })).status, 404)
@@ -71,7 +71,7 @@ test('registrations take effect with the next compile, and so does their removal
   assert.equal((await app.inject({ path: '/hello' })).status, 404)
 })
 
-test('requests in flight finish on the table they began with', async (t) => {
+test('requests in flight finish on the table they started with', async (t) => {
   const { app } = makeApp(t)
   let enter: () => void = () => undefined
   let release: () => void = () => undefined
@@ -93,7 +93,7 @@ test('requests in flight finish on the table they began with', async (t) => {
   assert.equal((await app.inject({ path: '/hello' })).status, 404)
 })
 
-test('a middleware key has one owner, and is free again when that one lets go', (t) => {
+test('a middleware key has one owner, and is free again when the owner removes it', (t) => {
   const { app } = makeApp(t)
   const remove = app.addMiddleware('jwt', { key: 'auth', handler: (_ctx, next) => next() })
   assert.throws(
@@ -108,7 +108,7 @@ test('a middleware key has one owner, and is free again when that one lets go', 
   app.addMiddleware('other', { key: 'auth', handler: (_ctx, next) => next() })
 })
 
-test('removing a middleware that routes use is refused', (t) => {
+test('a middleware that routes use cannot be removed', (t) => {
   const { app } = makeApp(t)
   const remove = app.addMiddleware('jwt', { key: 'auth', handler: (_ctx, next) => next() })
   app.addRoute('a', { ...hello, use: ['auth'] })

@@ -5,7 +5,7 @@ import type { HttpMethod, Registration } from './route.js'
 import { isStatic, pathProblem, shapeOf } from './router.js'
 import { schemaProblems } from './schema-check.js'
 
-/** Throws one ZinError `ZIN_ROUTES_INVALID` that lists everything wrong with the routes and the middleware of an app. */
+/** Throws one `ZIN_ROUTES_INVALID` that lists all problems of the routes and the middleware of an app. */
 export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry): void {
   const ofMiddleware = middleware.problems()
   const ofRoutes = routeProblems(registrations, middleware)

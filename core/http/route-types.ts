@@ -7,25 +7,25 @@ export type JsonSchema = TSchema | Readonly<Record<string, unknown>>
 export type ResponseSchemas = Readonly<Record<number, JsonSchema>>
 
 /**
- * What a schema describes. A schema whose type is not known at compile time, such as a variable without `as const`, describes `any`,
- * as JSON.parse gives it.
+ * The type that a schema describes. It is `any`, like the result of JSON.parse, if the type of the schema is not known at compile time,
+ * such as that of a variable without `as const`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Described<S> = S extends TSchema ? (IsOpen<S> extends true ? any : Static<S>) : any
 
 type IsOpen<S> = string extends keyof S ? true : S extends { readonly type: infer T } ? (string extends T ? true : false) : false
 
-/** What validation makes of a part: properties with a default are there. */
+/** The type of a part after validation: properties with a default are present. */
 type Validated<S> = With<Described<S>, Defaulted<S>>
 
-/** `T` whose fields `K` are there. */
+/** `T` with the fields `K` required. */
 type With<T, K> = [K] extends [never] ? T : T & Required<Pick<T, Extract<keyof T, K>>>
 
 type Defaulted<S> = S extends { readonly properties: infer P }
   ? { [K in keyof P]: P[K] extends { readonly default: unknown } ? K : never }[keyof P]
   : never
 
-/** Parameters that the path names are there, as text unless the schema says otherwise. */
+/** Parameters in the path are always present, as text unless the schema says otherwise. */
 export type ParamsOf<S, Path extends string> = S extends undefined
   ? Readonly<Record<ParamNames<Path>, string>>
   : string extends Path
@@ -52,20 +52,20 @@ type Word<Text extends string> = Text extends `${infer Start}${'.' | '~' | '@' |
 /** A query without a schema has one value per name, or several. */
 export type QueryOf<S> = S extends undefined ? Readonly<Record<string, string | readonly string[] | undefined>> : Validated<S>
 
-/** A body without a schema is as it was read. */
+/** A body without a schema is passed as it was parsed. */
 export type BodyOf<S> = S extends undefined ? unknown : Validated<S>
 
-/** What a handler may return: a value that JSON turns into one of the responses, or nothing. */
+/** The return type of a handler: a value that serializes to one of the responses, or nothing. */
 export type ResultOf<R> = R extends ResponseSchemas
   ? number extends keyof R
     ? unknown
     : Sendable<Described<R[keyof R]>> | undefined | void
   : unknown
 
-/** Text, or what JSON turns into text, such as a date. */
+/** Text, or a value that serializes to text, such as a date. */
 type Text = string | { toJSON(key?: string): string }
 
-/** What JSON turns into `T`: lists and fields may be read-only, and a field that is optional may be undefined. */
+/** A value that serializes to `T`: lists and fields may be read-only, and an optional field may be undefined. */
 export type Sendable<T> = 0 extends 1 & T
   ? T
   : T extends string

@@ -15,8 +15,8 @@ export interface RouteInput<P = unknown, Q = unknown, B = unknown, Path extends 
 }
 
 /**
- * Koa's own context plus `input`, the validated parts of the request. `state`, and `request.user` where a field of it is named `user`, are
- * typed by the route's `use`.
+ * Koa's context plus `input`, the validated parts of the request. The route's `use` determines the type of `state`, and that of
+ * `request.user` if `state` has a field `user`.
  */
 export interface RouteContext<P = unknown, Q = unknown, B = unknown, Path extends string = string, State = StateOf<undefined>>
   extends ParameterizedContext<State> {
@@ -24,11 +24,11 @@ export interface RouteContext<P = unknown, Q = unknown, B = unknown, Path extend
   readonly request: Request & (State extends { readonly user: infer User } ? { readonly user: User } : unknown)
 }
 
-/** One fault that validation found in a request. */
+/** One validation error of a request. */
 export interface InvalidInput {
-  /** Where in the request. */
+  /** The part of the request. */
   readonly part: 'params' | 'query' | 'body'
-  /** Path inside the part: `name`, `items[0].id`; empty for the part itself. */
+  /** Path within the part: `name`, `items[0].id`; empty for the part itself. */
   readonly field: string
   /** The JSON schema keyword that failed: `required`, `type`, `pattern`, … */
   readonly keyword: string
@@ -37,7 +37,7 @@ export interface InvalidInput {
 }
 
 /**
- * One route. The handler's return value is the body of a 200 response; `undefined` keeps what the handler
+ * The declaration of a route. The handler's return value is the body of a 200 response; `undefined` keeps what the handler
  * set on Koa's context. Paths are matched strictly and case-sensitively; a static path takes precedence over a parameter.
  */
 export interface RouteSpec<
@@ -49,17 +49,17 @@ export interface RouteSpec<
   Result extends ResultOf<R> = ResultOf<R>,
   Use extends readonly string[] | undefined = undefined,
 > {
-  /** `HEAD` is served by a `GET` route. */
+  /** A `GET` route also serves `HEAD`. */
   readonly method: HttpMethod
   /** `/api/workers/:name`. Matched strictly and case-sensitively; a static path takes precedence over a parameter. */
   readonly path: Path
   /** One line for `/docs` and `zin routes`. */
   readonly summary: string
-  /** A paragraph about it for OpenAPI and `/docs`. */
+  /** A paragraph for OpenAPI and `/docs`. */
   readonly description?: string
   /** Group in `/docs`. Default: the plugin's name. */
   readonly tag?: string
-  /** Keys of middleware that runs in this order before the body is read. They type `ctx.state` and `ctx.request.user`. */
+  /** Keys of the middleware that runs, in this order, before the body is read. They type `ctx.state` and `ctx.request.user`. */
   readonly use?: Use
   /** Schema of the parameters in the path. Text is converted: `42` for an integer. */
   readonly params?: P
@@ -67,29 +67,29 @@ export interface RouteSpec<
   readonly query?: Q
   /** Schema of the body. Nothing is converted. */
   readonly body?: B
-  /** Schema by status. `200: {…}`; error responses share one schema and need not be listed. */
+  /** Schemas by status: `200: {…}`. Error responses share one schema and need not be listed. */
   readonly response?: R
-  /** Schemas for OpenAPI in place of `params`, `query` and `body`, for handlers that do their own validation. */
+  /** Schemas for OpenAPI instead of `params`, `query` and `body`, for handlers that do their own validation. */
   readonly documented?: { readonly [part in 'params' | 'query' | 'body']?: JsonSchema }
   /** Maximum size of a body in bytes. Default: the app's `bodyLimit`. */
   readonly bodyLimit?: number
   /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */
   readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
-  /** Builds the error of a request that fails validation. Without it, or if it returns undefined: 400 `VALIDATION_FAILED`. */
+  /** Builds the error of a request that fails validation. Default, also if it returns undefined: 400 `VALIDATION_FAILED`. */
   onInvalid?(problems: readonly InvalidInput[]): ZinError | undefined
   /** A probe is served before host check, authentication and body. Its path must be static and it has no input. */
   readonly probe?: boolean
   /**
-   * False: the route does without `requestContext()`, and where nobody else could use it, that is without global middleware and listeners
-   * of `onRequestEnd`, its requests have none. For busy routes with a static path: as long as no other request of the process has a
-   * context, the runtime does not track each of their promises (on Node 20 a seventh of a request with twenty promises). Default: true.
+   * False: the route does not use `requestContext()`. Its requests then have no context, unless global middleware or listeners of
+   * `onRequestEnd` might use it. For busy routes with a static path: as long as no other request of the process has a context, the runtime
+   * does not track each promise, which on Node 20 saves a seventh of the cost of a request with twenty promises. Default: true.
    */
   readonly context?: boolean
-  /** Left out of OpenAPI and `/docs`. */
+  /** Omits the route from OpenAPI and `/docs`. */
   readonly hidden?: boolean
   /**
-   * Serves the request. What it returns is the body of a 200 response, as JSON unless it is text, bytes or a stream; undefined keeps
-   * what it set on Koa's context. A thrown ZinError becomes a response with its status; any other error becomes a 500 without
+   * Handles the request. The returned value is the body of a 200 response, as JSON unless it is text, bytes or a stream; undefined keeps
+   * what the handler set on Koa's context. A thrown ZinError becomes a response with its status; any other error becomes a 500 without
    * details in production.
    */
   handler(ctx: RouteContext<P, Q, B, Path, StateOf<Use>>): Result | Promise<Result>
@@ -130,7 +130,7 @@ export interface RouteInfo {
   readonly probe: boolean
 }
 
-/** A route and the plugin it came from. */
+/** A route and the plugin that registered it. */
 export interface Registration {
   readonly plugin: string
   readonly route: Route

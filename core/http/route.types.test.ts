@@ -82,7 +82,7 @@ export function otherSchemas(wide: JsonSchema): void {
     path: '/none',
     handler: ({ input }) => {
       const tag: string | readonly string[] | undefined = input.query.tag
-      // @ts-expect-error nobody said what the body is
+      // @ts-expect-error the body has no schema
       input.body.a
       // @ts-expect-error the path has no parameter
       input.params.id
@@ -170,7 +170,7 @@ export function requestState({ route, middleware }: PluginContext, keys: readonl
     key: 'types-tenant',
     state: ['tenant'],
     handler: (ctx, next) => {
-      // @ts-expect-error nobody has set it yet
+      // @ts-expect-error it is not set yet
       ctx.state.tenant.id
       // @ts-expect-error the id is text
       ctx.state.tenant = { id: 1 }
@@ -185,7 +185,7 @@ export function requestState({ route, middleware }: PluginContext, keys: readonl
   middleware(defineMiddleware({ key: 'of-nobody', state: ['whatever'], handler: (ctx, next) => ((ctx.state.whatever = 1), next()) }))
 }
 
-test('a route keeps what it was declared with', () => {
+test('defineRoute returns the declaration', () => {
   const handler = (): object => ({})
   assert.deepEqual(defineRoute({ ...base, path: '/x', body: user, handler }), { ...base, path: '/x', body: user, handler })
 })

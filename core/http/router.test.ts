@@ -39,7 +39,7 @@ const cases: readonly (readonly [path: string, found: string | undefined, params
   ['/x/y/', undefined],
 ]
 
-test('the most specific route wins whatever the order of registration', () => {
+test('the most specific route wins, regardless of the order of registration', () => {
   const sorted = [...paths].sort()
   for (const order of [paths, [...paths].reverse(), sorted, [...sorted].reverse()]) {
     for (const [path, found, params] of cases) {
@@ -60,7 +60,7 @@ test('matching is strict and case-sensitive', () => {
   assert.equal(table(['/a']).find('GET', '/a/'), undefined)
 })
 
-test('a static path of another method leaves the path to a parameter route', () => {
+test('a static path of another method does not hide a parameter route', () => {
   const routes = new RouteTable([
     { method: 'POST', path: '/api/workers/create', value: 'create' },
     { method: 'GET', path: '/api/workers/:name', value: 'one' },
@@ -76,7 +76,7 @@ test('a malformed percent-encoding in a parameter is a bad target', () => {
     assert.throws(() => table(['/a/:b']).find('GET', path), { code: 'BAD_REQUEST_TARGET', status: 400 }, path)
 })
 
-test('paths of routes are checked', () => {
+test('invalid route paths are reported', () => {
   for (const path of ['/', '/a', '/a/:b', '/a/:b/c', '/a/*b', '/v:version', '/:name.json', '/.well-known/x'])
     assert.equal(pathProblem(path), undefined, path)
   for (const path of [
@@ -101,7 +101,7 @@ test('paths of routes are checked', () => {
   }
 })
 
-test('routes that differ in parameter names only have one shape', () => {
+test('routes that differ only in parameter names have the same shape', () => {
   assert.equal(shapeOf('/a/:b/c/*d'), shapeOf('/a/:x/c/*y'))
   assert.notEqual(shapeOf('/a/:b'), shapeOf('/a/*b'))
 })

@@ -3,7 +3,7 @@ import { Router } from '@koa/router'
 import { httpErrors } from './errors.js'
 import type { HttpMethod } from './route.js'
 
-/** What a route table holds for one method and path. */
+/** The entry of a route table for one method and path. */
 export interface RouterEntry<T> {
   readonly method: HttpMethod
   readonly path: string
@@ -22,8 +22,8 @@ interface Bucket<T> {
 }
 
 /**
- * Finds the route of a method and a raw path, strictly and case-sensitively. Static paths are looked up in a map; paths
- * with parameters go through @koa/router, most specific first, in buckets by their first two segments so that few are tried.
+ * Finds the route for a method and a raw path, strictly and case-sensitively. Static paths are looked up in a map; paths
+ * with parameters go through @koa/router, most specific first, in buckets by their first two segments, so that few are tried.
  */
 export class RouteTable<T> {
   readonly #fixed = new Map<string, Map<HttpMethod, T>>()
@@ -49,7 +49,7 @@ export class RouteTable<T> {
     return { value: bucket.values.get(layer) as T, params: decodeParams(layer, path) }
   }
 
-  /** Methods a path supports, for `Allow`: empty when it matches no route. */
+  /** Methods that a path supports, for `Allow`; empty if it matches no route. */
   allowed(path: string): readonly string[] {
     const methods = new Set<string>(this.#fixed.get(path)?.keys())
     for (const layer of this.#bucketFor(path).router.match(path, 'GET').path) for (const method of layer.methods) methods.add(method)
@@ -76,7 +76,7 @@ function bucketOf<T>(entries: readonly RouterEntry<T>[]): Bucket<T> {
   return { router, values }
 }
 
-/** The first `count` segments as far as they are literal: `/api/workers` of `/api/workers/:name`. */
+/** The literal ones of the first `count` segments: `/api/workers` for `/api/workers/:name`. */
 function bucketKey(path: string, count: number): string {
   const literal: string[] = []
   for (const segment of segmentsOf(path).slice(0, count)) {
@@ -86,7 +86,7 @@ function bucketKey(path: string, count: number): string {
   return literal.map((segment) => `/${segment}`).join('')
 }
 
-/** Whether a path that falls into bucket `key` may be matched by the route path: its literal prefix must lie on the way there. */
+/** Whether a route path can match request paths in bucket `key`: its literal prefix must be a prefix of the key. */
 function fitsBucket(path: string, key: string): boolean {
   const prefix = bucketKey(path, 2)
   return prefix === '' || key === prefix || key.startsWith(`${prefix}/`)
@@ -108,7 +108,7 @@ function decodeParams(layer: Layer, path: string): Record<string, string> {
 
 const segmentsOf = (path: string): readonly string[] => (path === '' ? [] : path.slice(1).split('/'))
 
-/** Literal before literal with a parameter in it, before parameter, before wildcard. */
+/** Ranks a segment: literal, literal with a parameter in it, parameter, wildcard. */
 function rankOf(segment: string): number {
   if (segment.startsWith('*')) return 3
   if (/^:\w+$/.test(segment)) return 2
@@ -125,15 +125,15 @@ function compareSpecificity(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** Whether a path has neither parameter nor wildcard. */
+/** Whether a path has neither parameters nor a wildcard. */
 export const isStatic = (path: string): boolean => !/[:*]/.test(path)
 
-/** The path with parameter names left out: two routes of one shape and method are a conflict. */
+/** The path without parameter names. Two routes with the same shape and method conflict. */
 export const shapeOf = (path: string): string => path.replaceAll(/([:*])\w+/g, '$1')
 
 const segmentGrammar = /^(?:[\w.~@-]*|[\w.~@-]*:[A-Za-z_]\w*(?:[.~@-][\w.~@-]*)?|\*[A-Za-z_]\w*)$/
 
-/** Why a route path is refused, or `undefined`. */
+/** Returns the problem of a route path, or `undefined`. */
 export function pathProblem(path: string): string | undefined {
   if (!path.startsWith('/')) return 'must begin with "/"'
   if (path === '/') return undefined

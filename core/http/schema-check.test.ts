@@ -56,7 +56,7 @@ const unsound: readonly (readonly [schema: unknown, place: string])[] = [
   [[], 'it'],
 ]
 
-test('a schema that Ajv takes has no problem, and one that it refuses has one at its place', () => {
+test('a schema that Ajv accepts has no problems, and one that it rejects has a problem with its location', () => {
   for (const schema of sound) {
     assert.equal(ajv.validateSchema(schema), true, JSON.stringify(schema))
     assert.deepEqual(problemsOf(schema), [], JSON.stringify(schema))
@@ -69,7 +69,7 @@ test('a schema that Ajv takes has no problem, and one that it refuses has one at
   }
 })
 
-test('what Ajv passes over is a problem: unknown keywords and formats, malformed expressions, references that lead nowhere', () => {
+test('mistakes that Ajv ignores are problems: unknown keywords and formats, malformed expressions, unresolved references', () => {
   assert.match(problemsOf({ properties: { a: { formt: 'email' } } }).join(), /\/properties\/a has the unknown keyword "formt"/)
   assert.match(problemsOf({ contains: { format: 'emial' } }).join(), /\/contains\/format must be one of .*email.*, not "emial"/)
   assert.match(problemsOf({ pattern: '(' }).join(), /\/pattern must be a regular expression, not "\("/)
@@ -85,7 +85,7 @@ test('every keyword and every format of Ajv is known', () => {
   for (const format of Object.keys(ajv.formats)) assert.deepEqual(problemsOf({ format }), [])
 })
 
-test('params, query, body and responses are checked, each by its name', () => {
+test('params, query, body and responses are checked and named', () => {
   const wrong = { type: 'x' }
   const problems = schemaProblems(
     route({ method: 'POST', path: '/', params: wrong, query: wrong, body: wrong, response: { 201: wrong }, handler: () => 1 }),

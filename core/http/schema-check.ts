@@ -1,11 +1,11 @@
 import { formatNames } from 'ajv-formats/dist/formats.js'
 import type { Route } from './route.js'
 
-/** What the value of a keyword must be. */
+/** The required form of a keyword's value. */
 interface Form {
   readonly must: string
   fits(value: unknown): boolean
-  /** Schemas in the value, by their place in it. */
+  /** Schemas nested in the value, with their location. */
   readonly inner?: (value: unknown) => readonly (readonly [place: string, schema: unknown])[]
 }
 
@@ -18,15 +18,15 @@ const isType = (value: unknown): boolean => typeNames.includes(value as string)
 const typeNames: readonly string[] = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string']
 
 const anything: Form = { must: '', fits: () => true }
-const text: Form = { must: 'must be text', fits: isText }
+const text: Form = { must: 'must be a string', fits: isText }
 const flag: Form = { must: 'must be true or false', fits: (value) => typeof value === 'boolean' }
 const number: Form = { must: 'must be a number', fits: (value) => Number.isFinite(value) }
 const step: Form = { must: 'must be a number above 0', fits: (value) => Number.isFinite(value) && (value as number) > 0 }
 const count: Form = { must: 'must be an integer of at least 0', fits: (value) => Number.isInteger(value) && (value as number) >= 0 }
 const list: Form = { must: 'must be a list', fits: Array.isArray }
-const names: Form = { must: 'must be a list of different names', fits: isNames }
+const names: Form = { must: 'must be a list of unique names', fits: isNames }
 const values: Form = {
-  must: 'must be a list of one or more different values',
+  must: 'must be a non-empty list of unique values',
   fits: (value) => Array.isArray(value) && value.length > 0 && isDistinct(value),
 }
 const type: Form = {
@@ -38,7 +38,7 @@ const format: Form = { must: `must be one of ${formatNames.join(', ')}`, fits: (
 
 const schema: Form = { must: 'must be a schema', fits: isSchema, inner: (value) => [['', value]] }
 const schemas: Form = {
-  must: 'must be a list of one or more schemas',
+  must: 'must be a non-empty list of schemas',
   fits: (value) => Array.isArray(value) && value.length > 0,
   inner: (value) => (value as unknown[]).map((entry, i) => [`/${i}`, entry]),
 }
@@ -63,7 +63,7 @@ const dependencies: Form = {
   inner: (value) => Object.entries(value as object).flatMap(([name, entry]) => (isSchema(entry) ? [[`/${name}`, entry] as const] : [])),
 }
 
-/** Every keyword that a schema may have. Some say something to readers and nothing to a validator. */
+/** Every keyword that a schema may have. Some are annotations that validators ignore. */
 const keywords: ReadonlyMap<string, Form> = new Map(
   (
     [
@@ -92,8 +92,8 @@ const keywords: ReadonlyMap<string, Form> = new Map(
 )
 
 /**
- * Problems of the schemas of a route: unknown keywords and formats, values that a keyword cannot have, unresolved references.
- * It costs microseconds where compiling costs a millisecond, so every schema is checked at boot and compiled when first used.
+ * Returns the problems of the schemas of a route: unknown keywords and formats, invalid keyword values, unresolved references.
+ * It takes microseconds, while compiling takes a millisecond: every schema is checked at boot but compiled when first used.
  */
 export function schemaProblems({ params, query, body, response = {}, documented = {} }: Route): readonly string[] {
   const responses = Object.entries(response).map(([status, schema]) => [`response ${status}`, schema] as const)

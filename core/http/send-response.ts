@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context } from 'koa'
 
-/** The part of Koa that turns a finished context into a response; Koa's types leave it out. */
+/** The method of Koa that sends a finished context as a response; it is missing from Koa's types. */
 interface Responding {
   handleRequest(ctx: Context, run: (ctx: Context) => Promise<void>): Promise<void>
 }
 
-/** Whether a body goes out as JSON: everything but nothing, text, bytes and streams. */
+/** Whether a body is sent as JSON: anything except nothing, text, bytes and streams. */
 export function isJson(body: unknown): boolean {
   if (body === undefined || body === null || typeof body === 'string') return false
   if (typeof body !== 'object' || Array.isArray(body) || Object.getPrototypeOf(body) === Object.prototype) return true
@@ -16,8 +16,8 @@ export function isJson(body: unknown): boolean {
 }
 
 /**
- * Ends a request whose context is complete. JSON, which is nearly every response, is written here; everything else goes
- * through Koa, whose general way costs a tenth of a small request. Throws when the body cannot be written as JSON.
+ * Sends the response of a finished context. JSON, which is nearly every response, is written here; everything else goes
+ * through Koa, whose generic code costs a tenth of a small request. Throws if the body cannot be serialized as JSON.
  */
 export function sendResponse(koa: Koa, ctx: Context): void {
   const { req, res, body } = ctx
@@ -25,13 +25,13 @@ export function sendResponse(koa: Koa, ctx: Context): void {
     const text = JSON.stringify(body)
     const bytes = Buffer.byteLength(text)
     res.setHeader('Content-Length', bytes)
-    // ASCII is the same in both, and Node copies Latin-1 where it would encode UTF-8 anew.
+    // ASCII is identical in both; Node copies Latin-1 but would encode UTF-8 again.
     res.end(text, bytes === text.length ? 'latin1' : 'utf8')
     return
   }
   const status = res.statusCode
   void (koa as unknown as Responding).handleRequest(ctx, async () => {
-    // Koa begins with 404; the status of this context is settled.
+    // Koa resets the status to 404; restore that of this context.
     res.statusCode = status
   })
 }

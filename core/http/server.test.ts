@@ -11,7 +11,7 @@ const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: tr
 const any = route({ method: 'GET', path: '/*rest', handler: (ctx) => ({ path: ctx.path, rest: ctx.input.params.rest }) })
 const echo = route({ method: 'POST', path: '/echo', body: Type.Object({}), handler: ({ input }) => input.body })
 
-/** A route whose requests wait until the test lets them go. */
+/** A route whose requests wait until the test releases them. */
 function gate(): { readonly slow: typeof hello; readonly entered: Promise<void>; open(): void } {
   let open: () => void = () => undefined
   let enter: () => void = () => undefined
@@ -63,7 +63,7 @@ test('S1: the path that is routed is the path of the request line, or the reques
   assert.equal(await exchange(port, rawRequest('CONNECT localhost:80')), '')
 })
 
-test('S8: repeated headers that matter are refused, others are not', async (t) => {
+test('S8: repeated headers that must be unique are refused, others are not', async (t) => {
   const { app } = makeApp(t, [hello, echo])
   const port = await listen(app)
   const get = async (...headers: string[]): Promise<number> => statusOf(await exchange(port, rawRequest('GET /hello', headers)))
@@ -79,7 +79,7 @@ test('S8: repeated headers that matter are refused, others are not', async (t) =
   assert.equal(await get('Content-Length: 0', 'Content-Length: 0'), 400)
 })
 
-test('what is not HTTP gets an error body and is closed', async (t) => {
+test('invalid HTTP gets an error body, and the connection is closed', async (t) => {
   const port = await listen(makeApp(t, [hello]).app)
   for (const bytes of [
     'nonsense\r\n\r\n',
@@ -100,7 +100,7 @@ test('what is not HTTP gets an error body and is closed', async (t) => {
   )
 })
 
-test('a body that ends too early harms nobody', async (t) => {
+test('a truncated body affects no other request', async (t) => {
   const { app, failures, log } = makeApp(t, [hello, echo])
   const port = await listen(app)
   for (const body of ['{"a"', '']) {
@@ -128,7 +128,7 @@ test('a client that sends byte by byte is served', async (t) => {
   assert.match(client.text, /200 OK[\s\S]*\{"a":1\}$/)
 })
 
-test('a client that still sends its oversized body gets the 413 and then the end of the connection', async (t) => {
+test('a client that is still sending an oversized body gets the 413 before the connection ends', async (t) => {
   const port = await listen(makeApp(t, [echo]).app)
   for (const framing of ['Content-Length: 20000000', 'Transfer-Encoding: chunked']) {
     const client = await RawClient.open(port)
@@ -144,7 +144,7 @@ test('a client that still sends its oversized body gets the 413 and then the end
   }
 })
 
-test('a connection stays open after a small body that nobody read', async (t) => {
+test('a connection stays open after a small unread body', async (t) => {
   const port = await listen(makeApp(t, [hello]).app)
   const client = await RawClient.open(port)
   client.send('POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n')
@@ -154,7 +154,7 @@ test('a connection stays open after a small body that nobody read', async (t) =>
   assert.match(client.text, /\{"hello":true\}$/)
 })
 
-test('a client that expects 100-continue gets it when the body is wanted, and a final response when it is not', async (t) => {
+test('a client that expects 100-continue gets it if the body is read, and otherwise a final response', async (t) => {
   const port = await listen(makeApp(t, [echo]).app)
   const headers = ['Expect: 100-continue', 'Content-Type: application/json', 'Content-Length: 7']
   const wanted = await RawClient.open(port)
@@ -184,7 +184,7 @@ test('pipelined requests get their responses in order', async (t) => {
   assert.match(client.text, /\{"slow":true\}HTTP\/1\.1 200 OK[\s\S]*\{"hello":true\}$/)
 })
 
-test('a port in use is refused with words that help, and the app can listen elsewhere', async (t) => {
+test('a port in use is reported with a helpful message, and the app can listen on another one', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.after(() => other.close())
@@ -248,7 +248,7 @@ test('connections that are busy at the deadline are cut and counted', async (t) 
   open()
 })
 
-test('before the port closes, responses ask clients to reconnect', async (t) => {
+test('while draining, responses close their connection', async (t) => {
   const { app } = makeApp(t, [hello])
   const port = await listen(app)
   app.setDraining()
@@ -257,7 +257,7 @@ test('before the port closes, responses ask clients to reconnect', async (t) => 
   await response.text()
 })
 
-test('load on many connections loses no request when the app drains', async (t) => {
+test('no request is lost under load on many connections while the app drains', async (t) => {
   const { app } = makeApp(t, [{ ...hello, handler: async () => (await new Promise((resolve) => setImmediate(resolve)), { hello: true }) }])
   const port = await listen(app)
   const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(port)))
@@ -278,7 +278,7 @@ test('load on many connections loses no request when the app drains', async (t) 
   assert.deepEqual(await drained, { forced: 0 })
 })
 
-test('closing twice, or an app that never listened, is no error', async (t) => {
+test('closing twice, or closing an app that never listened, is not an error', async (t) => {
   const { app } = makeApp(t, [hello])
   await app.close()
   assert.deepEqual(await app.drain({ deadlineMs: 1000 }), { forced: 0 })
@@ -286,7 +286,7 @@ test('closing twice, or an app that never listened, is no error', async (t) => {
   assert.ok(app instanceof HttpApp)
 })
 
-test('draining ends by real time, also when the clock of the app stands still', async (t) => {
+test('draining uses real time, even if the clock of the app stands still', async (t) => {
   const { app } = makeApp(t, [hello], { clock: { now: () => 0, monotonic: () => 0 } })
   const client = await RawClient.open(await listen(app))
   client.send('GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n')

@@ -13,14 +13,14 @@ import { StalledClients } from './stalled.js'
 /** Time limit for the headers and for the whole request, in ms. */
 const headersTimeout = 20_000
 const requestTimeout = 120_000
-/** Idle time of a kept connection in ms; longer than that of the usual load balancers, which must be first to close. */
+/** Keep-alive timeout in ms; longer than that of common load balancers, which must close first. */
 const keepAliveTimeout = 65_000
-/** How long connections that are idle when draining begins may still send a request that was on its way, in ms. */
+/** How long connections that are idle when draining begins stay open, in ms: a request may already be on its way. */
 const idleGraceMs = 100
 const drainCheckMs = 20
 const stalledCheckMs = 5000
 
-/** An HTTP server that can be drained. It takes connections from its port and from {@link HttpServer.connect}. */
+/** An HTTP server that can be drained. It accepts connections on its port and from {@link HttpServer.connect}. */
 export class HttpServer {
   readonly #http: Server
   readonly #sockets = new Set<Socket>()
@@ -32,9 +32,9 @@ export class HttpServer {
       { IncomingMessage: Incoming, headersTimeout, requestTimeout, keepAliveTimeout, connectionsCheckingInterval: 5000 },
       listener,
     )
-    // Node drops what comes beyond 2000 headers without a word, and with it what checks look for; their bytes are bounded anyway.
+    // By default Node silently drops headers beyond 2000, which checks would then miss. Their total size is bounded anyway.
     this.#http.maxHeadersCount = 0
-    // Without this listener Node tells every client to continue; ours does when the body is wanted.
+    // Without this listener Node sends `100 Continue` to every client; ours sends it when the body is read.
     this.#http.on('checkContinue', listener)
     this.#http.on('clientError', respondToClientError)
     this.#http.on('connection', (socket: Socket) => {
@@ -61,10 +61,10 @@ export class HttpServer {
     })
   }
 
-  /** Stops accepting, waits until every connection is closed, and closes those that are left at the deadline. */
+  /** Stops accepting, waits until every connection is closed, and cuts those that are left at the deadline. */
   async drain(deadlineMs: number): Promise<{ readonly forced: number }> {
     this.#stopAccepting()
-    // Sockets close in real time, whatever clock the app was given.
+    // Sockets close in real time, whatever the clock of the app.
     const began = performance.now()
     let forced = 0
     await new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ export class HttpServer {
     return { forced }
   }
 
-  /** Closes the port and every connection at once. */
+  /** Closes the port and every connection immediately. */
   async close(): Promise<void> {
     this.#stopAccepting()
     clearInterval(this.#stalledTimer)
@@ -97,14 +97,14 @@ export class HttpServer {
     await Promise.all(closed)
   }
 
-  /** Closes the port only: the `close` of an HTTP server also cuts idle connections, whose next request may be on its way. */
+  /** Closes the port only. `close` of an HTTP server would also cut idle connections, whose next request may be on its way. */
   #stopAccepting(): void {
     if (this.#http.listening) NetServer.prototype.close.call(this.#http)
   }
 
   #closeIdle(): void {
     this.#http.closeIdleConnections()
-    // Connections that never sent a byte are not idle in the sense of Node.
+    // Node does not count connections that never sent a byte as idle.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
   }
 }
@@ -126,7 +126,7 @@ const clientErrors: Readonly<Record<string, readonly [status: string, code: stri
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'REQUEST_TIMEOUT', 'The request took too long to arrive'],
 }
 
-/** Responds to what is not an HTTP request. Once part of a response went out, the connection can only be cut. */
+/** Responds to a request that is not valid HTTP. If part of a response was already sent, the connection can only be cut. */
 function respondToClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   const responding = (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })._httpMessage
   if (error.code === 'ECONNRESET' || !socket.writable || responding?.headersSent) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listen, makeApp, RawClient, route } from './test-support.js'
 
-test('a client that reads nothing of its response for a minute is cut; slow, idle and waiting ones are not', async (t) => {
+test('a client that reads nothing of its response for a minute is disconnected; slow, idle and waiting ones are not', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let now = 0
   const aMinutePasses = (): void => {
@@ -32,7 +32,7 @@ test('a client that reads nothing of its response for a minute is cut; slow, idl
   waiting.send(`GET /slow${head}`)
   await Promise.all([idle.until(/"hello":true\}/), entered])
 
-  // More than the system holds for a connection, so that something moved in each minute.
+  // More than the system buffers for a connection, so that there is progress in each minute.
   const step = 16 * 1024 * 1024
   let read = 0
   const steady = await fetch(`http://127.0.0.1:${port}/large/steady`)

@@ -1,22 +1,22 @@
 import type { Socket } from 'node:net'
 
-/** How long a client may leave its response unread, in ms. */
+/** How long a client may not read its response, in ms. */
 const stalledMs = 60_000
 
-/** How far a connection came with what was sent on it. */
+/** Write progress of a connection. */
 interface Progress {
-  /** Bytes of the writes that are done. */
+  /** Bytes of completed writes. */
   readonly written: number
-  /** Bytes that are left of the write at hand. */
+  /** Remaining bytes of the current write. */
   readonly left: number
   readonly since: number
 }
 
-/** Closes the connections of clients that do not read their response, which would be kept in memory forever. */
+/** Closes the connections of clients that do not read their response, which would otherwise stay in memory forever. */
 export class StalledClients {
   readonly #progress = new WeakMap<Socket, Progress>()
 
-  /** Looks at every connection; called now and then. `now` is monotonic, in ms. */
+  /** Checks every connection; called periodically. `now` is monotonic, in ms. */
   check(sockets: Iterable<Socket>, now: number): void {
     for (const socket of sockets) {
       if (socket.writableLength === 0) {
@@ -32,7 +32,7 @@ export class StalledClients {
   }
 }
 
-/** A large response is one write: only the handle knows how much of it the system took. */
+/** A large response is a single write; only the handle shows how much of it the system has accepted. */
 function leftOf(socket: Socket): number {
   return (socket as Socket & { readonly _handle?: { readonly writeQueueSize?: number } | null })._handle?.writeQueueSize ?? 0
 }

@@ -21,7 +21,7 @@ test('ordinary targets are accepted', () => {
   for (const target of targets) assert.equal(targetProblem(target), undefined, target)
 })
 
-test('targets that a URL parser reads differently are refused', () => {
+test('targets that a URL parser would change are refused', () => {
   const targets = [
     '',
     '*',
@@ -59,12 +59,12 @@ test('targets that a URL parser reads differently are refused', () => {
   for (const target of targets) assert.notEqual(targetProblem(target), undefined, JSON.stringify(target))
 })
 
-test('a segment that begins with a dot and is no dot segment is accepted', () => {
+test('a segment that begins with a dot but is not a dot segment is accepted', () => {
   assert.equal(targetProblem('/.well-known/x'), undefined)
   assert.equal(targetProblem('/...'), undefined)
 })
 
-test('path and query are the two sides of the first question mark', () => {
+test('the first question mark separates path and query', () => {
   assert.equal(pathOf('/a?b?c'), '/a')
   assert.equal(queryOf('/a?b?c'), 'b?c')
   assert.equal(pathOf('/a'), '/a')

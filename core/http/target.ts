@@ -1,9 +1,9 @@
 const SLASH = 0x2f
 
-/** Bytes that no target may have: controls, space, non-ASCII, and `#`, which belongs to no request. */
+/** Bytes that a target must not contain: control characters, space, non-ASCII, and `#`, which clients never send. */
 const forbidden = /[^\x21-\x7e]|#/
 
-/** Paths that a URL parser leaves alone: no dot segment, plain or encoded, and nothing it would encode. */
+/** Paths that a URL parser leaves unchanged: no dot segments, plain or encoded, and nothing that it would encode. */
 const untouched = /^(?:\/(?!\.|%2e)[\w.!$&'()*+,;=:@~%-]*)+$/i
 
 /** The path of a request target: everything before `?`. */
@@ -19,15 +19,15 @@ export function queryOf(target: string): string {
 }
 
 /**
- * Why a raw request target is refused, or `undefined`. The path that is routed, the path that a signature
- * covers and the path that a URL parser sees must be one and the same text.
+ * Returns why a raw request target is rejected, or `undefined`. The path that is routed, the path that a signature
+ * covers and the path that a URL parser returns must be the same text.
  */
 export function targetProblem(target: string): string | undefined {
   if (target.charCodeAt(0) !== SLASH) return 'is not in origin form, a path that begins with one slash'
   if (target.charCodeAt(1) === SLASH) return 'begins with two slashes'
-  if (forbidden.test(target)) return 'contains a fragment, a space, a control byte or a byte outside of ASCII'
+  if (forbidden.test(target)) return 'contains a fragment, a space, a control character or a non-ASCII byte'
   const path = pathOf(target)
-  // Clients send it in a query as it is; in a path a URL parser makes it a slash.
+  // Clients send it unchanged in a query, but in a path a URL parser converts it to a slash.
   if (path.includes('\\')) return 'has a backslash in its path'
   if (untouched.test(path)) return undefined
   return new URL(path, 'http://localhost').pathname === path ? undefined : 'has a path that a URL parser would rewrite'

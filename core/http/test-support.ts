@@ -16,7 +16,7 @@ export interface TestApp {
   readonly failures: { readonly error: Error; readonly failed: FailedRequest }[]
 }
 
-/** A compiled app with the given routes, closed when the test ends. */
+/** Creates a compiled app with the given routes, which is closed when the test ends. */
 export function makeApp(
   t: TestContext,
   routes: readonly Route[] = [],
@@ -44,7 +44,7 @@ export function makeApp(
   return { app, log, failures }
 }
 
-/** A route with a summary, for tests that do not care about it. */
+/** Adds a summary to a route, for tests that do not need one. */
 export const route = (spec: Omit<Route, 'summary'> & { readonly summary?: string }): Route => ({ summary: 'test', ...spec })
 
 export async function listen(app: HttpApp): Promise<number> {
@@ -79,7 +79,7 @@ export class RawClient {
     this.socket.write(text)
   }
 
-  /** Waits until the received text matches; fails when the connection ends before. */
+  /** Waits until the received text matches. Fails if the connection ends before that. */
   async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.text)) {
       if (this.socket.destroyed) throw new Error(`the connection ended before ${pattern}; it received ${JSON.stringify(this.text)}`)
@@ -93,7 +93,7 @@ export class RawClient {
   }
 }
 
-/** Sends bytes on a connection of their own and returns all that comes back until the server closes it. */
+/** Sends bytes on a new connection and returns everything received until the server closes it. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const client = await RawClient.open(port)
   client.send(bytes)
@@ -101,7 +101,7 @@ export async function exchange(port: number, bytes: string): Promise<string> {
   return client.text
 }
 
-/** A request text with `Host` and `Connection: close`. */
+/** Builds the text of a request with `Host` and `Connection: close`. */
 export function rawRequest(line: string, headers: readonly string[] = [], body = ''): string {
   return [`${line} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...headers, '', body].join('\r\n')
 }

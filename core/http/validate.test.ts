@@ -14,14 +14,14 @@ const worker = Type.Object(
 )
 const echo = route({ method: 'POST', path: '/echo', body: worker, handler: ({ input }) => input.body })
 
-test('a body that fits is passed on with its defaults', async (t) => {
+test('a valid body is passed to the handler with defaults', async (t) => {
   const { app } = makeApp(t, [echo])
   const response = await app.inject({ method: 'POST', path: '/echo', body: { name: 'emails' } })
   assert.equal(response.status, 200)
   assert.deepEqual(response.body, { name: 'emails', concurrency: 5 })
 })
 
-test('a body that does not fit is refused with every problem by field', async (t) => {
+test('an invalid body is refused with every problem by field', async (t) => {
   const { app } = makeApp(t, [echo])
   const response = await app.inject({ method: 'POST', path: '/echo', body: { name: 7, concurrency: '5', extra: true } })
   assert.equal(response.status, 400)
@@ -35,7 +35,7 @@ test('a body that does not fit is refused with every problem by field', async (t
   ])
 })
 
-test('the message of a wrong type says field and type', async (t) => {
+test('the message for a wrong type names the field and the type', async (t) => {
   const { app } = makeApp(t, [echo])
   assert.equal((await app.inject({ method: 'POST', path: '/echo', body: { name: 7 } })).body.message, 'body.name must be string')
   assert.equal((await app.inject({ method: 'POST', path: '/echo' })).body.message, 'body.name is required')
@@ -61,7 +61,7 @@ test('params and query are converted to scalars, bodies are not', async (t) => {
   assert.equal((await app.inject({ path: '/items/7?limit=1&limit=2' })).body.message, 'query.limit must be integer')
 })
 
-test('one value of a query fits a list', async (t) => {
+test('a single query value is accepted as a list', async (t) => {
   const query = {
     type: 'object',
     properties: { tag: { type: 'array', items: { type: 'string' } }, id: { type: 'array', items: { type: 'integer' } } },
@@ -72,7 +72,7 @@ test('one value of a query fits a list', async (t) => {
   assert.equal((await app.inject({ path: '/items?id=x' })).body.message, 'query.id[0] must be integer')
 })
 
-test('an unknown field is named, and a value outside of a list comes with the list and its nearest entry', async (t) => {
+test('an unknown field is named, and a value outside a list is reported with the list and its nearest entry', async (t) => {
   const query = Type.Object(
     { status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('inactive')])) },
     { additionalProperties: false },
@@ -101,7 +101,7 @@ test('formats are checked, and elements of lists are named', async (t) => {
   assert.equal((await app.inject({ method: 'POST', path: '/mail', body: { to: ['a@b.example'] } })).status, 200)
 })
 
-test('a large list of faults costs one problem, not a million', async (t) => {
+test('a large list of faults is reported as one problem, not a million', async (t) => {
   const { app } = makeApp(t, [
     route({ method: 'POST', path: '/list', bodyLimit: 2_000_000, body: Type.Array(Type.String()), handler: () => ({}) }),
   ])
@@ -112,7 +112,7 @@ test('a large list of faults costs one problem, not a million', async (t) => {
   assert.equal(short.body.details.length, 20)
 })
 
-test('a route may name its own error for a fault', async (t) => {
+test('a route may return its own error for invalid input', async (t) => {
   const { app } = makeApp(t, [
     {
       ...echo,
@@ -127,7 +127,7 @@ test('a route may name its own error for a fault', async (t) => {
   assert.equal(response.body.message, 'body name pattern')
 })
 
-test('outside of production a response that does not match its schema is logged and sent as it is', async (t) => {
+test('outside of production a response that does not match its schema is logged and sent unchanged', async (t) => {
   const spec = route({
     method: 'GET',
     path: '/x',
@@ -144,7 +144,7 @@ test('outside of production a response that does not match its schema is logged 
   assert.deepEqual(production.log.lines, [])
 })
 
-test('a response is compared as it goes over the wire', async (t) => {
+test('a response is checked as serialized', async (t) => {
   const { app, log } = makeApp(t, [
     route({
       method: 'GET',

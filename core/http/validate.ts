@@ -5,12 +5,12 @@ import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
 import { httpErrors } from './errors.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
 
-/** Maximum number of problems in one response. */
+/** Maximum number of problems listed in one response. */
 const maxProblems = 20
 
 type Mode = 'text' | 'json' | 'response'
 
-/** The parts of a request. Defaults and, in params and query, converted values are written into them. */
+/** The parts of a request. Validation writes defaults into them and, for params and query, converted values. */
 export interface RequestParts {
   params: unknown
   query: unknown
@@ -18,13 +18,13 @@ export interface RequestParts {
 }
 
 /**
- * All validators of an app. `text` converts scalars, and one value to a list of one, since params and query are text; `json` converts nothing;
- * `response` also fills in no default. A schema is compiled when it is first used.
+ * All validators of an app. Mode `text`, for params and query, converts scalars, and a single value to a list; `json` converts nothing;
+ * `response` does not fill in defaults either. A schema is compiled when it is first used.
  */
 export class Schemas {
   readonly #engines = new Map<string, Ajv>()
 
-  /** A function that throws 400 when a request does not match the schemas of the route; `undefined` when the route has no schema. */
+  /** Returns a function that throws 400 if a request does not match the schemas of the route; `undefined` if the route has no schema. */
   validator(route: Route): ((parts: RequestParts) => void) | undefined {
     const checks = (['params', 'query', 'body'] as const).flatMap((part) => {
       const schema = route[part]
@@ -42,7 +42,7 @@ export class Schemas {
     }
   }
 
-  /** Problems of a response against its schema, for warnings. The response is compared as it goes over the wire. */
+  /** Returns a function that lists the problems of a response, for warnings. It checks the response as serialized. */
   responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] {
     const find = this.#finder('response', schema)
     return (value) => {
@@ -58,8 +58,8 @@ export class Schemas {
   }
 
   /**
-   * Listing every problem of a value costs memory for each, so the value is first judged by a validator that stops at
-   * the first problem, and values that could hide very many get that one problem as their result.
+   * Every listed problem takes memory, so a value is first checked by a validator that stops at the first problem. For large values, which
+   * may have very many problems, only that one is reported.
    */
   #finder(mode: Mode, schema: JsonSchema): (value: unknown) => readonly SchemaFault[] | undefined {
     let first: ValidateFunction | undefined

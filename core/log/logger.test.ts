@@ -44,7 +44,7 @@ test('secrets are masked in facts at any depth, whatever the spelling of the fie
   assert.match(log.text(), /example\.org/)
 })
 
-test('secrets are masked in bindings of child loggers, in errors and inside of text', () => {
+test('secrets are masked in bindings of child loggers, in errors and inside text', () => {
   const log = memoryLogger()
   log.child({ plugin: 'p', token: 'canary-1' }).warn('one')
   log.error({ err: Object.assign(new Error('x', { cause: { secret: 'canary-2' } }), { password: 'canary-3' }) }, 'two')
@@ -54,7 +54,7 @@ test('secrets are masked in bindings of child loggers, in errors and inside of t
   assert.match(log.text(), /redis:\/\/user:\*{8}@host:6379\/0 and \/x\?access_token=\*{8}&a=1/)
 })
 
-test('names of plugins and the form of a URL are no secrets, and what stands beside them is', () => {
+test('plugin names and the form of a URL are not masked, and secrets next to them are', () => {
   const log = memoryLogger()
   const plugins = ['kv', 'jwt', 'bulletproof', 'login']
   log.info({ plugins }, 'listening')
@@ -68,7 +68,7 @@ test('names of plugins and the form of a URL are no secrets, and what stands bes
   assert.doesNotMatch(log.text(), /canary|user:password@host/)
 })
 
-test('facts that hold no secret stay as they are', () => {
+test('facts without secrets are unchanged', () => {
   const log = memoryLogger()
   log
     .child({ plugin: 'workers' })
@@ -93,7 +93,7 @@ test('facts that hold no secret stay as they are', () => {
   )
 })
 
-test('a fact cannot pass for the level, the time or the message of its line', () => {
+test('a fact cannot replace the level, the time or the message of its line', () => {
   const log = memoryLogger()
   log.info({ level: 'fatal', time: 'never', msg: 'forged' }, 'real')
   const line = log.lines[0]
@@ -102,7 +102,7 @@ test('a fact cannot pass for the level, the time or the message of its line', ()
   assert.equal(line?.level_, 'fatal')
 })
 
-test('cyclic and huge facts are cut, not followed', () => {
+test('cyclic and huge facts are truncated', () => {
   const log = memoryLogger()
   const cycle: Record<string, unknown> = { name: 'a' }
   cycle.self = cycle
@@ -112,7 +112,27 @@ test('cyclic and huge facts are cut, not followed', () => {
   assert.ok(log.text().length < 200_000)
 })
 
-test('a level that is off writes nothing and a child keeps the level', () => {
+test('a fact that throws when it is read does not prevent the line', () => {
+  const log = memoryLogger()
+  const broken = {
+    get value() {
+      throw new Error('no value')
+    },
+  }
+  const unserializable = {
+    toJSON() {
+      throw new Error('no JSON')
+    },
+  }
+  log.info({ broken, unserializable, worker: 'emails' }, 'done')
+  const [line] = log.lines
+  assert.deepEqual(
+    [line?.msg, line?.broken, line?.unserializable, line?.worker],
+    ['done', { value: '[unreadable]' }, '[unreadable]', 'emails'],
+  )
+})
+
+test('a disabled level writes nothing, and a child has the same level', () => {
   const log = memoryLogger('warn')
   log.info('no')
   log.child({ plugin: 'x' }).debug('no')
@@ -149,7 +169,7 @@ test('the text format shows an error with its code, its stack indented, and its 
   assert.match(text(), /\n {4}caused by Error: socket closed\n {4}at /)
 })
 
-test('an error that says that something is not available has no stack, nor has its cause', () => {
+test('an error with status 503 is logged without its stack and that of its cause', () => {
   const { log, text } = textLogger()
   const cause = new Error('connect ECONNREFUSED')
   const away = new ZinError('STORE_UNAVAILABLE', 'The store is away', { status: 503, cause })
@@ -161,7 +181,7 @@ test('an error that says that something is not available has no stack, nor has i
   assert.match(text(), /err="The store is broken" .*\n {4}at .+\n(?: {4}at .+\n)*? {4}caused by Error: connect ECONNREFUSED\n {4}at /)
 })
 
-test('the text format gives each line of a message its own line, indented and once', () => {
+test('the text format writes each line of a message on a separate line, indented and once', () => {
   const { log, text } = textLogger()
   log.warn({ worker: 'emails' }, 'two problems:\n- one\n- two')
   assert.match(text(), /WARN: two problems: worker=emails\n {4}- one\n {4}- two\n$/)
@@ -175,7 +195,7 @@ test('the text format gives each line of a message its own line, indented and on
   assert.ok(!text().includes('\\n'), text())
 })
 
-test('the channel "file" makes the folder, appends, and keeps the file private', async () => {
+test('the channel "file" creates the folder, appends, and keeps the file private', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'zin-log-'))
   try {
     const destination = join(folder, 'logs', 'zin.log')
@@ -220,7 +240,7 @@ test('the channel "silent" writes nothing', async () => {
   await log.close()
 })
 
-test('added fields are on every line, of children as well, until they are removed; those of the line win, and secrets are masked', () => {
+test('added fields are on every line, including those of children, until they are removed; fields of the line take precedence, and secrets are masked', () => {
   const log = memoryLogger()
   const child = log.child({ plugin: 'x' })
   let id: string | undefined = 'a'

@@ -13,15 +13,15 @@ export interface LoggerOptions {
   readonly format: 'text' | 'json'
   /** Name of the app: the field `app` of JSON lines. */
   readonly name: string
-  /** The channel `file` writes `logs/zin.log` in here. */
+  /** Folder in which the channel `file` writes `logs/zin.log`. */
   readonly dataDir?: string
-  /** A stream or a file's path, in place of the channel's own destination. */
+  /** A stream or the path of a file, instead of the destination of the channel. */
   readonly destination?: NodeJS.WritableStream | string
 }
 
 /** A logger that owns its destination. */
 export interface OwnedLogger extends Logger {
-  /** Writes out what is buffered and closes the file. Lines logged later are dropped. Never rejects. */
+  /** Flushes and closes the file. Lines logged later are dropped. Never rejects. */
   close(): Promise<void>
 }
 
@@ -32,8 +32,8 @@ interface Sink {
 }
 
 /**
- * Makes the logger of a host. Values of well-known secret fields are masked at any depth, as are tokens and passwords inside
- * of text. A level that is off costs one call of an empty function.
+ * Creates the logger of a host. Values of well-known secret fields are masked at any depth, as are tokens and passwords inside
+ * text. A disabled level costs one call of an empty function.
  *
  * @throws ZinError ZIN_LOG_CHANNEL for an unknown channel, or `file` without a path.
  */
@@ -49,10 +49,10 @@ export function createLogger(options: LoggerOptions): OwnedLogger {
       base: { pid: process.pid, app: options.name },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }), log: redactFacts },
-      // Errors were made plain by redactFacts.
+      // redactFacts has already converted errors to plain objects.
       serializers: { err: (error: unknown) => error },
       mixin: () => (added.length === 0 ? noFields : Object.assign({}, ...added.map((fields) => fields()))),
-      // pino's own way would write into the result of the mixin.
+      // pino's default would write into the result of the mixin.
       mixinMergeStrategy: (facts, fields) => (fields === noFields ? facts : { ...fields, ...facts }),
     },
     { write: (line: string) => void (closed || sink.write(format(maskText(line)))) },
@@ -101,13 +101,13 @@ function openSink({ channel, destination: given, dataDir }: LoggerOptions): Sink
 function streamSink(stream: NodeJS.WritableStream): Sink {
   return {
     write: (line) => void stream.write(line),
-    // The stream belongs to the caller: wait for what was written, and leave it open.
+    // The stream belongs to the caller: flush it, but leave it open.
     close: () => new Promise((resolve) => stream.write('', () => resolve())),
     colors: false,
   }
 }
 
-/** Writes at once, so that no line is lost when the process dies. */
+/** Writes synchronously, so that no line is lost when the process dies. */
 function descriptorSink(dest: number | string): Sink {
   const file = openFile(dest)
   const terminal = dest === 1 ? process.stdout : process.stderr

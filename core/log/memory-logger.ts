@@ -3,7 +3,7 @@ import { createLogger, type OwnedLogger } from './logger.js'
 import { textFormatter } from './text.js'
 import type { LogLevel } from './types.js'
 
-/** One collected line, as JSON would have it. */
+/** One collected line, as in JSON format. */
 export interface MemoryLine {
   readonly level: LogLevel
   readonly msg?: string
@@ -15,12 +15,12 @@ export interface MemoryLine {
 export interface MemoryLogger extends OwnedLogger {
   /** Every line so far, oldest first. */
   readonly lines: readonly MemoryLine[]
-  /** All lines as the real logger would write them, as JSON and as text; for searching. */
+  /** All lines as the real logger would write them, in JSON and in text format; for searching. */
   text(): string
   clear(): void
 }
 
-/** A logger for tests: the real one, which keeps its lines instead of writing them. */
+/** Creates a logger for tests: the real one, but it collects its lines instead of writing them. */
 export function memoryLogger(level: LogLevel = 'trace'): MemoryLogger {
   const lines: MemoryLine[] = []
   const asText = textFormatter(false)

@@ -3,7 +3,7 @@ import { ZinError } from '../errors.js'
 /** Replaces a secret. */
 export const mask = '********'
 
-/** Deepest level and most values of one line's facts; what lies beyond is named, not printed. */
+/** Maximum depth and number of values of the facts of a line; anything beyond is replaced by a placeholder. */
 const maxDepth = 8
 const maxValues = 2_000
 
@@ -16,10 +16,10 @@ export function isSecretName(name: string): boolean {
   return secretSuffix.test(plain) || secretNames.has(plain)
 }
 
-/** Fields that pino writes itself; a fact of the same name must not pass for them. */
+/** Fields that pino writes itself; facts with these names are renamed. */
 const reserved = new Set(['level', 'time', 'pid', 'app', 'msg'])
 
-/** A copy of a line's facts that is safe to write: secrets masked, errors as plain objects, size and depth bounded. */
+/** Copies the facts of a line in a form that is safe to write: secrets masked, errors as plain objects, size and depth bounded. */
 export function redactFacts(facts: object): Record<string, unknown> {
   const budget = { left: maxValues }
   if (facts instanceof Error) return { err: plainError(facts, 0, budget) }
@@ -43,7 +43,12 @@ function ownFields(value: object, depth: number, budget: Budget, keys = Object.k
       safe['…'] = 'too many values'
       break
     }
-    safe[key] = field(key, (value as Record<string, unknown>)[key], depth, budget)
+    try {
+      safe[key] = field(key, (value as Record<string, unknown>)[key], depth, budget)
+    } catch {
+      // A getter or `toJSON` threw; the line must be written nevertheless.
+      safe[key] = '[unreadable]'
+    }
   }
   return safe
 }
@@ -73,8 +78,8 @@ function safeValue(value: unknown, depth: number, budget: Budget): unknown {
 }
 
 /**
- * Header lists alternate names and values (`rawHeaders`), and pairs are `[name, value]`: a value after a secret's name is masked.
- * The fact `plugins` lists names alone (`pairs` false), and one of them is `jwt`.
+ * Masks a string that follows the name of a secret, because header lists alternate names and values (`rawHeaders`) and pairs are
+ * `[name, value]`. Not if `pairs` is false: the fact `plugins` lists only names, one of which is `jwt`.
  */
 function safeList(items: readonly unknown[], depth: number, budget: Budget, pairs = true): unknown[] {
   const kept = items.slice(0, Math.max(0, budget.left))
@@ -89,8 +94,8 @@ function safeList(items: readonly unknown[], depth: number, budget: Budget, pair
 }
 
 /**
- * A {@link ZinError} with status 503 says in words what is not available. A stack of it or of its cause says no more, and with source maps
- * the first one takes longer than all requests that fail beside it.
+ * Converts an error to a plain object. A {@link ZinError} with status 503 is logged without stacks: its message already says what is
+ * unavailable, and with source maps, resolving the first stack takes longer than all the requests that fail meanwhile.
  */
 function plainError(error: Error, depth: number, budget: Budget, withStack = !isUnavailability(error)): Record<string, unknown> {
   const { message, cause } = error
@@ -110,8 +115,8 @@ function plainError(error: Error, depth: number, budget: Budget, withStack = !is
 const isUnavailability = (error: Error): boolean => error instanceof ZinError && error.status === 503
 
 /**
- * Masks secrets inside of text: bearer tokens, JWTs, passwords of URLs and secret query parameters. The placeholder
- * `[user:password@]`, with which messages show the form of a URL, is no password.
+ * Masks secrets inside text: bearer tokens, JWTs, passwords in URLs and secret query parameters. The placeholder
+ * `[user:password@]`, which messages use to show the form of a URL, is not masked.
  */
 export function maskText(text: string): string {
   return text

@@ -2,12 +2,12 @@ import { escapeControls } from './escape.js'
 
 type Line = Readonly<Record<string, unknown>>
 
-/** Colours of a terminal, by level. */
+/** Terminal colour codes by level. */
 const colorCodes: Readonly<Record<string, number>> = { trace: 90, debug: 34, info: 32, warn: 33, error: 31, fatal: 41 }
 
 /**
- * Makes the formatter of `LOG_FORMAT=text`: one JSON line in, one readable line out. Further lines of a message and the
- * stack of an error follow on lines of their own, always indented, so that nothing logged can pass for another line.
+ * Creates the formatter of `LOG_FORMAT=text`: one JSON line in, one readable line out. Further lines of a message and the
+ * stack of an error follow on separate, indented lines, so that logged data cannot forge a log line.
  */
 export function textFormatter(colors: boolean): (json: string) => string {
   return (json) => {
@@ -50,7 +50,7 @@ function isError(value: unknown): value is PlainError {
   return typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string'
 }
 
-/** Whether the message of a line holds that of its error already. */
+/** Whether the message of a line already contains that of its error. */
 function says(msg: unknown, error: PlainError): boolean {
   return typeof msg === 'string' && msg.includes(error.message)
 }
@@ -74,14 +74,14 @@ function stackLines(error: PlainError): string {
     : lines
 }
 
-/** The lines of a text, each safe to print. */
+/** Splits a text into lines that are safe to print. */
 function linesOf(text: string): readonly string[] {
   return text.split(/\r?\n/).map(escapeControls)
 }
 
 const indented = (line: string): string => `\n    ${line}`
 
-/** Words as they are, everything else as JSON; never a control character. */
+/** Formats single words unchanged and everything else as JSON, without control characters. */
 function printable(value: unknown): string {
   const text = typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? 'undefined')
   return escapeControls(text)

@@ -1,11 +1,11 @@
 import { serviceErrors } from './errors.js'
 import type { ServiceRef } from './ref.js'
 
-/** The services of one host: provided once, resolved by id. */
+/** The services of one host, each provided once and resolved by id. */
 export class ServiceRegistry {
   readonly #services = new Map<string, { readonly plugin: string; readonly service: unknown }>()
 
-  /** Returns the function that withdraws the service. */
+  /** Provides a service. Returns a function that removes it. */
   provide<T>(plugin: string, ref: ServiceRef<T>, service: T): () => void {
     const taken = this.#services.get(ref.id)
     if (taken) throw serviceErrors.ZIN_SERVICE_DUPLICATE(plugin, ref.id, taken.plugin)

@@ -1,35 +1,35 @@
 /**
- * The signed form of a request, profile v1. Nothing here is tied to a runtime: browsers, Node and workerd share it.
+ * The parts of a request that profile v1 signs. This file is independent of the runtime: it works in browsers, Node and workerd.
  */
 export interface CanonicalParts {
-  /** Any case; signed in upper case. */
+  /** In any case; signed in upper case. */
   readonly method: string
-  /** As the WHATWG URL parser gives it. */
+  /** As returned by the WHATWG URL parser. */
   readonly pathname: string
-  /** With its `?`, or empty. */
+  /** With the `?`, or empty. */
   readonly search: string
-  /** The header's text: ms since 1970, 13 digits. */
+  /** The text of the header: ms since 1970, 13 digits. */
   readonly timestamp: string
   readonly nonce: string
   /** SHA-256 of the body bytes, lower-case hex. */
   readonly bodySha256: string
 }
 
-/** Six lines joined by LF, without a last LF. No field can hold an LF, so the form is unambiguous. */
+/** Returns the text that profile v1 signs: six lines joined by LF, without a final LF. No field can contain an LF, so it is unambiguous. */
 export function canonicalRequest(parts: CanonicalParts): string {
   return `${parts.method.toUpperCase()}\n${parts.pathname}\n${parts.search}\n${parts.timestamp}\n${parts.nonce}\n${parts.bodySha256}`
 }
 
 export const DEFAULT_HEADER_PREFIX = 'x-sig-'
 
-/** What a nonce looks like. */
+/** Form of a nonce. */
 export const NONCE_PATTERN = /^[A-Za-z0-9_-]{16,128}$/
-/** What a timestamp looks like: ms since 1970, good until the year 2286. */
+/** Form of a timestamp: ms since 1970, valid until the year 2286. */
 export const TIMESTAMP_PATTERN = /^\d{13}$/
-/** What a key id, and so a device id, looks like. */
+/** Form of a key id, and thus of a device id. */
 export const KEY_ID_PATTERN = /^[A-Za-z0-9._:@-]{1,128}$/
 
-/** Header names under one prefix, in lower case. */
+/** Header names with a common prefix, in lower case. */
 export interface SignatureHeaderNames {
   readonly keyId: string
   readonly timestamp: string
@@ -40,7 +40,7 @@ export interface SignatureHeaderNames {
   readonly timezone: string
 }
 
-/** Names under a prefix such as `x-sig-`. Throws a TypeError when the prefix cannot begin a header name. */
+/** Returns the header names for a prefix such as `x-sig-`. Throws a TypeError if the prefix is invalid. */
 export function signatureHeaderNames(prefix: string = DEFAULT_HEADER_PREFIX): SignatureHeaderNames {
   if (!/^[a-z][a-z0-9-]*-$/.test(prefix)) throw new TypeError('headerPrefix must be lower case and end with "-", such as "x-sig-"')
   return {

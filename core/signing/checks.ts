@@ -2,40 +2,42 @@ import { canonicalRequest } from './canonical.js'
 import { fault, type SignatureClaim, type SignatureFault } from './claim.js'
 import { signatureBase } from './rfc9421/signature-base.js'
 
-// The checks that are tied to no runtime.
+// The checks that are independent of the runtime.
 
-/** Layer 4: both ends of the window count as inside. */
+/** Layer 4: the timestamp is within the window, bounds included. */
 export function checkFreshness(claim: SignatureClaim, now: number, windowMs: number): SignatureFault | undefined {
   const age = now - Number(claim.timestamp)
-  return Math.abs(age) <= windowMs ? undefined : fault(4, age > 0 ? 'the timestamp is too old' : 'the timestamp is ahead of time')
+  return Math.abs(age) <= windowMs
+    ? undefined
+    : fault(4, age > 0 ? 'the timestamp is too old' : 'the timestamp is ahead of the server clock')
 }
 
-/** Layer 5 after a restart: a store that began at `birth` cannot know the nonces of requests made before. */
+/** Layer 5 after a restart: a store created at `birth` (ms since 1970) cannot know the nonces of earlier requests. */
 export function checkFence(claim: SignatureClaim, birth: number): SignatureFault | undefined {
   return Number(claim.timestamp) > birth ? undefined : fault(5, 'the request is older than the nonce store')
 }
 
-/** Layer 5: the fault of a nonce that was used before. */
+/** Layer 5: the fault for a nonce that was used before. */
 export const replayed: SignatureFault = fault(5, 'the nonce was used before')
 
 /** The signed path and query of a request line. */
 export interface SignedTarget {
   readonly pathname: string
   readonly search: string
-  /** What the client signed as the host, when it is not the `Host` that came here. */
+  /** The host that the client signed, if it differs from the received `Host`. */
   readonly authority?: string
 }
 
-/** Paths that a WHATWG parser surely leaves as they are, so that most need not be parsed: no dot segment, no escape, no query. */
+/** Paths that a WHATWG parser certainly leaves unchanged, so that most need not be parsed: no dot segments, escapes or query. */
 const plainPath = /^\/(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*\/)*(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*)?$/
 
 /**
- * Path and query, when the request line has only one reading: origin form, no fragment, and path and query that a
- * WHATWG parser leaves as they are. Everything else is refused and never normalised.
+ * Returns the path and query if the request target is unambiguous: origin form, no fragment, and a path and query that a
+ * WHATWG parser leaves unchanged. Everything else returns `undefined`; nothing is normalized.
  *
- * @param target the request line's target as it came, `req.url`.
- * @param prefix a path prefix that a gateway in front removed; the client signed it.
- * @param authority the host that clients sign where a gateway in front changes `Host`; empty when it does not.
+ * @param target the target of the request line as received, `req.url`.
+ * @param prefix a path prefix that the client signed but a gateway in front removed.
+ * @param authority the host that clients sign if a gateway in front changes `Host`; empty if it does not.
  */
 export function signedTarget(target: string, prefix = '', authority = ''): SignedTarget | undefined {
   if (!target.startsWith('/') || target.startsWith('//') || /[#\u0000-\u0020\u007f-\uffff]/.test(target)) return undefined
@@ -52,7 +54,7 @@ function targetOf(pathname: string, search: string, authority: string): SignedTa
   return authority === '' ? { pathname, search } : { pathname, search, authority }
 }
 
-/** The text that the client signed, in the profile of the claim. */
+/** Returns the text that the client signed, in the profile of the claim. */
 export function signedText(method: string, target: SignedTarget, claim: SignatureClaim): string {
   const { covered, keyId, timestamp, nonce, bodySha256, alg } = claim
   const { pathname, search } = target

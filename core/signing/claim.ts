@@ -1,10 +1,10 @@
 import type { CoveredFields, SignatureAlgorithm } from './rfc9421/signature-base.js'
 
-/** The two ways of signing a request. */
+/** The two profiles for signing a request. */
 export type SignatureProfile = 'v1' | 'rfc9421'
 
 /**
- * A failed check. `layer` is the number of the check in the specification; `reason` is for logs and hooks, never for the caller.
+ * A failed check. `layer` is the number of the check in the specification. `reason` is for logs and hooks, never for the caller.
  */
 export interface SignatureFault {
   readonly ok: false
@@ -16,29 +16,29 @@ export function fault(layer: SignatureFault['layer'], reason: string): Signature
   return { ok: false, layer, reason }
 }
 
-/** What a request says about its signature; every field has its right form, and nothing is proven yet. */
+/** The signature data that a request claims: every field is well formed, but nothing is verified yet. */
 export interface SignatureClaim {
   readonly ok: true
   readonly profile: SignatureProfile
-  /** Of profile v1 always `hmac-sha256`. */
+  /** Always `hmac-sha256` in profile v1. */
   readonly alg: SignatureAlgorithm
   readonly keyId: string
-  /** ms since 1970, 13 digits. Profile rfc9421 counts in seconds: the beginning of the second. */
+  /** ms since 1970, 13 digits. Profile rfc9421 has a resolution of seconds: the start of the second. */
   readonly timestamp: string
   readonly nonce: string
-  /** Lower-case hex. Without a `Content-Digest` the hash of no bytes. */
+  /** Lower-case hex. Without a `Content-Digest`, the hash of the empty body. */
   readonly bodySha256: string
   /** Lower-case hex. */
   readonly signature: string
   readonly deviceId: string | undefined
   readonly timezone: string | undefined
   readonly userAgent: string | undefined
-  /** What profile rfc9421 signs beside method and target. */
+  /** What profile rfc9421 signs in addition to method and target. */
   readonly covered?: CoveredMessage
 }
 
 export interface CoveredMessage {
-  /** The `Host` header, which is in lower case. */
+  /** The `Host` header, in lower case. */
   readonly authority: string
   readonly fields: CoveredFields
   /** Name of the header with the device id. */

@@ -29,7 +29,7 @@ for (const [method, url, body, signature] of knownAnswers) {
   })
 }
 
-test('the headers are the five of a signed request and the device id, under the wanted prefix', async () => {
+test('the headers are the five of a signed request and the device id, with the given prefix', async () => {
   const headers = await createHeaders({ ...known, method: 'GET', url: '/api/me', headerPrefix: 'x-zt-' })
   assert.deepEqual(headers, {
     'x-zt-key-id': 'dev_1',
@@ -41,7 +41,7 @@ test('the headers are the five of a signed request and the device id, under the 
   })
 })
 
-test('text, bytes and a buffer of the same content give the same signature', async () => {
+test('text, bytes and a buffer with the same content have the same signature', async () => {
   const bytes = new TextEncoder().encode('{"a":"hé"}')
   const all = await Promise.all(
     ['{"a":"hé"}', bytes, bytes.buffer].map((body) => createHeaders({ ...known, method: 'POST', url: '/x', body })),
@@ -49,7 +49,7 @@ test('text, bytes and a buffer of the same content give the same signature', asy
   assert.equal(new Set(all.map((headers) => headers['x-sig-signature'])).size, 1)
 })
 
-test('a new nonce is made for each request', async () => {
+test('each request gets a new nonce', async () => {
   const { nonce: _, ...rest } = known
   const [one, two] = await Promise.all([
     createHeaders({ ...rest, method: 'GET', url: '/' }),
@@ -58,14 +58,14 @@ test('a new nonce is made for each request', async () => {
   assert.notEqual(one['x-sig-nonce'], two['x-sig-nonce'])
 })
 
-test('an empty secret and values that no server would take are refused at once', async () => {
+test('an empty secret and values that no server would accept are refused', async () => {
   const good = { ...known, method: 'GET', url: '/' }
   for (const bad of [{ secret: '' }, { keyId: 'a b' }, { nonce: 'short' }, { timestamp: 1.5 }, { headerPrefix: 'X Sig' }]) {
     await assert.rejects(createHeaders({ ...good, ...bad }), TypeError)
   }
 })
 
-test('a credential that is not set is named', async () => {
+test('the error for a missing credential names it', async () => {
   const unset = undefined as unknown as string
   const request = { ...known, method: 'GET', url: 'http://localhost/' }
   for (const secret of ['', unset]) {
@@ -135,7 +135,7 @@ test('signedFetch signs the bytes that it sends, for every kind of body', async 
   )
 })
 
-test('S12: signedFetch learns the offset of a wrong clock from a 401 and tries once more with a new nonce', async () => {
+test('S12: signedFetch learns the offset of a wrong clock from a 401 and retries once with a new nonce', async () => {
   const offset = 10 * 60_000
   await withServer(
     ({ headers }) => {
@@ -155,7 +155,7 @@ test('S12: signedFetch learns the offset of a wrong clock from a 401 and tries o
   )
 })
 
-test('signedFetch does not try again when its clock is right', async () => {
+test('signedFetch does not retry if its clock is right', async () => {
   await withServer(
     () => ({ status: 401, date: new Date() }),
     async (url, seen) => {
@@ -166,7 +166,7 @@ test('signedFetch does not try again when its clock is right', async () => {
   )
 })
 
-test('signedFetch does not believe the Date of a plain http server on another machine', async () => {
+test('signedFetch does not trust the Date of a plain http server on another machine', async () => {
   const calls: unknown[] = []
   const far = new Response('', { status: 401, headers: { date: new Date(Date.now() + 3_600_000).toUTCString() } })
   const send = async (...args: unknown[]): Promise<Response> => {
@@ -178,7 +178,7 @@ test('signedFetch does not believe the Date of a plain http server on another ma
   assert.equal(calls.length, 1)
 })
 
-test('signedFetch hands a redirect back', async () => {
+test('signedFetch returns a redirect', async () => {
   await withServer(
     () => ({ status: 307, date: new Date() }),
     async (url, seen) => {
@@ -189,7 +189,7 @@ test('signedFetch hands a redirect back', async () => {
   )
 })
 
-test('signedFetch by RFC 9421 covers what it sends, for every kind of body, with a secret and with a key of its own', async () => {
+test('signedFetch by RFC 9421 covers what it sends, for every kind of body, with a secret and with a device key', async () => {
   const device = await generateDeviceKey()
   const credentials = [
     [{ secret: known.secret }, signingKey(known.secret)],
@@ -219,7 +219,7 @@ test('signedFetch by RFC 9421 covers what it sends, for every kind of body, with
   }
 })
 
-test('signedFetch by RFC 9421 learns the offset of a wrong clock as well', async () => {
+test('signedFetch by RFC 9421 also learns the offset of a wrong clock', async () => {
   const createdOf = (seen: Seen): number => Number(/;created=(\d+);/.exec(seen.headers['signature-input'] ?? '')?.[1]) * 1000
   await withServer(
     (seen) => ({ status: Math.abs(createdOf(seen) - Date.now()) > 60_000 ? 401 : 200, date: new Date() }),

@@ -10,15 +10,15 @@ export type { SignedBody } from './web-crypto.js'
 
 export interface SignOptions {
   readonly profile?: 'v1'
-  /** Any case. */
+  /** In any case. */
   readonly method: string
-  /** Absolute, or a path with its query; only path and query are signed. */
+  /** Absolute, or a path with its query. Only path and query are signed. */
   readonly url: string | URL
-  /** The exact bytes that will be sent; text is signed as UTF-8. Nothing is the empty body. */
+  /** The exact bytes that will be sent; text is signed as UTF-8. Default: the empty body. */
   readonly body?: SignedBody
-  /** The device id, or the name of a caller that holds the shared secret. */
+  /** The device id, or the name of a caller that has the shared secret. */
   readonly keyId: string
-  /** Used as it is: its UTF-8 bytes are the HMAC key, and a `base64:` prefix is not decoded. */
+  /** Used unchanged: its UTF-8 bytes are the HMAC key, and a `base64:` prefix is not decoded. */
   readonly secret: string
   /** ms since 1970. Default: now. */
   readonly timestamp?: number
@@ -36,8 +36,8 @@ export interface SignOptions {
 export type SignedHeaders = Readonly<Record<string, string>>
 
 /**
- * Makes the headers of one signed request. Needs `crypto.subtle`: Node 20, workerd, or a browser page on https or localhost.
- * Throws a TypeError for a missing or empty secret or key id, and for a key id, nonce or timestamp that no server would take.
+ * Creates the headers of one signed request. Requires `crypto.subtle`: Node 20, workerd, or a browser page on https or localhost.
+ * Throws a TypeError for a missing or empty secret or key id, and for a key id, nonce or timestamp that no server would accept.
  *
  * @example
  * const body = JSON.stringify({ to: 'ada@example.com' })
@@ -45,7 +45,7 @@ export type SignedHeaders = Readonly<Record<string, string>>
  * await fetch('https://api.example.com/v1/mails', { method: 'POST', body, headers: { ...headers, authorization: `Bearer ${token}` } })
  *
  * @example RFC 9421, with a key that never leaves the device
- * const { privateKey, publicKey } = await generateDeviceKey() // publicKey goes to the login as devicePublicKey
+ * const { privateKey, publicKey } = await generateDeviceKey() // send publicKey to the login as devicePublicKey
  * const signed = { method: 'GET', url: 'https://api.example.com/api/me', keyId, privateKey, authorization: `Bearer ${token}` }
  * const headers = await createHeaders({ profile: 'rfc9421', ...signed })
  */
@@ -54,7 +54,7 @@ export async function createHeaders(options: SignOptions | Rfc9421SignOptions): 
   const { method, body, keyId, secret, headerPrefix } = options
   const nonce = options.nonce ?? newNonce()
   const timestamp = String(options.timestamp ?? Date.now())
-  // An environment variable that is not set comes as undefined, whatever the type says.
+  // An unset environment variable is undefined, whatever the type says.
   if (!secret) throw new TypeError('secret is missing or empty')
   if (!keyId || !KEY_ID_PATTERN.test(keyId)) throw new TypeError('keyId must be 1 to 128 letters, digits or . _ : @ -')
   if (!NONCE_PATTERN.test(nonce)) throw new TypeError('nonce must be 16 to 128 letters, digits, _ or -')
@@ -78,27 +78,27 @@ export interface SignedFetchOptions {
   readonly profile?: 'v1'
   readonly keyId: string
   readonly secret: string
-  /** The JWT, or a function that gives the present one. */
+  /** The JWT, or a function that returns the current one. */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>)
   /** Default: the global fetch. */
   readonly fetch?: typeof globalThis.fetch
   readonly headerPrefix?: string
-  /** IANA zone for `<prefix>timezone`, for tokens with a `tz` claim. */
+  /** IANA time zone sent as `<prefix>timezone`, for tokens with a `tz` claim. */
   readonly timezone?: string
   /** ms since 1970. Default: the system clock. */
   readonly now?: () => number
 }
 
-/** With the device's secret, or with its own Ed25519 key. */
+/** Options of {@link signedFetch} for RFC 9421, with the device's secret or its Ed25519 key. */
 export type Rfc9421FetchOptions = Omit<SignedFetchOptions, 'profile' | 'secret'> & Rfc9421Credential & { readonly profile: 'rfc9421' }
 
 /** A smaller clock offset is ignored: `Date` has a resolution of one second. */
 const SKEW_MS = 5_000
 
 /**
- * A fetch that signs each request and adds the bearer token. When a 401 response's `Date` shows that this machine's clock is off,
- * it remembers the offset and sends the request once more with a new nonce. The `Date` is believed over https and from this
- * machine only; a page on another origin sees it when the server lists it in `Access-Control-Expose-Headers`.
+ * Creates a fetch function that signs each request and adds the bearer token. If the `Date` of a 401 response shows that this machine's
+ * clock is off, it remembers the offset and retries the request once with a new nonce. `Date` is trusted only over https and from this
+ * machine; a page on another origin can read it only if the server lists it in `Access-Control-Expose-Headers`.
  * The body is read into memory before it is sent. Redirects are returned, not followed: a signature is valid for one path.
  *
  * @example
@@ -124,7 +124,7 @@ export function signedFetch(options: SignedFetchOptions | Rfc9421FetchOptions): 
         : createHeaders({ ...options, ...request }))
       for (const [name, value] of Object.entries(signed)) headers.set(name, value)
       const target = input instanceof Request ? input.clone() : input
-      // Nothing, rather than what was given: an empty stream is used up by now.
+      // null instead of the given body: an empty stream has been consumed by now.
       return send(target, { redirect: 'manual', ...init, method: prepared.method, headers, body: prepared.body ?? null })
     }
 
@@ -138,7 +138,7 @@ export function signedFetch(options: SignedFetchOptions | Rfc9421FetchOptions): 
   }
 }
 
-/** What RFC 9421 covers must be what is sent, so a digest of the caller's own goes: the signer makes it. */
+/** Returns the headers that RFC 9421 covers, and removes a digest set by the caller: the signer computes it. */
 function coveredOf(headers: Headers): Pick<Rfc9421SignOptions, 'contentType' | 'authorization'> {
   headers.delete('content-digest')
   return { contentType: headers.get('content-type') ?? undefined, authorization: headers.get('authorization') ?? undefined }
@@ -151,7 +151,7 @@ interface Prepared {
   readonly body: ArrayBuffer | undefined
 }
 
-/** Turns fetch's arguments into the bytes that go out, with the content type that fetch itself would have chosen. */
+/** Converts the arguments of fetch to the bytes to send, with the content type that fetch would choose. */
 async function prepare(input: string | URL | Request, init: RequestInit): Promise<Prepared> {
   const request = input instanceof Request ? input : undefined
   const method = (init.method ?? request?.method ?? 'GET').toUpperCase()
@@ -164,12 +164,12 @@ async function prepare(input: string | URL | Request, init: RequestInit): Promis
   return { method, url, headers, body: bytes !== undefined && bytes.byteLength > 0 ? bytes : undefined }
 }
 
-/** Relative to the page as fetch has it, which a `<base>` may change. */
+/** Resolves a URL like fetch: relative to the page, which a `<base>` may change. */
 function resolve(url: string | URL): URL {
   return new URL(url, baseUrl() ?? 'http://localhost')
 }
 
-/** Whoever can forge `Date` could have the client sign for the future, so plain http is trusted on this machine only. */
+/** An attacker who can forge `Date` could make the client sign for the future, so plain http is trusted on this machine only. */
 function isTrusted(url: URL): boolean {
   return url.protocol === 'https:' || url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d+){3}$/.test(url.hostname)
 }

@@ -1,5 +1,5 @@
 /**
- * Signed requests for those who verify them, or build on how they are signed: a plugin that guards routes, a proxy, a test.
+ * Verification of signed requests, and its building blocks, for plugins that guard routes, proxies and tests.
  * Clients sign with `zin/signer`.
  */
 
@@ -18,7 +18,7 @@ export { createSealer, isEnvelope } from './seal.js'
 export type { BackupSecret } from './secret-list.js'
 export { parseBackups, parseSecrets } from './secret-list.js'
 
-// The steps of a verification, each of which a caller may run by itself.
+// The steps of a verification, which callers may run separately.
 
 export type { BindingClaims, SignatureClaim, SignatureFault, SignatureProfile, SignatureReader, SignedTarget } from './verifier.js'
 export {

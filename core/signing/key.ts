@@ -1,19 +1,19 @@
 import { createHash, createHmac, createSecretKey, generateKeyPairSync, hash, type KeyObject, randomBytes } from 'node:crypto'
 
-/** A secret, or a device's public key, made ready to check signatures; the type of `key` says which. */
+/** A secret or a device's public key, prepared for checking signatures; `key.type` distinguishes them. */
 export interface SigningKey {
   readonly key: KeyObject
-  /** Names the secret without telling it: 32 hex digits. Equal secrets have equal ids. */
+  /** Identifies the secret without revealing it: 32 hex digits. Equal secrets have equal ids. */
   readonly id: string
 }
 
-/** The HMAC key is the secret's UTF-8 bytes as they are. */
+/** Prepares a secret. The HMAC key is its UTF-8 bytes, unchanged. */
 export function signingKey(secret: string): SigningKey {
   const bytes = Buffer.from(secret, 'utf8')
   return { key: createSecretKey(bytes), id: createHash('sha256').update('zin/signing-key/v1\n').update(bytes).digest('hex').slice(0, 32) }
 }
 
-/** Keys that no request can be signed with; checking against them costs what checking against a real one costs. */
+/** Keys that no request can be signed with. Checking against them takes as long as checking against real keys. */
 export interface DecoyKey extends SigningKey {
   /** Ed25519. */
   readonly publicKey: KeyObject

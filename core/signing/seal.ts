@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 
-/** What an envelope is tied to; moved to another row it does not open. */
+/** The row that an envelope is bound to. In another row it cannot be opened. */
 export interface SealBinding {
   readonly deviceId: string
   readonly userId: string
@@ -8,21 +8,24 @@ export interface SealBinding {
 
 export interface Unsealed {
   readonly secret: string
-  /** True when it was sealed under an earlier master key, so that it should be sealed again. */
+  /** True if it was sealed with an earlier master key and should be sealed again. */
   readonly stale: boolean
 }
 
-/** Keeps secrets at rest: AES-256-GCM under a key derived from the app's master key. */
+/** Encrypts secrets at rest: AES-256-GCM with a key derived from the app's master key. */
 export interface Sealer {
-  /** `zs1.<kid>.<iv>.<ct>.<tag>`, each part but the first base64url. */
+  /** Returns `zs1.<kid>.<iv>.<ct>.<tag>`; the kid is hex, the parts after it are base64url. */
   seal(secret: string, binding: SealBinding): string
-  /** `undefined` when the text is not an envelope, was sealed with an unknown key, was changed, or belongs elsewhere. */
+  /**
+   * Opens an envelope. Returns `undefined` if the text is not an envelope, was sealed with an unknown key, was modified, or belongs to
+   * another row.
+   */
   unseal(envelope: string, binding: SealBinding): Unsealed | undefined
 }
 
 const SCHEME = 'zs1'
 
-/** Whether a text claims to be an envelope; whether it opens is another question. */
+/** Whether a text has the form of an envelope, not whether it can be opened. */
 export function isEnvelope(text: string): boolean {
   return text.startsWith(`${SCHEME}.`)
 }
@@ -32,16 +35,16 @@ interface Kek {
   readonly key: KeyObject
 }
 
-/** @param masterKeys the present one first, then earlier ones that may still open old envelopes; at least one. */
+/** @param masterKeys the current one first, then earlier ones that may still open old envelopes; at least one. */
 export function createSealer(masterKeys: readonly [string, ...string[]]): Sealer {
   const keks = masterKeys.map(kekOf)
-  const present = keks[0] as Kek
+  const current = keks[0] as Kek
   return {
     seal(secret, binding) {
       const iv = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', present.key, iv).setAAD(aad(binding, present.kid))
+      const cipher = createCipheriv('aes-256-gcm', current.key, iv).setAAD(aad(binding, current.kid))
       const sealed = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()])
-      return [SCHEME, present.kid, ...[iv, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.')
+      return [SCHEME, current.kid, ...[iv, sealed, cipher.getAuthTag()].map((part) => part.toString('base64url'))].join('.')
     },
 
     unseal(envelope, binding) {
@@ -54,7 +57,7 @@ export function createSealer(masterKeys: readonly [string, ...string[]]): Sealer
           .setAAD(aad(binding, kek.kid))
           .setAuthTag(Buffer.from(tag, 'base64url'))
         const secret = Buffer.concat([decipher.update(Buffer.from(sealed, 'base64url')), decipher.final()]).toString('utf8')
-        return { secret, stale: kek !== present }
+        return { secret, stale: kek !== current }
       } catch {
         return undefined
       }
@@ -68,7 +71,7 @@ function kekOf(master: string): Kek {
   return { kid, key: createSecretKey(key) }
 }
 
-/** JSON keeps the three fields apart whatever they hold. */
+/** JSON separates the three fields unambiguously, whatever they contain. */
 function aad({ deviceId, userId }: SealBinding, kid: string): Buffer {
   return Buffer.from(JSON.stringify([deviceId, userId, kid]))
 }

@@ -3,13 +3,13 @@ import { signingErrors } from './errors.js'
 /** A replaced secret that is still accepted for a while. */
 export interface BackupSecret {
   readonly secret: string
-  /** ms since 1970; without it the secret is good until it leaves the list. */
+  /** Expiry in ms since 1970. Default: the secret is valid as long as it is in the list. */
   readonly notAfter?: number
 }
 
 /**
- * The secrets of a setting's JSON array whose entries are texts or `{ secret, notAfter }`, newest first; `notAfter` is ms since 1970 or
- * an ISO date. Empty text is an empty list. Throws SIGNING_SECRET_BACKUPS_INVALID, which never quotes the content.
+ * Parses the secrets of a setting: a JSON array of strings or `{ secret, notAfter }`, newest first. `notAfter` is ms since 1970 or an ISO
+ * date. Empty text is an empty list. Throws SIGNING_SECRET_BACKUPS_INVALID, which never quotes the content.
  *
  * @example
  * parseBackups('["old", {"secret": "older", "notAfter": "2026-02-01T00:00:00Z"}]', 'MY_SECRET_BK')
@@ -18,10 +18,10 @@ export function parseBackups(text: string, setting: string): readonly BackupSecr
   return parseList(text, setting, 'secrets or of {"secret", "notAfter"}')
 }
 
-/** The secrets of a setting's JSON array of texts, newest first. Empty text is an empty list. Throws like {@link parseBackups}. */
+/** Parses the secrets of a setting: a JSON array of strings, newest first. Empty text is an empty list. Throws like {@link parseBackups}. */
 export function parseSecrets(text: string, setting: string): readonly string[] {
   return parseList(text, setting, 'secrets').map(({ secret, notAfter }, index) => {
-    // An end that nobody looks at would be worse than none.
+    // An expiry that is not checked would be worse than none.
     if (notAfter !== undefined)
       throw signingErrors.SIGNING_SECRET_BACKUPS_INVALID(
         setting,
@@ -48,7 +48,7 @@ function parseList(text: string, setting: string, entriesAre: string): readonly 
   })
 }
 
-/** The entry, or what is wrong with it. */
+/** Returns the entry, or a text that describes its problem. */
 function parseBackup(entry: unknown): BackupSecret | string {
   if (typeof entry === 'string' && entry !== '') return { secret: entry }
   const { secret, notAfter } = (typeof entry === 'object' && entry !== null ? entry : {}) as { secret?: unknown; notAfter?: unknown }

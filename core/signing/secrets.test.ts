@@ -4,7 +4,7 @@ import { createSealer } from './seal.js'
 import { parseBackups, parseSecrets } from './secret-list.js'
 
 describe('a list of secrets', () => {
-  it('has no expiry where it is not checked', () => {
+  it('must not have an expiry that is not checked', () => {
     assert.deepEqual(parseSecrets('["a","b"]', 'OLD_KEYS'), ['a', 'b'])
     assert.throws(() => parseSecrets('["a",{"secret":"hush","notAfter":1}]', 'OLD_KEYS'), {
       code: 'SIGNING_SECRET_BACKUPS_INVALID',
@@ -12,7 +12,7 @@ describe('a list of secrets', () => {
     })
   })
 
-  it('refuses malformed backups without saying what they hold', () => {
+  it('refuses malformed backups without quoting their content', () => {
     for (const text of [
       'hush',
       '{"a":"hush"}',
@@ -35,7 +35,7 @@ describe('a list of secrets', () => {
 describe('sealing', () => {
   const binding = { deviceId: 'dev_1', userId: '7' }
 
-  it('opens what it sealed, and shows nothing of it', () => {
+  it('opens what it sealed, and the envelope reveals nothing', () => {
     const sealer = createSealer(['master'])
     const envelope = sealer.seal('hush', binding)
     assert.match(envelope, /^zs1\.[0-9a-f]{8}\.[\w-]{16}\.[\w-]+\.[\w-]{22}$/)
@@ -43,7 +43,7 @@ describe('sealing', () => {
     assert.notEqual(sealer.seal('hush', binding), envelope)
   })
 
-  it('does not open for another device or owner, under another key, or after a change', () => {
+  it('does not open for another device or owner, with another key, or after a change', () => {
     const sealer = createSealer(['master'])
     const envelope = sealer.seal('hush', binding)
     assert.equal(sealer.unseal(envelope, { ...binding, deviceId: 'dev_2' }), undefined)
@@ -63,7 +63,7 @@ describe('sealing', () => {
     for (const text of ['', 'hush', 'zs1', `${envelope}.x`, shortTag]) assert.equal(sealer.unseal(text, binding), undefined)
   })
 
-  it('opens under an earlier master key and says that it should be sealed again', () => {
+  it('opens with an earlier master key and reports that it should be sealed again', () => {
     const envelope = createSealer(['old']).seal('hush', binding)
     assert.deepEqual(createSealer(['new', 'old']).unseal(envelope, binding), { secret: 'hush', stale: true })
   })

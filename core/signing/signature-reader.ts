@@ -4,27 +4,27 @@ import { ownSignatures, readOwnSignature } from './rfc9421/reader.js'
 import { SIGNATURE_TAG } from './rfc9421/signature-base.js'
 
 const hex64 = /^[0-9a-f]{64}$/
-/** Node joins or drops repeats of these, so the bytes that were signed could differ from what the app reads. */
+/** Headers that must not be repeated: Node joins or drops repeats, so the app could read other values than were signed. */
 const singleHeaders: ReadonlySet<string> = new Set([
   ...['authorization', 'host', 'user-agent', 'content-type', 'content-length', 'content-encoding', 'transfer-encoding'],
   ...['signature-input', 'signature', 'content-digest'],
 ])
 
 /**
- * Layer 3: the headers of one profile are there once and well formed, and nothing about the request makes its meaning
- * ambiguous. The profile is rfc9421 when a `Signature-Input` carries our tag, else v1; never both. Signatures with other
- * tags are left alone.
+ * Layer 3: checks that the headers of one profile are present once and well formed, and that nothing makes the request
+ * ambiguous. The profile is rfc9421 if a `Signature-Input` has Zin's tag, otherwise v1; never both. Signatures with other
+ * tags are ignored.
  *
- * @param rawHeaders as `req.rawHeaders`: names and values in turn, repeats kept.
+ * @param rawHeaders like `req.rawHeaders`: alternating names and values, including repeated headers.
  */
 export type SignatureReader = (rawHeaders: readonly string[]) => SignatureClaim | SignatureFault
 
-/** {@link SignatureReader} on its own; a reader that is kept spares the tables of each call. */
+/** Reads one signature. For more than one, create a {@link SignatureReader} once: it does not rebuild its tables for each call. */
 export function readSignature(rawHeaders: readonly string[], names: SignatureHeaderNames): SignatureClaim | SignatureFault {
   return signatureReader(names)(rawHeaders)
 }
 
-/** Makes the reader of layer 3 for header names. */
+/** Creates the reader of layer 3 for the given header names. */
 export function signatureReader(names: SignatureHeaderNames): SignatureReader {
   // Values are indexed by the position of their header: each name of a request is looked up once.
   const places = new Map<string, number>()
@@ -43,7 +43,7 @@ export function signatureReader(names: SignatureHeaderNames): SignatureReader {
   const readOwn = (values: readonly (string | undefined)[], input: string): SignatureClaim | SignatureFault | undefined => {
     const own = ownSignatures(input)
     if (own === undefined) return fault(3, 'malformed signature-input')
-    if (own.length > 1) return fault(3, 'more than one signature has our tag')
+    if (own.length > 1) return fault(3, 'more than one signature has the tag of Zin')
     if (own[0] === undefined) return undefined
     if (five.some((name) => values[place(name)] !== undefined)) return fault(3, 'signed with both profiles')
     return readOwnSignature(own[0], new Map([...places].map(([name, at]) => [name, values[at]])), names)
@@ -104,7 +104,7 @@ function fiveOf(names: SignatureHeaderNames): readonly string[] {
   return [names.keyId, names.timestamp, names.nonce, names.bodySha256, names.signature]
 }
 
-/** Whether a request carries any of the five headers, or our tag, so that it means to be a signed one. */
+/** Whether a request has any of the five headers or Zin's tag, and is thus meant to be signed. */
 export function isSigned(headers: Readonly<Record<string, unknown>>, names: SignatureHeaderNames): boolean {
   const { keyId, timestamp, nonce, bodySha256, signature } = names
   const isOfV1 =

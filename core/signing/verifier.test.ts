@@ -33,7 +33,7 @@ async function claim(change: Readonly<Record<string, string | undefined>> = {}):
 }
 
 describe('reading the signature headers (layer 3)', () => {
-  it('takes the five headers and what goes with them', async () => {
+  it('reads the five headers and the optional ones', async () => {
     const read = await claim({ 'X-Sig-Timezone': 'Europe/Paris' })
     assert.deepEqual(
       [read.keyId, read.deviceId, read.timestamp, read.timezone, read.userAgent],
@@ -42,7 +42,7 @@ describe('reading the signature headers (layer 3)', () => {
   })
 
   for (const name of [names.keyId, names.timestamp, names.nonce, names.bodySha256, names.signature]) {
-    it(`refuses a request without ${name}, and one that has it twice`, async () => {
+    it(`refuses a request without ${name}, and one that repeats it`, async () => {
       const without = readSignature(await rawHeaders({ [name]: undefined }), names)
       assert.deepEqual([without.ok, !without.ok && without.layer], [false, 3])
       const raw = await rawHeaders()
@@ -73,7 +73,7 @@ describe('reading the signature headers (layer 3)', () => {
     })
   }
 
-  it('S8: refuses an encoded body, an overridden method and repeated headers that change what is read', async () => {
+  it('S8: refuses an encoded body, an overridden method and repeated headers that could be read differently', async () => {
     for (const extra of [
       ['Content-Encoding', 'gzip'],
       ['X-HTTP-Method-Override', 'DELETE'],
@@ -86,14 +86,14 @@ describe('reading the signature headers (layer 3)', () => {
     assert.ok(readSignature(raw, names).ok)
   })
 
-  it('knows whether a request means to be signed', () => {
+  it('detects whether a request is meant to be signed', () => {
     assert.ok(isSigned({ 'x-sig-nonce': 'x' }, names))
     assert.ok(!isSigned({ 'x-sig-device-id': 'x', authorization: 'Bearer x' }, names))
   })
 })
 
 describe('freshness (layers 4 and 5)', () => {
-  it('takes a timestamp at both ends of the window and none beyond', async () => {
+  it('accepts timestamps at both ends of the window and none beyond', async () => {
     const read = await claim()
     for (const [now, layer] of [
       [60_000, undefined],
@@ -105,7 +105,7 @@ describe('freshness (layers 4 and 5)', () => {
     }
   })
 
-  it('refuses what was made before or when the nonce store began', async () => {
+  it('refuses requests made before or when the nonce store was created', async () => {
     const read = await claim()
     assert.equal(checkFence(read, sent.timestamp - 1), undefined)
     assert.equal(checkFence(read, sent.timestamp)?.layer, 5)
@@ -113,7 +113,7 @@ describe('freshness (layers 4 and 5)', () => {
 })
 
 describe('the request target', () => {
-  it('is signed as it came when it has one reading', () => {
+  it('is signed as received if it is unambiguous', () => {
     assert.deepEqual(signedTarget('/v1/a%20b/caf%C3%A9?z=1&a=%20x&a=2'), { pathname: '/v1/a%20b/caf%C3%A9', search: '?z=1&a=%20x&a=2' })
     assert.deepEqual(signedTarget('/a?p=C:\\b'), { pathname: '/a', search: new URL('http://app/a?p=C:\\b').search })
     assert.deepEqual(signedTarget('/a?'), { pathname: '/a', search: '' })
@@ -157,7 +157,7 @@ describe('the MAC and the body (layer 6)', () => {
   const right = signingKey(secret)
   const target = signedTarget(sent.url)
 
-  it('matches the secret it was made with, at any position in the list', async () => {
+  it('matches the secret it was created with, at any position in the list', async () => {
     const read = await claim()
     for (const keys of [[right], [signingKey('other'), right], [right, signingKey('other')]])
       assert.equal(checkMac('POST', target, read, keys, decoy), right)
@@ -198,7 +198,7 @@ describe('the MAC and the body (layer 6)', () => {
     assert.deepEqual(padKeys([right], 1, decoy), [right])
   })
 
-  it('compares the bytes that came with the ones that were signed', async () => {
+  it('compares the received bytes with the signed ones', async () => {
     const read = await claim()
     assert.equal(checkBody(read, Buffer.from(sent.body)), undefined)
     for (const other of ['{"a":2}', '', `\ufeff${sent.body}`]) assert.equal(checkBody(read, Buffer.from(other))?.layer, 6)
@@ -206,7 +206,7 @@ describe('the MAC and the body (layer 6)', () => {
 })
 
 describe('bindings (layers 7 to 9)', () => {
-  it('hold the device id to the key id and to the claim', async () => {
+  it('require the device id to equal the key id and the claim', async () => {
     assert.equal(checkBindings(await claim(), {}), undefined)
     assert.equal(checkBindings(await claim(), { deviceId: 'dev_1' }), undefined)
     assert.equal(checkBindings(await claim(), { deviceId: 'dev_2' })?.layer, 7)
@@ -214,7 +214,7 @@ describe('bindings (layers 7 to 9)', () => {
     assert.equal(checkBindings(await claim({ [names.deviceId]: undefined }), {})?.layer, 7)
   })
 
-  it('hold the time zone to its claim, also when the header is left out', async () => {
+  it('require the time zone to equal its claim, even if the header is missing', async () => {
     const paris = await claim({ [names.timezone]: 'Europe/Paris' })
     assert.equal(checkBindings(paris, { tz: 'Europe/Paris' }), undefined)
     assert.equal(checkBindings(paris, {}), undefined)
@@ -222,7 +222,7 @@ describe('bindings (layers 7 to 9)', () => {
     assert.equal(checkBindings(await claim(), { tz: 'Europe/Paris' })?.layer, 8)
   })
 
-  it('hold the user agent to its claim, also when the header is left out', async () => {
+  it('require the user agent to match its claim, even if the header is missing', async () => {
     const uaHash = sha256Hex('tests')
     assert.equal(checkBindings(await claim(), { uaHash }), undefined)
     assert.equal(checkBindings(await claim({ 'User-Agent': 'other' }), { uaHash })?.layer, 9)
@@ -230,7 +230,7 @@ describe('bindings (layers 7 to 9)', () => {
     assert.equal(checkBindings(await claim(), { uaHash: 1 })?.layer, 9)
   })
 
-  it('hold a device to its owner, whether ids are numbers or text', () => {
+  it('require the owner of the device, whether ids are numbers or text', () => {
     assert.equal(checkOwner('7', 7), undefined)
     assert.equal(checkOwner('7', '7'), undefined)
     assert.equal(checkOwner('7', '8')?.layer, 7)

@@ -8,12 +8,12 @@ export function subtle(): SubtleCrypto {
 
 /** A random UUID. */
 export function newNonce(): string {
-  // First the check: a page without `crypto.subtle` lacks `randomUUID` too, and would fail there with a riddle.
+  // Checked first: a page without `crypto.subtle` also lacks `randomUUID`, and the error would be obscure.
   subtle()
   return crypto.randomUUID()
 }
 
-/** The base URL of a page's relative URLs, as for fetch; `undefined` outside a page. */
+/** Returns the base URL for relative URLs of a page, as for fetch; `undefined` outside of a page. */
 export function baseUrl(): string | undefined {
   return globalThis.document?.baseURI ?? globalThis.location?.href
 }
@@ -28,7 +28,7 @@ export async function sha256(body: SignedBody): Promise<Uint8Array> {
   return new Uint8Array(await subtle().digest('SHA-256', bytesOf(body)))
 }
 
-/** The key is the secret's UTF-8 bytes as they are. */
+/** The key is the secret's UTF-8 bytes, unchanged. */
 export async function hmacSha256(secret: string, text: string): Promise<Uint8Array> {
   const encoder = new TextEncoder()
   const key = await subtle().importKey('raw', encoder.encode(secret), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])

@@ -1,4 +1,4 @@
-/** Verification of signed requests where there is no Node: at the edge. `zin/signing` has the same for Node, with devices and rotation. */
+/** Verification of signed requests without Node, at the edge. `zin/signing` is the equivalent for Node, with devices and rotation. */
 
 import { toHex } from './bytes.js'
 import { signedText } from './checks.js'
@@ -13,14 +13,14 @@ export type { SignatureClaim, SignatureFault } from './claim.js'
 export type { SignatureReader } from './signature-reader.js'
 export { signatureReader } from './signature-reader.js'
 
-/** A shared secret made ready to check signatures. */
+/** A shared secret, prepared for checking signatures. */
 export interface WebSigningKey {
   readonly key: CryptoKey
-  /** Names the secret without telling it: 32 hex digits. */
+  /** Identifies the secret without revealing it: 32 hex digits. */
   readonly id: string
 }
 
-/** The HMAC key is the secret's UTF-8 bytes as they are. */
+/** Prepares a secret. The HMAC key is its UTF-8 bytes, unchanged. */
 export async function webSigningKey(secret: string): Promise<WebSigningKey> {
   const bytes = new TextEncoder().encode(secret)
   const key = await subtle().importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify'])
@@ -28,24 +28,24 @@ export async function webSigningKey(secret: string): Promise<WebSigningKey> {
   return { key, id: toHex(await sha256(named)).slice(0, 32) }
 }
 
-/** Layer 6, first half: the signature over the body hash that the request claims; the body itself is not needed. */
+/** Layer 6, first half: checks the signature, which covers the body hash that the request claims; the body itself is not needed. */
 export async function checkWebMac(
   method: string,
   target: { readonly pathname: string; readonly search: string },
   claim: SignatureClaim,
   { key }: WebSigningKey,
 ): Promise<SignatureFault | undefined> {
-  // A shared secret makes HMACs only; an Ed25519 signature is longer, and fits none.
+  // A shared secret only creates HMACs; an Ed25519 signature is longer and never matches.
   const matches = await subtle().verify('HMAC', key, fromHex(claim.signature), bytesOf(signedText(method, target, claim)))
   return matches && claim.alg === 'hmac-sha256' ? undefined : fault(6, 'the signature does not match')
 }
 
-/** Layer 6, second half: the bytes that came are the bytes that were signed. */
+/** Layer 6, second half: the received bytes are the signed bytes. */
 export async function checkWebBody(claim: SignatureClaim, body: Uint8Array): Promise<SignatureFault | undefined> {
   return toHex(await sha256(body)) === claim.bodySha256 ? undefined : fault(6, 'the body is not the one that was signed')
 }
 
-/** SHA-256 as lower-case hex. */
+/** Returns the SHA-256 as lower-case hex. */
 export async function webSha256Hex(data: string | Uint8Array): Promise<string> {
   return toHex(await sha256(data))
 }

@@ -8,22 +8,22 @@ import { type Plugin, type PluginFactory, registerOnly } from '../host/plugin.js
 import { commandName, declaredTables, markdownTable, tableKeys, tableRows } from './readme.js'
 import { createTestHost, type TestHost } from './test-host.js'
 
-/** What {@link describePlugin} needs to boot the plugin. */
+/** Options of {@link describePlugin}. */
 export interface DescribePluginOptions {
-  /** The plugin's README, compared with its options, settings, errors, routes, hooks, services and commands. */
+  /** Path of the plugin's README, which is compared with its options, settings, errors, routes, hooks, services and commands. */
   readonly readme: URL | string
   /** Settings that it requires. */
   readonly env?: Readonly<Record<string, string>>
-  /** Services in place of other plugins, created with `fake`. */
+  /** Services that replace those of other plugins, created with `fake`. */
   readonly services?: readonly ProvidedService[]
-  /** Options of the plugin under test; at least those that it requires. */
+  /** Options of the plugin under test; at least the required ones. */
   readonly options?: object
 }
 
 /**
- * Registers the conformance tests of a plugin with node:test: it can be enabled and disabled twice, leaves nothing
- * open, its defaults match its schema, its routes and errors are described, and its README says what the code does: the tables of the
- * sections Options, Settings and Errors are those of its declarations, word for word.
+ * Registers the conformance tests of a plugin with node:test: it can be enabled and disabled twice and leaves nothing
+ * open, its defaults match its schema, its routes and errors are described, and its README matches the code: the tables of the
+ * sections Options, Settings and Errors are equal to its declarations, word for word.
  *
  * @example
  * describePlugin(() => [], hello, { readme: new URL('./README.md', import.meta.url) })
@@ -34,7 +34,7 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
   let host: TestHost
   const ownRoutes = () => host.host.view.routes().filter((route) => route.plugin === spec.name)
 
-  describe(`plugin ${spec.name} keeps the rules of plugins`, () => {
+  describe(`plugin ${spec.name} follows the rules for plugins`, () => {
     before(async () => {
       const { env, services, options } = given
       host = await createTestHost({
@@ -60,7 +60,7 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
       }
     })
 
-    it('has defaults that match its schema, and refuses an unknown option', () => {
+    it('has defaults that match its schema, and rejects an unknown option', () => {
       const validator = new OptionsValidator()
       const all = { ...spec.options?.defaults, ...given.options }
       assert.deepEqual(validator.validate(spec, all), { options: all })
@@ -84,29 +84,29 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
         assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
     })
 
-    it('has a README whose tables of options, settings and errors are those that it declares', async () => {
+    it('has a README whose tables of options, settings and errors match its declarations', async () => {
       const readme = await readFile(given.readme, 'utf8')
       const tables = declaredTables(spec)
       for (const section of ['Options', 'Settings', 'Errors']) {
         const table = tables[section]
         const rows = tableRows(readme, section)
-        // A plugin without errors of its own may list those that it passes on.
+        // A plugin that declares no errors may list errors of others that it passes on.
         if (section === 'Errors' && spec.errors === undefined) continue
-        const message = `the table of the README's section "${section}" is not what the plugin declares; it should be\n${table === undefined ? 'absent' : markdownTable(table)}\n`
+        const message = `the table in section "${section}" of the README does not match the declarations; it should be\n${table === undefined ? 'absent' : markdownTable(table)}\n`
         assert.deepEqual(rows, table?.rows ?? [], message)
         for (const cells of table?.rows ?? []) assert.ok(!cells.includes(''), `${section}: ${cells[0]} is not described`)
       }
     })
 
-    it('has errors that the OpenAPI document lists with their status', () => {
+    it('has errors that are listed in the OpenAPI document with their status', () => {
       const { components } = host.host.http.openapi() as OpenApiWithCodes
       const documented = new Map(components.schemas.ErrorCode.anyOf.map((entry) => [entry.const, entry['x-status']]))
       for (const [code, { row }] of Object.entries((spec.errors ?? {}) as ErrorTable)) {
-        assert.equal(documented.get(code), row.status, `${code} has this status in the OpenAPI document`)
+        assert.equal(documented.get(code), row.status, `${code} has a different status in the OpenAPI document`)
       }
     })
 
-    it('has a README that names exactly its routes, hooks, services and commands', async () => {
+    it('has a README that lists exactly its routes, hooks, services and commands', async () => {
       await host.enable(spec.name)
       const readme = await readFile(given.readme, 'utf8')
       const expected = {
@@ -142,5 +142,5 @@ function listenersOf(host: TestHost, plugin: string): string[] {
 }
 
 function assertSame(section: string, documented: readonly string[], actual: readonly string[]): void {
-  assert.deepEqual([...documented].sort(), [...actual].sort(), `the README's section "${section}" differs from the code`)
+  assert.deepEqual([...documented].sort(), [...actual].sort(), `section "${section}" of the README does not match the code`)
 }

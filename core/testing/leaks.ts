@@ -1,11 +1,11 @@
 import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 
-/** A timer, socket, server, thread or child process that a plugin opened and nobody closed. */
+/** A timer, socket, server, thread or child process that a plugin opened and that was not closed. */
 export interface Leak {
   readonly plugin: string
   /** Node's resource type, e.g. `Timeout` or `TCPSERVERWRAP`. */
   readonly type: string
-  /** Where it was opened. */
+  /** Stack trace of where it was opened. */
   readonly stack: string
 }
 
@@ -23,12 +23,12 @@ const tracedTypes = new Set([
 ])
 
 interface Opened extends Omit<Leak, 'stack'> {
-  /** Its stack becomes text only when it is read, which takes long with source maps. */
+  /** Its stack is formatted only when read, because that is slow with source maps. */
   readonly where: Error
   readonly resource: WeakRef<object>
 }
 
-/** Follows what plugin code opens, through everything it awaits. */
+/** Traces the resources that plugin code opens, across everything it awaits. */
 export class LeakTracer {
   readonly #owner = new AsyncLocalStorage<string>()
   readonly #open = new Map<number, Opened>()
@@ -46,12 +46,12 @@ export class LeakTracer {
     this.#hook.enable()
   }
 
-  /** Runs plugin code under its name. */
+  /** Runs plugin code and attributes the resources it opens to the plugin. */
   readonly run = <T>(plugin: string, run: () => T): T => this.#owner.run(plugin, run)
 
   /**
-   * What is open now. Node tells of a closed resource a moment later, so this waits until nothing is left,
-   * at most `patienceMs`.
+   * Returns the resources that are still open. Node reports a closed resource with a delay, so this waits until nothing is left,
+   * for at most `patienceMs`.
    */
   async remaining(plugin?: string, patienceMs = 2_000): Promise<readonly Leak[]> {
     const deadline = Date.now() + patienceMs
@@ -77,7 +77,7 @@ interface HandleLike {
   readonly fd?: number
 }
 
-/** A fired or cleared timer, and a handle without a descriptor, are closed already, whether or not Node has told. */
+/** A fired or cleared timer and a handle without a descriptor are closed, even if Node has not reported it yet. */
 function isAlive(type: string, resource: object | undefined): boolean {
   const handle = resource as HandleLike | undefined
   if (handle === undefined) return false

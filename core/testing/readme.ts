@@ -3,13 +3,13 @@ import type { SettingSpec, SettingSpecs } from '../config/settings.js'
 import type { ErrorTable } from '../errors.js'
 import type { AnyPluginSpec } from '../host/plugin.js'
 
-/** A table of a README: the cells of its head, then those of each row. */
+/** A table of a README: the cells of its head and of each row. */
 export interface ReadmeTable {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** The tables that follow from what a plugin declares, by section. Those of nothing are left out. */
+/** Generates the tables of a plugin's declarations, by section. Empty tables are omitted. */
 export function declaredTables(spec: Pick<AnyPluginSpec, 'options' | 'settings' | 'errors'>): Readonly<Record<string, ReadmeTable>> {
   const tables = {
     Options: { head: ['option', 'type', 'default', 'meaning'], rows: optionRows(spec.options) },
@@ -94,19 +94,19 @@ function defaultWords(value: unknown): string {
 
 const code = (text: string): string => `\`${text}\``
 
-/** A table as Markdown. */
+/** Formats a table as Markdown. */
 export function markdownTable({ head, rows }: ReadmeTable): string {
   const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
 }
 
-/** The cells of the rows of the first table under `## <section>`; none without a table. */
+/** Returns the rows of the first table under `## <section>`; empty without a table. */
 export function tableRows(markdown: string, section: string): readonly (readonly string[])[] {
   const [start, end] = tableLines(markdown, section)
   return markdown.split('\n').slice(start, end).slice(2).map(cellsOf)
 }
 
-/** Replaces the first table under `## <section>`, or puts one there; a missing section is added at the end. */
+/** Replaces or inserts the first table under `## <section>`. A missing section is appended. */
 export function withTable(markdown: string, section: string, table: ReadmeTable): string {
   const lines = markdown.split('\n')
   const heading = lines.indexOf(`## ${section}`)
@@ -117,7 +117,7 @@ export function withTable(markdown: string, section: string, table: ReadmeTable)
   return lines.join('\n')
 }
 
-/** Where the first table of a section begins and ends, in lines. */
+/** Returns the start and end line of the first table of a section. */
 function tableLines(markdown: string, section: string): readonly [number, number] {
   const lines = markdown.split('\n')
   const heading = lines.findIndex((line) => line.trimEnd() === `## ${section}`)
@@ -138,7 +138,7 @@ function cellsOf(line: string): readonly string[] {
     .map((cell) => cell.trim().replaceAll('\\|', '|'))
 }
 
-/** First cells of the table under `## <section>`, without back-ticks; two cells for `columns: 2`. */
+/** Returns the first cell of each row of the table under `## <section>`, without backticks; two cells for `columns: 2`. */
 export function tableKeys(markdown: string, section: string, columns = 1): readonly string[] {
   return tableRows(markdown, section).map((cells) => cells.slice(0, columns).join(' ').replaceAll('`', ''))
 }

@@ -13,7 +13,7 @@ import { urlOf } from '../util/address.js'
 import type { Clock } from '../util/clock.js'
 import { describeLeaks, LeakTracer } from './leaks.js'
 
-/** Gives a host a service without the plugin that provides it. Methods left out throw when they are called. */
+/** Creates a service for a host without the plugin that provides it. Reading a member that is not defined throws. */
 export function fake<T extends object>(ref: ServiceRef<T>, service: Partial<T>): ProvidedService {
   const guarded = new Proxy(service, {
     get: (target, key) => {
@@ -24,19 +24,22 @@ export function fake<T extends object>(ref: ServiceRef<T>, service: Partial<T>):
   return { ref, service: guarded }
 }
 
-/** A configuration, and what its host gets instead of the real environment. */
+/** A configuration, and replacements for the real environment of its host. */
 export interface TestHostOptions extends ZinConfig {
-  /** Services in place of plugins, created with `fake`. */
+  /** Services that replace those of plugins, created with `fake`. */
   readonly services?: readonly ProvidedService[]
-  /** The whole environment of the host; nothing is taken from the process. Default `NODE_ENV=test`, `PORT=0`, `LOG_REQUESTS=false` and a data folder of its own. */
+  /**
+   * Settings of the host, in addition to `NODE_ENV=test`, `PORT=0`, `LOG_REQUESTS=false` and the data folder. Nothing is read from the
+   * environment of the process.
+   */
   readonly env?: Readonly<Record<string, string>>
   /** The clock, e.g. `fakeClock()`. Default: the system clock. */
   readonly clock?: Clock
-  /** Default: a fresh folder that `stop` removes. */
+  /** Folder of the app. Default: a fresh folder that `stop` removes. */
   readonly rootDir?: string
-  /** Where the host keeps its data. Default: a fresh folder that `stop` removes, so that a test never touches the data of an app. */
+  /** Data folder of the host. Default: a fresh folder that `stop` removes, so that a test never touches the data of an app. */
   readonly dataDir?: string
-  /** Serve on a free port, see `url`. Default false: use `inject`. */
+  /** Whether to listen on a free port, see `url`. Default false: use `inject`. */
   readonly listen?: boolean
   /** Default: http and worker. */
   readonly roles?: readonly ('http' | 'worker')[]
@@ -45,32 +48,32 @@ export interface TestHostOptions extends ZinConfig {
 export interface TestHost {
   /** The host itself: `host.view` lists plugins, routes, hooks and settings. */
   readonly host: Host
-  /** `http://127.0.0.1:<port>` when it listens, else empty. */
+  /** `http://127.0.0.1:<port>` if it listens, otherwise empty. */
   readonly url: string
   /** Folder of the app. */
   readonly rootDir: string
   /** Lines logged so far. */
   readonly logs: readonly MemoryLine[]
-  /** All lines logged so far as one text, to search it for what must not be there. */
+  /** All lines logged so far as one text, e.g. to assert that it contains no secret. */
   logText(): string
   /** Sends a request through the whole HTTP stack without a socket. */
   inject(request: InjectRequest): Promise<InjectResponse>
-  /** A service of the running app. Throws ZIN_SERVICE_MISSING when no plugin provides it. */
+  /** Returns a service of the running app. Throws ZIN_SERVICE_MISSING if no plugin provides it. */
   service<T>(ref: ServiceRef<T>): T
-  /** Arguments of every call of a notify or settle hook so far. */
+  /** Returns the arguments of every emission of a notify or settle hook so far. */
   recorded(hook: string): readonly (readonly unknown[])[]
-  /** Enables a plugin that is disabled or was given by `registerOnly`. */
+  /** Enables a plugin that is disabled or was passed through `registerOnly`. */
   enable(plugin: string): Promise<void>
-  /** Disables a plugin. Rejects while another one needs it. */
+  /** Disables a plugin. Rejects while another plugin depends on it. */
   disable(plugin: string): Promise<void>
-  /** Stops and fails when a plugin stopped badly or left something open. */
+  /** Stops the host. Rejects if a plugin did not stop cleanly or left something open. */
   stop(): Promise<ShutdownReport>
-  /** Fails when the plugin has something open. */
+  /** Rejects if the plugin, or any plugin by default, has something open. */
   assertNothingOpen(plugin?: string): Promise<void>
 }
 
 /**
- * Boots plugins for a test, with an environment and a data folder of its own. `stop` fails when something was left open.
+ * Boots plugins for a test, with an isolated environment and data folder. `stop` rejects if something was left open.
  *
  * @example
  * const host = await createTestHost({ plugins: [hello({ who: 'you' })] })

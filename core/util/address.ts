@@ -1,10 +1,10 @@
-/** Where something listens. */
+/** An address to listen on. */
 export interface Address {
   readonly host: string
   readonly port: number
 }
 
-/** `http://127.0.0.1:7777`; an IPv6 address gets its brackets. */
+/** Formats an address as a URL: `http://127.0.0.1:7777`. An IPv6 address gets brackets. */
 export function urlOf({ host, port }: Address): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

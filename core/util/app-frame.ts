@@ -1,7 +1,7 @@
 import { sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A place in a source file. */
+/** A location in a source file. */
 export interface Place {
   readonly file: string
   /** From 1. */
@@ -10,7 +10,7 @@ export interface Place {
   readonly column: number
 }
 
-/** The topmost frame of an error's stack in the app's own code: in its folder, and in no package. */
+/** Returns the topmost stack frame in the app's own code: inside its folder, but not in node_modules. */
 export function appFrame(error: Error, rootDir: string): Place | undefined {
   for (const line of (error.stack ?? '').split('\n')) {
     const [, where = '', row, column] = /^\s+at (?:.*\()?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? []

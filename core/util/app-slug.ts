@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 
 /**
- * The name of an app as a prefix in shared stores. ASCII letters, digits, `.`, `_` and `-` stay, a blank becomes `_`. A name that loses
- * anything else, or is longer than `max`, gets a hash of the whole name at its end, so that two names never share a prefix.
+ * Converts the name of an app to a prefix for shared stores. ASCII letters, digits, `.`, `_` and `-` are kept, and a space becomes `_`. If
+ * anything else is replaced, or the name is longer than `max`, a hash of the whole name is appended, so that such names do not share a prefix.
  *
  * @example
  * appSlug('My shop') // 'My_shop'

@@ -1,8 +1,8 @@
-/** Where time comes from. Inject it, so that tests can move it. */
+/** A source of time. Inject it, so that tests can control it. */
 export interface Clock {
   /** Wall clock, ms since 1970 (UTC). */
   now(): number
-  /** Monotonic clock in ms with an arbitrary origin, for measuring spans. */
+  /** Monotonic clock in ms with an arbitrary origin, for measuring durations. */
   monotonic(): number
 }
 

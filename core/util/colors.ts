@@ -4,7 +4,7 @@ interface Screen {
   hasColors?(count?: number, env?: object): boolean
 }
 
-/** Whether to colour what is written to `screen`: by `FORCE_COLOR`, else by `NO_COLOR`, else on a terminal that has colours. */
+/** Whether to use colours on `screen`: according to `FORCE_COLOR`, then `NO_COLOR`, then whether it is a terminal that supports them. */
 export function wantsColors(screen: Screen, env: Readonly<Record<string, string | undefined>>): boolean {
   const { FORCE_COLOR: force, NO_COLOR: none = '' } = env
   if (force !== undefined) return force !== '0' && force !== 'false'

@@ -6,21 +6,21 @@ import { WaitBudget } from './deadline.js'
 const never = (): Promise<never> => new Promise(() => undefined)
 
 describe('a wait budget', () => {
-  it('gives a later wait what the earlier ones left, and begins nothing when it is used up', async () => {
+  it('gives a later wait the time that earlier ones left, and starts nothing when it is used up', async () => {
     const budget = new WaitBudget(400, 'too slow')
     assert.equal(await budget.run(() => delay(240, 'first')), 'first')
     const begun: string[] = []
-    // Had it a time of its own, this one would come in time.
+    // With a separate time limit, this one would finish in time.
     await assert.rejects(async () => budget.run(() => delay(360)), { code: 'ZIN_DEADLINE', message: 'too slow' })
     assert.throws(() => budget.run(() => begun.push('third')), { code: 'ZIN_DEADLINE' })
     assert.deepEqual(begun, [])
   })
 
-  it('bounds a wait that never ends', async () => {
+  it('limits a wait that never ends', async () => {
     await assert.rejects(async () => new WaitBudget(1, 'too slow').run(never), { code: 'ZIN_DEADLINE' })
   })
 
-  it('gives at once what is there, and passes failures on', async () => {
+  it('returns a synchronous result at once, and passes errors on', async () => {
     const budget = new WaitBudget(1_000, 'too slow')
     assert.equal(
       budget.run(() => 7),

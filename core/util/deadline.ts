@@ -1,15 +1,17 @@
 import { ZinError } from '../errors.js'
+import { utilErrors } from './errors.js'
 
-/** The work did not end in time. The work itself continues in the background. */
+/** Work did not finish in time. The work itself continues in the background. */
 export class DeadlineError extends ZinError {
   constructor(message: string) {
-    super('ZIN_DEADLINE', message, { status: 503 })
+    const declared = utilErrors.ZIN_DEADLINE(message)
+    super(declared.code, declared.message, declared)
   }
 }
 
 /**
- * Waits for `work`, at most `ms`; then rejects with a {@link DeadlineError} that carries the message, or with the error made.
- * The timer is cleared in any case.
+ * Awaits `work` for at most `ms`. Then rejects with a {@link DeadlineError} that has the message `late`, or with the error that `late`
+ * returns. The timer is always cleared.
  */
 export async function withDeadline<T>(work: Promise<T> | T, ms: number, late: string | (() => Error)): Promise<T> {
   let timer: NodeJS.Timeout | undefined
@@ -24,20 +26,20 @@ export async function withDeadline<T>(work: Promise<T> | T, ms: number, late: st
 }
 
 /**
- * Bounds what one request waits for its stores: each wait gets what the earlier ones have left, so that their sum has one bound.
- * The time between two waits does not count.
+ * Bounds the total time that one request waits for its stores: each wait gets the time that earlier ones left.
+ * Time between two waits does not count.
  */
 export class WaitBudget {
   #leftMs: number
   readonly #message: string
 
-  /** @param message of the {@link DeadlineError} that a wait ends with when nothing is left. */
+  /** @param message message of the {@link DeadlineError} when the budget is used up. */
   constructor(ms: number, message: string) {
     this.#leftMs = ms
     this.#message = message
   }
 
-  /** The result of `task`: at once when it is there, else when it has come. A task that comes too late is not begun. */
+  /** Runs `task` and returns its result, as a promise only if the task returned one. If the budget is used up, throws without running it. */
   run<T>(task: () => T | Promise<T>): T | Promise<T> {
     if (this.#leftMs <= 0) throw new DeadlineError(this.#message)
     const result = task()

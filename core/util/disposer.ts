@@ -1,2 +1,2 @@
-/** Undoes a registration. Calling it twice does nothing. */
+/** Undoes a registration. Further calls do nothing. */
 export type Disposer = () => void

@@ -1,4 +1,4 @@
-/** What a value is, in words for a message. */
+/** Describes the kind of a value for messages. */
 export function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'

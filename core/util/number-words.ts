@@ -1,4 +1,4 @@
-/** What a number has to be, in words: `an integer from 0 to 65535`, `a number from 0`. */
+/** Describes an allowed number for messages: `an integer from 0 to 65535`, `a number from 0`. */
 export function numberWords(
   type: 'int' | 'number',
   { min = -Infinity, max = Infinity }: { readonly min?: number; readonly max?: number },

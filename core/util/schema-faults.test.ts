@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import { schemaFaults } from './schema-faults.js'
 
-/** Each fault as `path message`. */
+/** Formats each fault as `path message`. */
 function faults(schema: object, value: unknown): string[] {
   const validate = new Ajv({ allErrors: true, strict: false, verbose: true }).compile(schema)
   assert.equal(validate(value), false)
@@ -21,13 +21,13 @@ const worker = {
   additionalProperties: false,
 }
 
-test('a missing and an unknown field are named, the unknown one with what was meant', () => {
+test('a missing and an unknown field are named, the unknown one with a suggestion', () => {
   assert.deepEqual(faults(worker, { nam: 'a' }), ['name is required', 'nam is not a known field; did you mean "name"?'])
   assert.deepEqual(faults(worker, { name: 'a', placement: { x: 1 } }), ['placement.x is not a known field; known fields: nodes'])
   assert.deepEqual(faults({ type: 'object', additionalProperties: false }, { x: 1 }), ['x is not a known field'])
 })
 
-test('a value outside of a list comes with the list and its nearest entry', () => {
+test('a value outside a list is reported with the list and its nearest entry', () => {
   const states = ['queued', 'running', 'done']
   const message = 'it must be one of queued, running, done; did you mean "running"?'
   assert.deepEqual(faults({ enum: states }, 'runing'), [message])
@@ -54,7 +54,7 @@ test('the branches of a union are one fault', () => {
   ])
 })
 
-test('of a union of objects the branch that comes nearest is told', () => {
+test('for a union of objects the nearest branch is reported', () => {
   const branch = (kind: string, field: string) => ({
     type: 'object',
     required: ['kind', field],

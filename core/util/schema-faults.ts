@@ -1,25 +1,25 @@
 import type { ErrorObject } from 'ajv'
 import { suggest } from './suggest.js'
 
-/** One fault of a value against its schema, worded for the sender of the value. */
+/** One mismatch between a value and its schema, described for the sender of the value. */
 export interface SchemaFault {
-  /** Where it is: `name`, `items[0].id`; empty for the value itself. */
+  /** Path in the value: `name`, `items[0].id`; empty for the value itself. */
   readonly path: string
   /** The JSON schema keyword that failed: `required`, `type`, `enum`, … */
   readonly keyword: string
-  /** What is wrong, to follow the name of the field. */
+  /** The problem, phrased to follow the name of the field. */
   readonly message: string
 }
 
 /**
- * Words the errors of an Ajv validator: a field that is missing or unknown is named, the branches of a union become one fault,
- * and a value outside of a list comes with the list and its nearest entry. The engine needs `verbose: true` for the nearest names.
+ * Converts the errors of an Ajv validator to readable faults: missing and unknown fields are named, the branches of a union become one
+ * fault, and a value outside a list is reported with the list and its nearest entry. Suggestions need the Ajv option `verbose: true`.
  */
 export function schemaFaults(errors: readonly ErrorObject[]): readonly SchemaFault[] {
   return mergeUnions(errors).map(faultOf)
 }
 
-/** Most values and names that one message lists. */
+/** Maximum number of values and names in one message. */
 const maxListed = 20
 
 function faultOf(error: ErrorObject): SchemaFault {
@@ -73,7 +73,7 @@ function listed(words: readonly string[]): string {
 const isValues = ({ keyword }: ErrorObject): boolean => keyword === 'const' || keyword === 'enum'
 const isKind = (error: ErrorObject): boolean => error.keyword === 'type' || isValues(error)
 
-/** Replaces each union and its branches, which Ajv reports one by one before the union, by what is wrong. */
+/** Replaces each union and its branches, which Ajv reports before the union, with the actual faults. */
 function mergeUnions(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const merged: ErrorObject[] = []
   for (const error of errors) {
@@ -90,7 +90,7 @@ function isInside(error: ErrorObject | undefined, union: ErrorObject): boolean {
   return error.instancePath === union.instancePath || error.instancePath.startsWith(`${union.instancePath}/`)
 }
 
-/** What is wrong with the branch that comes nearest: one of the kind of the value, then the one with the fewest faults. */
+/** Returns the faults of the nearest branch: one that accepts the type of the value, then the one with the fewest faults. */
 function faultsOfUnion(union: ErrorObject, inside: readonly ErrorObject[]): readonly ErrorObject[] {
   const branches = branchesOf(union, inside)
   const sameKind = branches.filter((branch) => !branch.some((error) => error.instancePath === union.instancePath && isKind(error)))
@@ -101,7 +101,7 @@ function faultsOfUnion(union: ErrorObject, inside: readonly ErrorObject[]): read
   return nearest.length > 1 && faults.length > 1 ? [...faults, union] : faults
 }
 
-/** The errors of a union by branch. A value that is not one of a list needs no word on its type. */
+/** Groups the errors of a union by branch. If a value is not in a list, its type error is omitted. */
 function branchesOf(union: ErrorObject, inside: readonly ErrorObject[]): readonly (readonly ErrorObject[])[] {
   const branches: Record<string, ErrorObject[]> = {}
   for (const error of inside) {
@@ -114,7 +114,7 @@ function branchesOf(union: ErrorObject, inside: readonly ErrorObject[]): readonl
   })
 }
 
-/** Joins what several branches say of one place: the values and types that it may have. */
+/** Merges the faults of several branches at one path: the values and types that it may have. */
 function joinKinds(errors: readonly ErrorObject[], { schemaPath }: ErrorObject): readonly ErrorObject[] {
   return errors.flatMap((error) => {
     if (!isKind(error)) return [error]

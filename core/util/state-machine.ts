@@ -1,7 +1,7 @@
-/** For each state those that may follow it. */
+/** The allowed next states of each state. */
 export type Transitions<S extends string> = Readonly<Record<S, readonly S[]>>
 
-/** A state that changes by listed transitions alone. */
+/** A state that changes only by the listed transitions. */
 export class StateMachine<S extends string> {
   readonly #transitions: Transitions<S>
   readonly #refusal: (from: S, to: S) => Error
@@ -17,7 +17,7 @@ export class StateMachine<S extends string> {
     return this.#current
   }
 
-  /** Throws the refusal, and changes nothing, when the present state does not lead to `state`. */
+  /** Changes the state. Throws the refusal, and changes nothing, if the transition is not allowed. */
   to(state: S): void {
     if (!this.#transitions[this.#current].includes(state)) throw this.#refusal(this.#current, state)
     this.#current = state

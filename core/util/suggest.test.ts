@@ -5,7 +5,7 @@ import { suggest } from './suggest.js'
 const hooks = ['onJobStart', 'onJobComplete', 'onJobFailed', 'onScale']
 
 describe('suggest', () => {
-  it('finds the candidate that was meant despite a wrong, missing, extra or swapped letter or wrong case', () => {
+  it('finds the intended candidate despite a wrong, missing, extra or swapped letter or wrong case', () => {
     for (const typo of ['onJobStrat', 'onJobStar', 'onJobStartt', 'onJobSturt', 'onjobstart', 'OnJobStart']) {
       assert.equal(suggest(typo, hooks), 'onJobStart', typo)
     }
@@ -16,7 +16,7 @@ describe('suggest', () => {
     assert.equal(suggest('ports', ['porta', 'portb']), 'porta')
   })
 
-  it('suggests nothing when nothing is near', () => {
+  it('suggests nothing if nothing is near', () => {
     assert.equal(suggest('frobnicate', hooks), undefined)
     assert.equal(suggest('ab', ['xy', 'xb']), undefined)
     assert.equal(suggest('', hooks), undefined)
@@ -28,12 +28,12 @@ describe('suggest', () => {
     assert.equal(suggest('abd', ['adb']), 'adb')
   })
 
-  it('allows no more differences than it is told', () => {
+  it('allows no more differences than the given maximum', () => {
     assert.equal(suggest('WORKER_CONCRNCY', ['WORKER_CONCURRENCY'], 3), 'WORKER_CONCURRENCY')
     assert.equal(suggest('WORKER_CONCRNCY', ['WORKER_CONCURRENCY'], 2), undefined)
   })
 
-  it('takes any iterable', () => {
+  it('accepts any iterable', () => {
     assert.equal(suggest('queus', new Set(['queues'])), 'queues')
   })
 })

@@ -1,7 +1,7 @@
 /**
- * The candidate nearest to a mistyped `word`, or `undefined` when none is near enough to be what was meant:
- * at most a third of the longer word may differ (two letters swapped count as one difference), and no more than `most` letters. Case
- * does not matter.
+ * Returns the candidate nearest to a mistyped `word`, or `undefined` if none is near enough:
+ * at most a third of the longer word may differ (two swapped letters count as one difference), and at most `most` letters. Case is
+ * ignored.
  *
  * @example
  * suggest('onJobStrat', ['onJobStart', 'onScale']) // 'onJobStart'
@@ -20,7 +20,7 @@ export function suggest(word: string, candidates: Iterable<string>, most = Numbe
   return best
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string alignment). */
+/** Counts the insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let twoAbove: number[] = []
   let above = Array.from({ length: b.length + 1 }, (_, column) => column)

@@ -1,7 +1,7 @@
-/** What an app under `zin dev` says to the process that watches its sources: that it has started, or what it wrote into a watched file. */
+/** A message from an app under `zin dev` to the watcher: it has started, or it has written a watched file with this text. */
 export type WatcherMessage = { readonly zin: 'started' } | { readonly zin: 'wrote'; readonly text: string }
 
-/** Says it when `zin dev` listens. */
+/** Sends a message to the watcher, if the app runs under `zin dev`. */
 export function tellWatcher(message: WatcherMessage): void {
   if (process.env.ZIN_DEV === '1' && process.connected) process.send?.(message)
 }

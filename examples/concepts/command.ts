@@ -1,13 +1,13 @@
-// A command of the CLI: `npx zin routes:count --prefix /api`, with `--json` for scripts.
+// A CLI command: `npx zin routes:count --prefix /api`, with `--json` for scripts.
 import { defineCommand, definePlugin } from 'zin'
 
 const count = defineCommand({
   name: 'routes:count',
-  summary: 'Counts the routes of the app',
-  // The plugins are set up and nothing is started. `services` starts the plugin, `running app` talks to the running process.
+  summary: 'Count the routes of the app',
+  // `config` sets the plugins up without starting them, `services` starts the plugin, and `running app` talks to the running process.
   needs: 'config',
   json: true,
-  options: { prefix: { type: 'string', default: '/', summary: 'Only routes whose path begins with this' } },
+  options: { prefix: { type: 'string', default: '/', summary: 'Only routes whose path starts with this prefix' } },
   run({ host, options, print }) {
     const routes = host.routes().filter(({ path }) => path.startsWith(options.prefix))
     if (print.json) print.record({ routes: routes.length })

@@ -1,4 +1,4 @@
-// A whole plugin: it uses every part of the plugin API once. In a project each part has a file of its own; `zin make:plugin` writes them.
+// A complete plugin that uses every part of the plugin API once. In a project, each part has its own file; `zin make:plugin` generates them.
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import {
   defineCommand,
@@ -27,11 +27,11 @@ export interface Entry {
   readonly writtenAt: number
 }
 
-// The service: what other plugins may ask of this one.
+// The service: the API for other plugins.
 export interface Guestbook {
-  /** Throws GUESTBOOK_ENTRY_REFUSED. */
+  /** Writes an entry. Throws 409 GUESTBOOK_ENTRY_REFUSED. */
   write(author: string, text: string): Promise<Entry>
-  /** The newest first. */
+  /** The latest entries, newest first. */
   latest(limit: number): Promise<readonly Entry[]>
 }
 export const guestbookService = defineService<Guestbook>('guestbook')
@@ -39,12 +39,12 @@ export const guestbookService = defineService<Guestbook>('guestbook')
 // Options come from the factory call in zin.config.ts, settings from the environment.
 const guestbookOptions = defineOptions(
   Type.Object({
-    pageSize: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Entries of one response' }),
+    pageSize: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Entries per response' }),
     keepDays: Type.Integer({ minimum: 1, default: 365, description: 'Entries older than this many days are deleted' }),
   }),
 )
 const guestbookSettings = defineSettings({
-  GUESTBOOK_KEY: { type: 'string', default: '', secret: true, summary: 'Key that a request needs to write an entry' },
+  GUESTBOOK_KEY: { type: 'string', default: '', secret: true, summary: 'Key that requests must send to write an entry' },
 })
 
 const guestbookErrors = defineErrors({
@@ -57,11 +57,11 @@ const guestbookErrors = defineErrors({
   GUESTBOOK_KEY_MISSING: {
     message: () => 'GUESTBOOK_KEY is not set; set it to 16 or more random characters',
     when: 'The app starts in production without `GUESTBOOK_KEY`',
-    fix: 'Set it',
+    fix: 'Set it to 16 or more random characters',
   },
 })
 
-// Hooks: a gate that may refuse an entry, and a notification of what was written.
+// Hooks: a gate that can refuse an entry, and a notification of each written entry.
 export interface GuestbookHooks {
   beforeEntry: Gate<[author: string, text: string]>
   onEntry: Notify<[entry: Entry]>
@@ -92,26 +92,26 @@ const createEntries = defineMigration({
   down: (db) => db.schema.dropTable('guestbook_entries').ifExists().execute(),
 })
 
-// What routes take and give.
+// The schemas of the routes.
 const entrySchema = Type.Object({ id: Type.String(), author: Type.String(), text: Type.String(), writtenAt: Type.Integer() })
 const newEntrySchema = Type.Object(
   { author: Type.String({ minLength: 1, maxLength: 50 }), text: Type.String({ minLength: 1, maxLength: 1000 }) },
   { additionalProperties: false },
 )
 
-/** Takes the same time wherever the texts differ. */
+/** Compares in a time that does not depend on where the texts differ. */
 function isSame(one: string, other: string): boolean {
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(one), digest(other))
 }
 
-// A command that starts this plugin, with the database that it needs, and nothing else.
+// A command that starts only this plugin and the database that it needs.
 const listCommand = defineCommand({
   name: 'guestbook:list',
-  summary: 'Lists the latest entries',
+  summary: 'List the latest entries',
   needs: 'services',
   json: true,
-  options: { limit: { type: 'int', default: 10, min: 1, max: 100, summary: 'Most entries to list' } },
+  options: { limit: { type: 'int', default: 10, min: 1, max: 100, summary: 'Maximum number of entries' } },
   run: async ({ options, print, service }) => print.table(await service(guestbookService).latest(options.limit)),
 })
 
@@ -129,7 +129,7 @@ export const guestbook = definePlugin({
   errors: guestbookErrors,
   deadlines: { start: 10_000 },
 
-  // Registers, and does no I/O.
+  // Registers the parts; does no I/O.
   setup(ctx) {
     const { clock, hooks, host, log, options, services, settings } = ctx
     const tables = () => services.database.tables<Tables>()
@@ -170,14 +170,14 @@ export const guestbook = definePlugin({
       defineRoute({
         method: 'GET',
         path: '/guestbook',
-        summary: 'The latest entries',
+        summary: 'List the latest entries',
         response: { 200: Type.Object({ entries: Type.Array(entrySchema) }) },
         handler: async () => ({ entries: await service.latest(options.pageSize) }),
       }),
       defineRoute({
         method: 'POST',
         path: '/guestbook',
-        summary: 'Writes an entry',
+        summary: 'Write an entry',
         use: ['guestbook-key'],
         body: newEntrySchema,
         response: { 201: entrySchema },

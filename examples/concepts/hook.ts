@@ -1,4 +1,4 @@
-// A hook: one plugin declares and fires it, another one listens, and neither imports the other.
+// A hook: one plugin declares and fires it, another listens, and neither imports the other.
 import { definePlugin, type HookSpecs, type Notify } from 'zin'
 
 interface GreetingHooks {
@@ -11,7 +11,7 @@ declare module 'zin' {
 }
 
 const greetingHooks = {
-  onGreeting: { kind: 'notify', args: ['name'], summary: 'Somebody was greeted' },
+  onGreeting: { kind: 'notify', args: ['name'], summary: 'A person was greeted' },
 } satisfies HookSpecs<GreetingHooks>
 
 export const greeter = definePlugin({
@@ -23,9 +23,9 @@ export const greeter = definePlugin({
     route({
       method: 'GET',
       path: '/greet/:name',
-      summary: 'Greets by name',
+      summary: 'Greet a person by name',
       handler: ({ input }) => {
-        // Costs a comparison while nobody listens.
+        // Without listeners, this costs only a comparison.
         if (onGreeting.active) onGreeting.call(input.params.name)
         return { message: `Hello, ${input.params.name}` }
       },
@@ -41,6 +41,6 @@ export const greetingCount = definePlugin({
     hooks.on('onGreeting', () => {
       count += 1
     })
-    route({ method: 'GET', path: '/greetings', summary: 'How many were greeted', handler: () => ({ count }) })
+    route({ method: 'GET', path: '/greetings', summary: 'Count the greetings', handler: () => ({ count }) })
   },
 })

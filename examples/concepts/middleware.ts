@@ -1,11 +1,11 @@
-// A middleware: routes name it by its key, OpenAPI describes the credentials it asks for, and handlers see what it sets.
+// A middleware: routes refer to it by its key, OpenAPI describes the credentials it requires, and handlers can read the state it sets.
 import { definePlugin, refuse } from 'zin'
 
 interface Tenant {
   readonly id: string
 }
 
-// Types `ctx.state.tenant` in handlers of routes with `use: ['tenant']`.
+// Types `ctx.state.tenant` in the handlers of routes with `use: ['tenant']`.
 declare module 'zin' {
   interface MiddlewareState {
     tenant: { tenant: Tenant }
@@ -32,7 +32,7 @@ export const tenants = definePlugin({
     route({
       method: 'GET',
       path: '/tenant',
-      summary: 'The tenant of the key',
+      summary: 'Show the tenant of the key',
       use: ['tenant'],
       handler: ({ state }) => ({ tenant: state.tenant.id }),
     })

@@ -1,5 +1,5 @@
-// A migration: the plugin `database` runs it once, before `start` (with DB_MIGRATE=manual, `zin migrate` does), and takes it back with
-// `zin migrate --rollback`.
+// A migration: the plugin `database` runs it once, before `start`; with DB_MIGRATE=manual, `zin migrate` runs it. `zin migrate --rollback`
+// undoes it.
 import { definePlugin, Type } from 'zin'
 import { databaseService, defineMigration } from 'zin/plugins/database'
 
@@ -29,7 +29,7 @@ export const notes = definePlugin({
     route({
       method: 'PUT',
       path: '/notes/:id',
-      summary: 'Writes a note',
+      summary: 'Write a note',
       params: Type.Object({ id: Type.String({ maxLength: 36 }) }),
       body: Type.Object({ text: Type.String({ maxLength: 1000 }) }),
       handler: async ({ input }) => {
@@ -40,7 +40,7 @@ export const notes = definePlugin({
     route({
       method: 'GET',
       path: '/notes',
-      summary: 'The notes, at most 100',
+      summary: 'List the notes, at most 100',
       handler: () => tables().selectFrom('example_notes').selectAll().orderBy('id').limit(100).execute(),
     })
   },

@@ -1,5 +1,5 @@
-// A service: one plugin provides it under a typed reference, another one uses it. The reference is also an edge of the dependency
-// graph, so `postman` is set up and started before `welcome`, whatever their order in the configuration.
+// A service: one plugin provides it under a typed reference, and another uses it. The reference is also an edge of the dependency graph, so
+// `postman` is set up and started before `welcome`, whatever their order in the configuration.
 import { definePlugin, defineService, Type } from 'zin'
 
 export interface Postman {
@@ -33,7 +33,7 @@ export const welcome = definePlugin({
     route({
       method: 'POST',
       path: '/welcome',
-      summary: 'Sends a letter of welcome',
+      summary: 'Send a welcome letter',
       body: Type.Object({ to: Type.String({ minLength: 1 }) }),
       handler: ({ input }) => ({ letter: services.postman.deliver(input.body.to, 'Welcome!') }),
     })

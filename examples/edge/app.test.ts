@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createTestHost } from 'zin/testing'
 import config from './zin.config.js'
 
-// A test host has no .env: the notes are in a SQLite file of its own.
+// A test host does not read .env, so the notes are stored in a temporary SQLite file.
 test('the app keeps notes', async () => {
   const app = await createTestHost(config)
   try {

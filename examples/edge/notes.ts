@@ -17,7 +17,7 @@ const createNotes = defineMigration({
   down: (db) => db.schema.dropTable('notes').ifExists().execute(),
 })
 
-/** Notes in the database of the app. Nothing here knows that it is behind a proxy. */
+/** Stores notes in the app's database. The code does not depend on whether the database is local or behind a proxy. */
 export const notes = definePlugin({
   name: 'notes',
   version: '1.0.0',
@@ -28,7 +28,7 @@ export const notes = definePlugin({
     route({
       method: 'PUT',
       path: '/notes/:id',
-      summary: 'Writes a note',
+      summary: 'Write a note',
       params: Type.Object({ id: Type.String({ maxLength: 36 }) }),
       body: Type.Object({ text: Type.String({ maxLength: 1000 }) }),
       handler: async ({ input }) => {
@@ -39,7 +39,7 @@ export const notes = definePlugin({
     route({
       method: 'GET',
       path: '/notes',
-      summary: 'The notes, at most 100',
+      summary: 'List the notes, at most 100',
       handler: async () => ({
         notes: await services.database.tables<Tables>().selectFrom('notes').selectAll().orderBy('id').limit(100).execute(),
       }),

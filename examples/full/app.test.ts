@@ -12,7 +12,7 @@ const env = {
   WORKER_AUTO_START: 'true',
 }
 
-test('the app is ready, lets the demo user in, and runs its worker', async () => {
+test('the app is ready, logs the demo user in, and runs its worker', async () => {
   const app = await createTestHost({ ...config, env, rootDir: import.meta.dirname })
   try {
     assert.equal((await app.inject({ method: 'GET', path: '/health/ready' })).status, 200)

@@ -23,7 +23,7 @@ import {
 } from 'zin/plugins'
 import { emails } from './emails/index.js'
 
-// Data live in .zin/data until REDIS_URL and DB_* name servers; nothing else changes then.
+// Data is stored in .zin/data until REDIS_URL and DB_* are set; nothing else needs to change.
 export default defineConfig({
   plugins: [
     database(),
@@ -32,7 +32,7 @@ export default defineConfig({
     queues(),
     health(),
     jwt(),
-    // Only devices sign, and the command line: see sharedSecretFor.
+    // Outside the ops routes, only the CLI may sign with the shared secret; all other clients sign with a device secret.
     bulletproof({ sharedSecretFor: 'listed' }),
     login({ seed: { email: 'demo@example.com', role: 'user', passwordSetting: 'DEMO_PASSWORD' } }),
     ops(),

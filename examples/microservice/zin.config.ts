@@ -12,7 +12,7 @@ export default defineConfig({
     ops(),
     decisions(),
     workers(),
-    // users runs in a process of its own, which is started again when it ends. To move it to another machine, give its url instead.
+    // users runs in a separate process, which is restarted when it exits. To move it to another machine, set its url instead.
     microservices({ services: { users: { process: 'own' } } }),
     gateway(),
   ],

@@ -32,7 +32,7 @@ export interface AssembleInput extends Pick<PluginContext, 'clock' | 'log' | 'pl
   readonly onFailover: NotifySlot<[failover: FailoverEvent]>
 }
 
-/** A status that is this many intervals old, or a minute, whichever is longer, is not shown. */
+/** A status expires after this many intervals, or a minute if that is longer. */
 const staleIntervals = 3
 const leastStaleMs = 60_000
 

@@ -49,7 +49,7 @@ describe('the routes of autoscale', () => {
   })
   after(() => host.stop())
 
-  it('show how many workers are desired, by numbers that metrics-api of KEDA can read', async () => {
+  it('show how many workers are desired, as numbers that the metrics-api scaler of KEDA can read', async () => {
     const { decisionId, direction, worker } = await first
     assert.deepEqual([worker, direction], ['emails', 'up'])
     let status: Readonly<Record<string, unknown>> = {}
@@ -86,7 +86,7 @@ describe('the routes of autoscale', () => {
     [{ evaluationInterval: 10 }, 'INVALID_EXTENSION', /evaluationInterval/],
     [{ surprise: 1 }, 'INVALID_EXTENSION', /surprise" is not a known field/],
     [regions('us-east-1', ['us-east-1']), 'INVALID_DATACENTER_TOPOLOGY', /must not be one of the secondaries/],
-    [regions('us-east-1', ['eu-west-1', 'eu-west-1']), 'INVALID_DATACENTER_TOPOLOGY', /must be named once/],
+    [regions('us-east-1', ['eu-west-1', 'eu-west-1']), 'INVALID_DATACENTER_TOPOLOGY', /must be listed only once/],
     [regions('US-EAST', ['eu-west-1']), 'INVALID_EXTENSION', /regions\.primary/],
     [regions('us-east-1', ['e']), 'INVALID_EXTENSION', /regions\.secondaries/],
     [regions('us-east-1', []), 'INVALID_EXTENSION', /regions\.secondaries/],
@@ -147,7 +147,7 @@ describe('autoscale', () => {
     await host.stop()
   })
 
-  it('shows what a worker has while WORKER_AUTO_SCALING_ENABLED is false', async () => {
+  it('shows the current capacity of a worker while WORKER_AUTO_SCALING_ENABLED is false', async () => {
     const host = await createTestHost({ services: [fullQueues], plugins: [...dependencies(), autoscale()] })
     await host.service(workersService).create({ name: 'emails', queueName: 'emails', features: { autoScaling: true } })
     const { body } = await host.inject({ method: 'GET', path: '/api/workers/emails/autoscale', headers })

@@ -1,27 +1,27 @@
 import { defineService } from 'zin'
 
-/** What the autoscaler decided about a worker last. */
+/** The last decision of the autoscaler about a worker. */
 export interface ScalingStatus {
   readonly worker: string
-  /** Workers that should run: what KEDA reads. One worker is as many parallel jobs as the record's `concurrency` says. */
+  /** Desired number of workers, which KEDA reads. One worker is as many parallel jobs as the record's `concurrency`. */
   readonly desired: number
-  /** Workers' worth of parallel jobs that may run now. */
+  /** Current capacity, in workers. */
   readonly current: number
   readonly reason: string
   /** Jobs that are ready to run. */
   readonly backlog: number
-  /** How long the oldest of them has waited; 0 when none waits. */
+  /** How long the oldest of these jobs has waited; 0 if none waits. */
   readonly queueAgeSeconds: number
-  /** Whether nothing is changed. */
+  /** Whether decisions are only recorded. */
   readonly dryRun: boolean
-  /** The last decision that changed it, or would have; null: none yet. */
+  /** Id of the last decision that changed the worker, or would have in a dry run; null if there is none yet. */
   readonly decisionId: string | null
   /** ISO 8601. */
   readonly at: string
 }
 
 /**
- * How many workers should run, and why.
+ * The desired number of workers, with reasons.
  *
  * @example
  * import { definePlugin } from 'zin'
@@ -49,9 +49,9 @@ export interface Autoscale {
   readonly enabled: boolean
   /** WORKER_AUTO_SCALING_DRY_RUN. */
   readonly dryRun: boolean
-  /** The workers that were evaluated lately, by name. */
+  /** Returns the statuses of recently evaluated workers. */
   list(): Promise<readonly ScalingStatus[]>
-  /** One that has not been evaluated yet shows what it has. 404 WORKER_NOT_FOUND, 409 AUTO_SCALING_OFF. */
+  /** Returns the status of a worker; before its first evaluation, the current capacity. 404 WORKER_NOT_FOUND, 409 AUTO_SCALING_OFF. */
   get(worker: string): Promise<ScalingStatus>
 }
 

@@ -4,14 +4,14 @@ import { topologyProblem, topologySchema } from './regions/topology.js'
 
 const schema = Type.Object(
   {
-    enabled: Type.Boolean({ default: true, description: 'False: the worker is not scaled' }),
-    minWorkers: Type.Integer({ minimum: 1, maximum: 1000, default: 1, description: 'Least number of workers' }),
-    maxWorkers: Type.Integer({ minimum: 1, maximum: 1000, default: 4, description: 'Greatest number of workers' }),
+    enabled: Type.Boolean({ default: true, description: 'If false, the worker is not scaled' }),
+    minWorkers: Type.Integer({ minimum: 1, maximum: 1000, default: 1, description: 'Minimum number of workers' }),
+    maxWorkers: Type.Integer({ minimum: 1, maximum: 1000, default: 4, description: 'Maximum number of workers' }),
     scaleUpThreshold: Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000,
       default: 100,
-      description: 'Jobs in the queue above which a worker is added at once',
+      description: 'Jobs in the queue above which a worker is added immediately',
     }),
     scaleDownThreshold: Type.Integer({
       minimum: 0,
@@ -27,12 +27,12 @@ const schema = Type.Object(
   { additionalProperties: false },
 )
 
-/** What a worker says about its scaling: `extensions.autoscale`. */
+/** The scaling configuration of a worker, from `extensions.autoscale`. */
 export type AutoScalerConfig = Static<typeof schema>
 
 const declared = defineWorkerFeature({ plugin: 'autoscale', feature: 'autoScaling', schema })
 
-/** Workers that are scaled, with their part of the record. */
+/** The feature `autoScaling`, with its extension of the worker record. */
 export const autoScaling: WorkerFeature<AutoScalerConfig> = {
   ...declared,
   parse(data) {
@@ -43,7 +43,7 @@ export const autoScaling: WorkerFeature<AutoScalerConfig> = {
   },
 }
 
-/** Workers that move between regions. */
+/** The feature `datacenter`: the worker moves between regions. */
 export const datacenter = defineWorkerFeature({ plugin: 'autoscale', feature: 'datacenter' })
 
 function problemsOf({ maxWorkers, minWorkers, regions, scaleDownThreshold, scaleUpThreshold }: AutoScalerConfig) {

@@ -4,16 +4,16 @@ import type { HookSpecs, Notify } from 'zin'
 export interface ScaleEvent {
   readonly worker: string
   readonly direction: 'up' | 'down'
-  /** Workers, before and after. */
+  /** Number of workers before and after. */
   readonly from: number
   readonly to: number
-  /** Parallel jobs in each process from now on. */
+  /** New concurrency per process. */
   readonly concurrency: number
   readonly reason: string
   readonly decisionId: string
 }
 
-/** A worker was placed in another region. */
+/** A worker was moved to another region. */
 export interface FailoverEvent {
   readonly worker: string
   readonly from: readonly string[]
@@ -30,7 +30,7 @@ export interface AutoscaleHooks {
 
 export const autoscaleHooks = {
   onScale: { kind: 'notify', args: ['scale'], summary: 'A worker was scaled; fired on the leader' },
-  onFailover: { kind: 'notify', args: ['failover'], summary: 'A worker was placed in another region; fired on the leader' },
+  onFailover: { kind: 'notify', args: ['failover'], summary: 'A worker was moved to another region; fired on the leader' },
 } satisfies HookSpecs<AutoscaleHooks>
 
 declare module 'zin' {

@@ -20,11 +20,11 @@ export interface LeaderParts {
 }
 
 const role = 'autoscale'
-/** How often the workers are read when none is scaled, and the processes when regions are watched, ms. */
+/** How often workers are read while autoscaling is off, and nodes while regions are watched, in ms. */
 const idleMs = 60_000
 const regionsMs = 2_000
 
-/** What the leader does at each tick; other processes do nothing. */
+/** Evaluates and moves workers at each tick, on the leader only. */
 export class AutoscaleLeader {
   readonly #parts: LeaderParts
   #leadership: Leadership | undefined
@@ -44,7 +44,7 @@ export class AutoscaleLeader {
     this.#leadership = undefined
   }
 
-  /** What was decided last; empty while another node leads. */
+  /** The last statuses; empty while another node leads. */
   get statuses(): readonly ScalingStatus[] {
     return this.#leadership?.leads === true ? this.#parts.scaler.statuses : []
   }

@@ -1,26 +1,26 @@
 import type { MetricSample } from 'zin'
 import type { ScalingStatus } from './contract.js'
 
-/** What the leader decided last; other nodes know nothing. */
+/** Returns metrics of the last decisions; empty on nodes other than the leader. */
 export function autoscaleMetrics(statuses: readonly ScalingStatus[]): readonly MetricSample[] {
   return statuses.flatMap(({ backlog, current, desired, worker }): MetricSample[] => [
     {
       name: 'zin_autoscale_desired_workers',
-      help: 'Workers that should run, as the node that scales decided last',
+      help: 'Desired number of workers, as last decided by the leader',
       type: 'gauge',
       value: desired,
       labels: { worker },
     },
     {
       name: 'zin_autoscale_current_workers',
-      help: "Workers' worth of parallel jobs that may run, as the node that scales saw last",
+      help: 'Current capacity in workers, as last seen by the leader',
       type: 'gauge',
       value: current,
       labels: { worker },
     },
     {
       name: 'zin_autoscale_backlog_jobs',
-      help: 'Jobs that were ready to run when the node that scales looked last',
+      help: 'Jobs ready to run, as last seen by the leader',
       type: 'gauge',
       value: backlog,
       labels: { worker },

@@ -16,31 +16,32 @@ export const autoscaleOptions = defineOptions(
       minimum: 1,
       maximum: 86_400,
       default: 60,
-      description: 'Time within which a backlog should be gone, and how long a job may wait before a worker is added, in seconds',
+      description: 'Time within which a backlog should be processed, and how long a job may wait before a worker is added, in seconds',
     }),
     stabilizationSeconds: Type.Integer({
       minimum: 0,
       maximum: 3_600,
       default: 300,
-      description: 'No more workers are removed than the highest need of this time allows, in seconds',
+      description: 'Workers are removed only down to the highest need within this time, in seconds',
     }),
     regions: Type.Optional(
       Type.Object(topologySchema.properties, {
         additionalProperties: false,
-        description: '`{primary, secondaries}`: regions of workers with `features.datacenter` that give none',
+        description: '`{primary, secondaries}`: regions of workers with `features.datacenter` that define no regions themselves',
       }),
     ),
     failoverSeconds: Type.Integer({
       minimum: 0,
       maximum: 3_600,
       default: 15,
-      description: 'How long a region must have been lost before its workers leave it, beyond the leases of its processes, in seconds',
+      description:
+        'How long a region must have been lost before its workers leave it, in addition to the leases of its processes, in seconds',
     }),
     returnSeconds: Type.Integer({
       minimum: 0,
       maximum: 86_400,
       default: 60,
-      description: 'How long a region must have been back before its workers return to it, in seconds',
+      description: 'How long a region must have been available again before its workers return to it, in seconds',
     }),
   }),
 )

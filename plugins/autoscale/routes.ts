@@ -5,13 +5,13 @@ import { listResponse, nameParams, statusResponse } from './schema.js'
 const use = ['ops']
 const tag = 'autoscale'
 
-/** Routes of what the autoscaler decided. */
+/** Routes for the status of the autoscaler. */
 export function autoscaleRoutes(autoscale: Autoscale): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/autoscale',
-      summary: 'How many workers should run, and why',
+      summary: 'Desired number of workers, with the reason',
       tag,
       use,
       response: { 200: listResponse },
@@ -23,7 +23,7 @@ export function autoscaleRoutes(autoscale: Autoscale): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/autoscale',
-      summary: 'How many of a worker should run, and why; for metrics-api of KEDA as well',
+      summary: 'Desired number of one worker, with the reason; also for the metrics-api scaler of KEDA',
       tag,
       use,
       params: nameParams,

@@ -12,7 +12,7 @@ const busy = { waiting: 500, ageMs: 5000, attempts: 300, runMs: 1000 }
 const night = Date.parse('2026-01-15T23:00:00Z')
 const noon = Date.parse('2026-01-15T12:00:00Z')
 
-/** What one process may run after so many seconds. */
+/** The concurrency of one process after the given number of seconds. */
 async function after(seconds: number, given: FakeAppOptions): Promise<number | undefined> {
   const app = fakeApp({ workers: [worker()], ...given })
   await app.tick()
@@ -42,7 +42,7 @@ describe('the autoscaler', () => {
     )
   })
 
-  it('reads the age of a queue again when its oldest job was taken meanwhile, and shows the last one when it stays unknown', async () => {
+  it('rereads the age of a queue if its oldest job was taken meanwhile, and shows the last known age if it stays unknown', async () => {
     const app = fakeApp({ workers: [worker()], load: { ...busy, taken: 2 } })
     await app.tick()
     assert.equal((await app.status(name))?.queueAgeSeconds, 5)
@@ -54,7 +54,7 @@ describe('the autoscaler', () => {
     assert.equal((await app.status(name))?.queueAgeSeconds, 35)
   })
 
-  it('spreads workers over the processes that may run it', async () => {
+  it('spreads workers over the processes that can run it', async () => {
     assert.equal(await after(0, { load: { ...busy, nodes: [node('a'), node('b')] } }), 8)
     const placed = { ...worker(), placement: { nodes: 1 } }
     assert.equal(await after(0, { workers: [placed], load: { ...busy, nodes: [node('a'), node('b')] } }), 10)
@@ -89,7 +89,7 @@ describe('the autoscaler', () => {
   for (const [title, given] of off)
     it(`scales nothing ${title}`, async () => assert.equal(await after(120, { load: busy, ...given }), undefined))
 
-  it('records a dry run once for each number, and changes nothing', async () => {
+  it('records a dry run once per number, and changes nothing', async () => {
     const app = fakeApp({ workers: [worker()], load: busy, settings: { WORKER_AUTO_SCALING_DRY_RUN: true } })
     await app.tick()
     await app.run(120)
@@ -171,7 +171,7 @@ describe('the autoscaler', () => {
     assert.equal(await rest({ options: { stabilizationSeconds: 60 }, workers: [worker({ scaleDownThreshold: 20 })] }), 5)
   })
 
-  it('reads the signals of many workers in as many round trips as of one', async () => {
+  it('reads the signals of many workers in as many round trips as for one', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `worker-${index}`)
     const app = fakeApp({ workers: names.map((one) => ({ ...worker(), name: one })), load: busy })
     await app.tick()

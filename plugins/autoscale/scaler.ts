@@ -13,29 +13,29 @@ export interface ScalerParts extends SignalSources {
   readonly clock: Clock
   readonly log: Logger
   readonly policy: PolicyInput
-  /** Of a worker that gives none, ms. */
+  /** Evaluation interval of workers without their own, in ms. */
   readonly intervalMs: number
   readonly dryRun: boolean
   readonly onScale: (event: ScaleEvent) => void
 }
 
 interface Watched {
-  /** By the monotonic clock. */
+  /** Monotonic time in ms. */
   dueAt: number
   history: readonly PastEvaluation[]
   status?: ScalingStatus
   decisionId: string | null
-  /** What a dry run recorded last, so that it is recorded once. */
+  /** Concurrency that a dry run recorded last, so that it is recorded only once. */
   recorded?: number
 }
 
-/** Most workers that are scaled. */
+/** Maximum number of workers that are scaled. */
 const mostWorkers = 1000
 const mostConcurrency = 1000
 /** A timer may fire this early. */
 const earlyMs = 50
 
-/** Evaluates the workers that are scaled, each at its interval, and scales them. Runs on the leader only. */
+/** Evaluates and scales workers, each at its interval. Runs on the leader only. */
 export class Scaler {
   readonly #parts: ScalerParts
   readonly #watched = new Map<string, Watched>()
@@ -54,12 +54,12 @@ export class Scaler {
     return [...this.#watched.values()].flatMap(({ status }) => status ?? [])
   }
 
-  /** Forgets everything, as another process leads. */
+  /** Clears all state when another process leads. */
   reset(): void {
     this.#watched.clear()
   }
 
-  /** Evaluates those of the given workers that are due. */
+  /** Evaluates the given workers that are due. */
   async run(all: readonly WorkerView[], nodes: readonly NodeView[]): Promise<void> {
     const { clock, log } = this.#parts
     const scaled = all.flatMap((view) => this.#configOf(view) ?? []).slice(0, mostWorkers)
@@ -167,12 +167,12 @@ export class Scaler {
 
 const workersText = (count: number): string => `${count} ${count === 1 ? 'worker' : 'workers'}`
 
-/** The share of one process; all processes together run at least as many jobs as are desired. */
+/** Returns the concurrency per process, rounded up so that all processes together reach the desired capacity. */
 function perNode({ desired }: Recommendation, { concurrency, nodes }: Signals): number {
   return Math.min(mostConcurrency, Math.max(1, Math.ceil((desired * concurrency) / Math.max(1, nodes))))
 }
 
-/** Undefined: nothing to change, as the rule keeps what is there, no process may run it, or the share of a process stays the same. */
+/** Returns undefined if nothing changes: the rule keeps the number, no process can run it, or the concurrency per process is the same. */
 function direction(
   { desired, rule }: Recommendation,
   { current, nodes }: Signals,
@@ -184,7 +184,7 @@ function direction(
   return desired < current && concurrency < acting ? 'down' : undefined
 }
 
-/** Whether versions run beside the active one, as those of a canary do. Asked only before workers are removed. */
+/** Whether versions run alongside the active one, as during a canary. Called only before workers are removed. */
 async function hasCandidates(workers: Workers, name: string): Promise<boolean> {
   return (await workers.nodesOf(name)).some(({ candidates = [] }) => candidates.length > 0)
 }

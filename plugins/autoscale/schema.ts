@@ -3,11 +3,11 @@ import { Type } from 'zin'
 const ok = Type.Literal(true)
 const status = {
   worker: Type.String(),
-  desired: Type.Number({ description: 'Workers that should run' }),
-  current: Type.Number({ description: "Workers' worth of parallel jobs that may run" }),
+  desired: Type.Number({ description: 'Desired number of workers' }),
+  current: Type.Number({ description: 'Current capacity, in workers' }),
   reason: Type.String(),
-  backlog: Type.Number({ description: 'Jobs that are ready' }),
-  queueAgeSeconds: Type.Number({ description: 'How long the oldest of them has waited' }),
+  backlog: Type.Number({ description: 'Jobs that are ready to run' }),
+  queueAgeSeconds: Type.Number({ description: 'How long the oldest of these jobs has waited' }),
   dryRun: Type.Boolean(),
   decisionId: Type.Union([Type.String(), Type.Null()]),
   at: Type.String({ description: 'ISO 8601' }),

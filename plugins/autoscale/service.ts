@@ -29,8 +29,8 @@ export function createAutoscale({ clock, dryRun, enabled, queues, statuses, work
       const reason = !enabled
         ? 'WORKER_AUTO_SCALING_ENABLED is false'
         : stopped
-          ? 'The worker is stopped or paused, or its scaling is not enabled'
-          : 'It has not been evaluated yet'
+          ? 'The worker is stopped or paused, or its scaling is disabled'
+          : 'The worker has not been evaluated yet'
       return {
         worker: name,
         desired: Math.round(current),

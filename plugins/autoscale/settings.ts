@@ -11,17 +11,17 @@ export const autoscaleSettings = defineSettings({
     default: 30,
     min: 1,
     max: 3600,
-    summary: 'Seconds between two evaluations of a worker that gives no evaluationInterval',
+    summary: 'Seconds between two evaluations of a worker without its own evaluationInterval',
   },
   WORKER_AUTO_SCALING_DRY_RUN: {
     type: 'bool',
     default: false,
-    summary: 'Decide and record only; nothing is scaled and no worker changes its region',
+    summary: 'Only decide and record: no worker is scaled or moved to another region',
   },
   WORKER_OFF_PEAK_SCALING: {
     type: 'bool',
     default: false,
-    summary: 'Whether capacity is cut within WORKER_OFF_PEAK_SCHEDULE',
+    summary: 'Whether capacity is reduced within WORKER_OFF_PEAK_SCHEDULE',
   },
   WORKER_OFF_PEAK_SCHEDULE: {
     type: 'string',
@@ -35,16 +35,16 @@ export const autoscaleSettings = defineSettings({
     default: 0.7,
     min: 0,
     max: 1,
-    summary: 'Share by which minWorkers and maxWorkers are cut within the window: 0.7 leaves 3 of 10, and at least 1',
+    summary: 'Share by which minWorkers and maxWorkers are reduced within the window: 0.7 leaves 3 of 10, and at least 1',
   },
   WORKER_COST_OPTIMIZATION_ENABLED: {
     type: 'bool',
     default: false,
-    summary: 'Run fewer and busier workers: 90 % instead of 75 % busy, twice drainSeconds, half of stabilizationSeconds',
+    summary: 'Run fewer, busier workers: 90 % instead of 75 % utilization, twice drainSeconds, half of stabilizationSeconds',
   },
   WORKER_SPOT_INSTANCES: {
     type: 'bool',
     default: false,
-    summary: 'Processes may vanish at any time: keep enough workers for the loss of one process',
+    summary: 'Processes may be terminated at any time: keep enough workers to survive the loss of one process',
   },
 })

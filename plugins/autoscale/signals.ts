@@ -2,18 +2,18 @@ import type { Queues } from 'zin/plugins/queues'
 import type { NodeView, Workers, WorkerView } from 'zin/plugins/workers'
 import type { Signals } from './recommend/recommend.js'
 
-/** What is counted: the attempts of the last five minutes. */
+/** Time over which attempts are counted. */
 const windowMs = 300_000
-/** Most workers of one read of the counts. */
+/** Maximum number of workers per read of the counts. */
 const mostNames = 1000
 const pageSize = 100
-/** Most queues whose age is read in one round; those with the longest backlog. */
+/** Maximum number of queues whose age is read in one round: those with the longest backlog. */
 const mostAges = 50
 const mostReads = 3
 
 export type SignalSources = Readonly<{ workers: Workers; queues: Queues }>
 
-/** Every worker of the app. */
+/** Returns every worker of the app. */
 export async function allWorkers(workers: Workers): Promise<readonly WorkerView[]> {
   const all: WorkerView[] = []
   for (let page = 1; ; page++) {
@@ -23,7 +23,7 @@ export async function allWorkers(workers: Workers): Promise<readonly WorkerView[
   }
 }
 
-/** Processes that may run a worker. */
+/** Returns the number of processes that can run a worker. */
 export function nodesFor({ features, placement }: Pick<WorkerView, 'features' | 'placement'>, nodes: readonly NodeView[]): number {
   const { nodes: wanted, regions } = placement
   const able = nodes.filter((node) => node.alive && node.consumes && (regions === undefined || regions.includes(node.region))).length
@@ -31,14 +31,14 @@ export function nodesFor({ features, placement }: Pick<WorkerView, 'features' | 
   return wanted === 'all' ? able : Math.min(wanted, able)
 }
 
-/** Parallel jobs in each process. */
+/** Returns the current concurrency per process. */
 export function actingConcurrency({ concurrency, scaled }: Pick<WorkerView, 'concurrency' | 'scaled'>): number {
   return scaled?.concurrency ?? concurrency
 }
 
 /**
- * What these workers do, in two round trips for a thousand of them, and one to three more for each of at most 50 queues with waiting jobs.
- * Whether a canary runs is not read.
+ * Reads the signals of workers, in two round trips per 1,000 workers, and one to three more for each of at most 50 queues with waiting
+ * jobs. Does not read whether a canary runs.
  */
 export async function readSignals(
   { queues, workers }: SignalSources,
@@ -94,7 +94,7 @@ export async function readSignals(
   )
 }
 
-/** Asked again when the oldest job was taken while it was read: it is gone then, or seems to be ready only since it was taken. */
+/** Retries if the oldest job was taken during the read: it is missing then, or its time is that of the take. */
 async function oldestOf(queues: Queues, queue: string, at: number): Promise<number | undefined> {
   for (let attempt = 0; attempt < mostReads; attempt++) {
     const oldest = await queues.oldestWaiting(queue)
@@ -103,7 +103,7 @@ async function oldestOf(queues: Queues, queue: string, at: number): Promise<numb
   return undefined
 }
 
-/** Null: jobs wait, but since when could not be read. */
+/** Returns null if jobs wait but their age could not be read. */
 function ageOf(waiting: number, oldest: number | undefined, at: number): number | null {
   if (waiting === 0) return 0
   return oldest === undefined ? null : (at - oldest) / 1000

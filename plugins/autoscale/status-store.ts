@@ -6,12 +6,12 @@ const key = 'autoscale:status'
 const storeMs = 5_000
 const late = `no response from the key-value store within ${storeMs} ms`
 
-/** What the leader decided last, for all processes: one key, written once a round. */
+/** The last statuses, shared with all processes in one key that the leader writes once per round. */
 export class StatusStore {
   readonly #kv: Kv
   readonly #ttlMs: number
 
-  /** @param ttlMs after which it is too old to show. */
+  /** @param ttlMs Time after which the statuses expire. */
   constructor(kv: Kv, ttlMs: number) {
     this.#kv = kv
     this.#ttlMs = ttlMs

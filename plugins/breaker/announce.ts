@@ -13,7 +13,7 @@ export interface AnnouncerOptions {
   readonly onCircuitChange: NotifySlot<[change: CircuitChange]>
 }
 
-/** Tells the log, the decisions and the hook of each change of a circuit. */
+/** Publishes each change of a circuit to the log, the decisions and the hook. */
 export class Announcer {
   readonly #options: AnnouncerOptions
 
@@ -21,21 +21,21 @@ export class Announcer {
     this.#options = options
   }
 
-  /** A change that the rules made. */
+  /** Publishes a change made by the rules. */
   transition({ worker, key, before, after, rules, evidence }: Transition): void {
     const rule = evidence?.rule ?? (after?.state === 'half-open' ? 'probe-time' : 'probes')
     const { rule: _, ...seen } = evidence ?? {}
     const { windowMs, openMs, maxOpenMs, ...limits } = rules
     const inputs = { ...seen, ...(after === undefined ? {} : { openings: after.openings }), windowMs, openMs, maxOpenMs, ...limits }
-    this.#tell(worker, key, before, after, { reason: sentenceOf(before, after, rules), rule, inputs })
+    this.#publish(worker, key, before, after, { reason: sentenceOf(before, after, rules), rule, inputs })
   }
 
-  /** An operator has closed these. */
+  /** Publishes circuits that an operator closed. */
   reset(worker: string, closed: Circuits, actor: Actor | undefined): void {
     for (const [key, before] of Object.entries(closed)) {
       const { since, openings, reason: why } = before
       const inputs = { since: new Date(since).toISOString(), openings, why }
-      this.#tell(worker, key, before, undefined, {
+      this.#publish(worker, key, before, undefined, {
         reason: 'Closed by an operator',
         rule: 'reset',
         inputs,
@@ -44,18 +44,18 @@ export class Announcer {
     }
   }
 
-  #tell(
+  #publish(
     worker: string,
     key: string,
     before: Circuit | undefined,
     after: Circuit | undefined,
-    told: { readonly reason: string; readonly rule: string; readonly inputs: Readonly<Record<string, Json>>; readonly actor?: Actor },
+    fact: { readonly reason: string; readonly rule: string; readonly inputs: Readonly<Record<string, Json>>; readonly actor?: Actor },
   ): void {
     const { decisions, log, onCircuitChange } = this.#options
     const [from, to] = [before?.state ?? 'closed', after?.state ?? 'closed'] as const
-    // A name of jobs may hold anything.
+    // Job names may contain any characters.
     const name = key.slice(0, 100).replaceAll(/[\p{C}\u2028\u2029]/gu, ' ')
-    const reason = `${told.reason}${key === '' ? '' : `, for jobs named "${name}"`}`
+    const reason = `${fact.reason}${key === '' ? '' : `, for jobs named "${name}"`}`
     log[to === 'open' ? 'warn' : 'info']({ worker, from, to }, `circuit of worker "${worker}": ${reason}`)
     decisions()?.record({
       kind: 'breaker',
@@ -63,9 +63,9 @@ export class Announcer {
       verdict: to,
       acted: true,
       reason,
-      inputs: { from, ...(key === '' ? {} : { jobName: name }), ...told.inputs },
-      rule: `breaker/${told.rule}`,
-      ...(told.actor === undefined ? {} : { actor: told.actor }),
+      inputs: { from, ...(key === '' ? {} : { jobName: name }), ...fact.inputs },
+      rule: `breaker/${fact.rule}`,
+      ...(fact.actor === undefined ? {} : { actor: fact.actor }),
       links: { circuit: `/api/workers/${worker}/circuit` },
     })
     if (!onCircuitChange.active) return

@@ -87,7 +87,7 @@ export function breakerContract(title: string, env: Readonly<Record<string, stri
       })
     }
 
-    it('stay closed for one poisoned job that fails five times', async () => {
+    it('stay closed for one poison job that fails five times', async () => {
       const name = `poisoned-${run}`
       await create(name, { circuitBreaker: true })
       const id = await enqueue(name, 'poison', { attempts: 5, backoff: { type: 'fixed', delay: 1 } })
@@ -97,7 +97,7 @@ export function breakerContract(title: string, env: Readonly<Record<string, stri
       assert.deepEqual(await decided(name), [])
     })
 
-    it('open for every process; jobs wait and use no attempt; a reset closes it', async () => {
+    it('open for every process, delay jobs without using up attempts, and close on a reset', async () => {
       const name = `open-${run}`
       await create(name, { circuitBreaker: true }, { openMs: 3_600_000, maxOpenMs: 3_600_000, minimumJobs: 100 })
       await fails(name)
@@ -129,7 +129,7 @@ export function breakerContract(title: string, env: Readonly<Record<string, stri
       ])
     })
 
-    it('close by themselves when the worker works again, and every job that waited is done in one attempt', async () => {
+    it('close automatically when the worker recovers, and every delayed job completes in one attempt', async () => {
       const name = `heals-${run}`
       await create(name, { circuitBreaker: true }, { openMs: 500 })
       await fails(name)

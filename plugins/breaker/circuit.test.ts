@@ -60,9 +60,9 @@ const ends: readonly (readonly [
     { state: 'open', ...base, openings: 2, until: 91_000 },
   ],
   ['one that was cancelled makes room', half({ passed: 1, probes: alive('job', 'b') }), 'none', half({ passed: 1, probes: alive('b') })],
-  ['a job that is no probe changes nothing', half({ probes: alive('b') }), 'failed', half({ probes: alive('b') })],
-  ['an open circuit stays as it is', open, 'passed', open],
-  ['a closed circuit stays as it is', undefined, 'failed', undefined],
+  ['a job that is not a probe changes nothing', half({ probes: alive('b') }), 'failed', half({ probes: alive('b') })],
+  ['an open circuit is unchanged', open, 'passed', open],
+  ['a closed circuit is unchanged', undefined, 'failed', undefined],
 ]
 
 describe('a circuit', () => {
@@ -76,7 +76,7 @@ describe('a circuit', () => {
       assert.deepEqual(afterProbe(circuit, 'job', outcome, 31_000, rules), expected)
     })
 
-  it('renews the leases of the probes that still run', () => {
+  it('renews the leases of running probes', () => {
     const circuit = half({ probes: alive('a', 'b') })
     assert.deepEqual(
       renewed(circuit, new Set(['a', 'gone']), 80_000),
@@ -93,7 +93,7 @@ describe('a circuit', () => {
     assert.equal(openFor({ ...rules, openMs: 900_000 }, 3), 900_000)
   })
 
-  it('is told in sentences', () => {
+  it('is described in sentences', () => {
     const again: Circuit = { ...open, openings: 2 }
     assert.deepEqual(
       [

@@ -1,17 +1,17 @@
 import { type BreakerRules, openFor } from './rules.js'
 
-/** A job that runs to try whether the worker works again. */
+/** A job that runs to test whether the worker has recovered. */
 export interface Probe {
-  /** The node that runs it. */
+  /** Node that runs the job. */
   readonly node: string
-  /** End of its lease, which the node renews: ms since 1970. */
+  /** End of its lease, which the node renews, in ms since 1970. */
   readonly until: number
 }
 
 interface NotClosed {
-  /** When it opened first, ms since 1970. */
+  /** When it first opened, in ms since 1970. */
   readonly since: number
-  /** How often it opened in a row, from 1. */
+  /** Number of consecutive openings, from 1. */
   readonly openings: number
   /** Why it opened, as a sentence. */
   readonly reason: string
@@ -19,7 +19,7 @@ interface NotClosed {
 
 export interface OpenCircuit extends NotClosed {
   readonly state: 'open'
-  /** When probes may run, ms since 1970. */
+  /** When probes may run, in ms since 1970. */
   readonly until: number
 }
 
@@ -27,7 +27,7 @@ export interface HalfOpenCircuit extends NotClosed {
   readonly state: 'half-open'
   /** Probes that have succeeded. */
   readonly passed: number
-  /** Those that run, by job. */
+  /** Running probes by job id. */
   readonly probes: Readonly<Record<string, Probe>>
 }
 
@@ -35,26 +35,26 @@ export interface HalfOpenCircuit extends NotClosed {
 export type Circuit = OpenCircuit | HalfOpenCircuit
 export type CircuitState = 'closed' | Circuit['state']
 
-/** Whether an attempt may run: freely, as a probe, or not before `waitMs`. `next` is the circuit that it leaves. */
+/** Whether an attempt may run: freely, as a probe (`next` is the resulting circuit), or only after `waitMs`. */
 export type Admission =
   | { readonly as: 'free' }
   | { readonly as: 'probe'; readonly next: HalfOpenCircuit }
   | { readonly as: 'delayed'; readonly waitMs: number }
 
-/** A process that does not renew the lease of a probe within this time has died, in ms. */
+/** A process that does not renew the lease of a probe within this time is considered dead, in ms. */
 export const leaseMs = 45_000
 
 /** How long jobs wait while probes run: a sixth of the time that the circuit was open, within these limits in ms. */
 const shortestWait = 100
 const longestProbeWait = 30_000
-/** A job looks again after this time, in ms: it must not wait for ten minutes when the circuit was reset. */
+/** Maximum delay of a job, in ms, so that it runs soon after a reset. */
 const longestWait = 60_000
 
 export function opened(reason: string, now: number, rules: BreakerRules): OpenCircuit {
   return { state: 'open', since: now, until: now + openFor(rules, 1), openings: 1, reason }
 }
 
-/** Whether a job may run on `node`. */
+/** Decides whether a job may run on `node`. */
 export function admit(circuit: Circuit | undefined, job: string, node: string, now: number, rules: BreakerRules): Admission {
   if (circuit === undefined) return { as: 'free' }
   if (circuit.state === 'open' && circuit.until > now) return { as: 'delayed', waitMs: Math.min(circuit.until - now, longestWait) }
@@ -70,7 +70,7 @@ export function admit(circuit: Circuit | undefined, job: string, node: string, n
 
 export type ProbeOutcome = 'passed' | 'failed' | 'none'
 
-/** The circuit after a probe has ended; undefined: closed. A job that is no probe changes nothing. */
+/** Returns the circuit after a probe has ended; undefined if closed. Jobs that are not probes change nothing. */
 export function afterProbe(
   circuit: Circuit | undefined,
   job: string,
@@ -89,7 +89,7 @@ export function afterProbe(
   return { ...circuit, passed, probes }
 }
 
-/** The circuit with new leases for these jobs. */
+/** Returns the circuit with renewed leases for these jobs. */
 export function renewed(circuit: Circuit, jobs: ReadonlySet<string>, now: number): Circuit {
   if (circuit.state !== 'half-open') return circuit
   const probes = Object.entries(circuit.probes).map(([job, probe]) => [job, jobs.has(job) ? { ...probe, until: now + leaseMs } : probe])

@@ -13,8 +13,8 @@ function show({ circuits, enabled, state, worker }: BreakerStatus, print: Printe
   for (const { jobName, openings, probes, reason, since, state: own, until } of circuits) {
     const which = jobName === null ? '' : `jobs "${jobName}" `
     print.line(`  ${which}${own} since ${since}: ${reason}${openings > 1 ? `; opened ${openings} times in a row` : ''}`)
-    if (until !== null) print.line(`  probes run from ${until} on`)
-    else print.line(`  ${probes.passed} of ${probes.needed} probes have succeeded, ${probes.running} run`)
+    if (until !== null) print.line(`  probes run from ${until}`)
+    else print.line(`  ${probes.passed} of ${probes.needed} probes have succeeded, ${probes.running} running`)
   }
 }
 
@@ -27,7 +27,7 @@ function report(status: BreakerStatus, print: Printer): void {
 export const breakerCommands: readonly Command[] = [
   defineCommand({
     name: 'circuit:status',
-    summary: 'Show the state of the circuit breaker of a worker, and why',
+    summary: 'Show the state of the circuit breaker of a worker, with the reason',
     args: named,
     needs: 'running app',
     route: 'GET /api/workers/:name/circuit',
@@ -36,7 +36,7 @@ export const breakerCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'circuit:reset',
-    summary: 'Close the circuit of a worker now',
+    summary: 'Close the circuits of a worker immediately',
     args: named,
     needs: 'running app',
     route: 'POST /api/workers/:name/circuit/reset',

@@ -5,38 +5,38 @@ import type { BreakerRules } from './rules.js'
 /** One change of a circuit. */
 export interface CircuitChange {
   readonly worker: string
-  /** With `perJobName`: the name of the jobs. */
+  /** Job name, with `perJobName`. */
   readonly jobName?: string
   readonly from: CircuitState
   readonly to: CircuitState
-  /** One sentence with its numbers. */
+  /** The reason with its numbers, as one sentence. */
   readonly reason: string
-  /** When it opens: when probes may run, ms since 1970. */
+  /** Set when the circuit opens: when probes may run, in ms since 1970. */
   readonly until?: number
 }
 
 /** A circuit that is not closed; times are ISO 8601. */
 export interface CircuitView {
-  /** Null: all jobs of the worker. */
+  /** Null for the circuit of all jobs of the worker. */
   readonly jobName: string | null
   readonly state: Exclude<CircuitState, 'closed'>
   readonly since: string
   /** When the next job may run as a probe; null while it is half-open. */
   readonly until: string | null
-  /** How often it opened in a row, from 1. */
+  /** Number of consecutive openings, from 1. */
   readonly openings: number
   readonly probes: { readonly running: number; readonly passed: number; readonly needed: number }
   readonly reason: string
 }
 
-/** The circuit breaker of a worker over all nodes. */
+/** The circuit breaker of a worker across all nodes. */
 export interface BreakerStatus {
   readonly worker: string
-  /** Whether it acts: `features.circuitBreaker` is true, and `features.plugins` is not false. */
+  /** Whether the breaker is active: `features.circuitBreaker` is true, and `features.plugins` is not false. */
   readonly enabled: boolean
-  /** The worst of its circuits. */
+  /** State of the worst circuit. */
   readonly state: CircuitState
-  /** Those that are not closed; without `perJobName` at most one. */
+  /** Circuits that are not closed; without `perJobName`, at most one. */
   readonly circuits: readonly CircuitView[]
   readonly rules: BreakerRules
 }
@@ -63,7 +63,7 @@ export interface BreakerStatus {
  * })
  */
 export interface Breaker {
-  /** From the store: one round trip beside the record. 404 WORKER_NOT_FOUND. */
+  /** Reads the state from the store, in one round trip in addition to the worker record. 404 WORKER_NOT_FOUND. */
   status(worker: string): Promise<BreakerStatus>
   /** Closes all circuits of a worker. 404 WORKER_NOT_FOUND, 409 CIRCUIT_BREAKER_OFF. */
   reset(worker: string): Promise<BreakerStatus>

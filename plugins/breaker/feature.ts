@@ -1,7 +1,7 @@
 import { Type } from 'zin'
 import { defineWorkerFeature } from 'zin/plugins/workers'
 
-/** The feature `circuitBreaker`, and the rules that a worker has of its own. */
+/** The feature `circuitBreaker`, with the rules that a worker overrides. */
 export const circuitBreaker = defineWorkerFeature({
   plugin: 'breaker',
   feature: 'circuitBreaker',

@@ -3,20 +3,20 @@ import type { BreakerRules } from './rules.js'
 import type { Circuits } from './shared-circuits.js'
 import { Window } from './window.js'
 
-/** Most names of jobs that have a circuit of their own; further ones share the one without a name. */
+/** Maximum number of job names with their own circuit; further names share the unnamed circuit. */
 const mostNames = 100
 
-/** What this process knows of one worker with a circuit breaker. */
+/** State of one worker with a circuit breaker in this process. */
 export class Guard {
   readonly worker: string
   rules: BreakerRules
-  /** As last read. */
+  /** Circuits as last read. */
   circuits: Circuits = {}
-  /** Grows when the circuits are set, so that a read that began earlier is not applied. */
+  /** Incremented when the circuits are set, so that a read that began earlier is discarded. */
   revision = 0
-  /** Circuits that this process is opening right now. */
+  /** Circuits that this process is currently opening. */
   readonly opening = new Set<string>()
-  /** Jobs that run here as probes, with the key of their circuit. */
+  /** Probes running in this process, with the key of their circuit. */
   readonly probes = new Map<string, string>()
   readonly #windows = new Map<string, Window>()
 
@@ -25,7 +25,7 @@ export class Guard {
     this.rules = rules
   }
 
-  /** The key of the circuit that a job belongs to; empty: the one of the worker. */
+  /** Returns the key of the circuit of a job; empty for the circuit of the worker. */
   keyOf(jobName: string): string {
     if (!this.rules.perJobName || this.#windows.has(jobName) || Object.hasOwn(this.circuits, jobName)) {
       return this.rules.perJobName ? jobName : ''
@@ -43,7 +43,7 @@ export class Guard {
     return window
   }
 
-  /** What was seen before a circuit opened or closed does not count afterwards. */
+  /** Sets the circuits. Discards the window of each circuit that opened or closed. */
   set(circuits: Circuits): void {
     const keys = new Set([...Object.keys(circuits), ...Object.keys(this.circuits)])
     for (const key of keys) if (Object.hasOwn(circuits, key) !== Object.hasOwn(this.circuits, key)) this.#windows.delete(key)

@@ -4,7 +4,7 @@ import { leaseMs } from './circuit.js'
 import { guardLab, worker } from './testing/guard-lab.js'
 
 describe('circuits of several processes', () => {
-  it('open for all of them once, delay what comes, and close when three probes have succeeded', async (t) => {
+  it('open once for all of them, delay further jobs, and close when three probes have succeeded', async (t) => {
     const { clock, first, open, second, transitions } = await guardLab(t)
     assert.equal(await second.begin('j1'), 'ran')
     await open()
@@ -33,7 +33,7 @@ describe('circuits of several processes', () => {
     assert.deepEqual(transitions.slice(2), ['half-open → open'])
   })
 
-  it('do not count cancelled and deferred attempts, and give the place of such a probe to another job', async (t) => {
+  it('do not count cancelled and deferred attempts, and replace such a probe with another job', async (t) => {
     const { clock, first, open, transitions } = await guardLab(t)
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k']) await first.end(id, id < 'f' ? 'cancelled' : 'deferred')
     assert.deepEqual(transitions, [])
@@ -45,7 +45,7 @@ describe('circuits of several processes', () => {
     assert.equal(await first.begin('d'), 'ran')
   })
 
-  it('are not blocked by a process that died with a probe, whose lease ends; a live one renews it', async (t) => {
+  it('are not blocked by a process that died with a probe, because its lease expires; a live process renews it', async (t) => {
     const { clock, first, open, second } = await guardLab(t)
     await open()
     clock.advance(30_000)
@@ -60,7 +60,7 @@ describe('circuits of several processes', () => {
     assert.equal(await first.begin('e'), 5000)
   })
 
-  it('end a probe that was lost with its process in the process that hears of it', async (t) => {
+  it('end a probe that was lost with its process, in the process that is notified', async (t) => {
     const { clock, first, open, second, transitions } = await guardLab(t)
     await open()
     clock.advance(30_000)
@@ -71,7 +71,7 @@ describe('circuits of several processes', () => {
     assert.deepEqual(transitions.slice(1), ['open → half-open', 'half-open → open'])
   })
 
-  it('are read again by a process that missed a message', async (t) => {
+  it('are reloaded by a process that missed a message', async (t) => {
     const { first, second } = await guardLab(t)
     await first.shared.change(worker, (circuits) => ({
       ...circuits,
@@ -84,7 +84,7 @@ describe('circuits of several processes', () => {
     assert.equal(await second.begin('a'), 'ran')
   })
 
-  it('stay as they are while the store is away: no attempt fails, no probe runs, and the log says so once', async (t) => {
+  it('keep their state while the store is unavailable: no attempt fails, no probe runs, and a warning is logged once', async (t) => {
     const { clock, first, kv, logs, open, transitions } = await guardLab(t)
     kv.isAway = true
     for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await first.end(id, 'failed')
@@ -100,7 +100,7 @@ describe('circuits of several processes', () => {
     assert.deepEqual(transitions, ['closed → open', 'open → half-open'])
   })
 
-  it('are one for each name of jobs when the worker says so', async (t) => {
+  it('exist per job name with perJobName', async (t) => {
     const { first } = await guardLab(t, { perJobName: true })
     for (const id of ['a', 'b', 'c', 'd', 'e']) await first.end(id, 'failed', 'invoice')
     assert.deepEqual(
@@ -109,7 +109,7 @@ describe('circuits of several processes', () => {
     )
   })
 
-  it('cost nothing while no worker has one: nothing is attached to attempts, and a poll asks nothing', async (t) => {
+  it('have no overhead while no worker has one: nothing is attached to attempts, and a poll reads nothing', async (t) => {
     const { first, kv } = await guardLab(t)
     assert.equal(first.attached(), 1)
     const before = kv.calls

@@ -7,15 +7,15 @@ import type { BreakerRules } from './rules.js'
 import type { Changed, Circuits, SharedCircuits } from './shared-circuits.js'
 import type { Evidence } from './window.js'
 
-/** What opened or closed a circuit, for the record of it. */
+/** A change of a circuit, to be published. */
 export interface Transition {
   readonly worker: string
-  /** Empty: the circuit of the worker. */
+  /** Key of the circuit; empty for the circuit of the worker. */
   readonly key: string
   readonly before: Circuit | undefined
   readonly after: Circuit | undefined
   readonly rules: BreakerRules
-  /** When it opens. */
+  /** Set when the circuit opens. */
   readonly evidence?: Evidence
 }
 
@@ -24,10 +24,10 @@ export interface GuardsOptions {
   readonly node: string
   readonly clock: Clock
   readonly log: Logger
-  /** Adds what every attempt passes through; returns what removes it. */
+  /** Attaches the middleware and listeners to attempts; returns a function that detaches them. */
   readonly attach: () => () => void
   readonly onTransition: (transition: Transition) => void
-  /** 0–1; spreads the jobs that come back. */
+  /** Returns a random number, 0–1, for jitter. */
   readonly random: () => number
 }
 
@@ -40,15 +40,15 @@ const outcomes: Readonly<Record<AttemptOutcome, ProbeOutcome>> = {
   deferred: 'none',
 }
 
-/** How long a job waits when the store of the circuits is away, in ms. */
+/** How long a job is delayed if the store is unavailable, in ms. */
 const awayMs = 5_000
 
-/** The workers of this process that have a circuit breaker. Without any, nothing is attached to attempts. */
+/** Workers of this process that have a circuit breaker. Without any, nothing is attached to attempts. */
 export class Guards {
   readonly #options: GuardsOptions
   readonly #guards = new Map<string, Guard>()
   #detach: (() => void) | undefined
-  #isAway = false
+  #isDown = false
 
   constructor(options: GuardsOptions) {
     this.#options = options
@@ -62,7 +62,7 @@ export class Guards {
     return this.#guards.get(worker)
   }
 
-  /** Guards a worker by these rules, and reads its circuits. */
+  /** Starts guarding a worker with these rules, and reads its circuits. */
   async add(worker: string, rules: BreakerRules): Promise<void> {
     const known = this.#guards.get(worker)
     if (known !== undefined && known.rules.perJobName !== rules.perJobName) await this.#options.shared.clear(worker)
@@ -84,31 +84,31 @@ export class Guards {
     this.#detach = undefined
   }
 
-  /** Reads the circuits of a worker again. */
+  /** Reloads the circuits of a worker. */
   async refresh(worker: string): Promise<void> {
     const guard = this.#guards.get(worker)
     if (guard === undefined) return
-    await this.#reaching(async () => guard.set(await this.#options.shared.read(worker)))
+    await this.#withStore(async () => guard.set(await this.#options.shared.read(worker)))
   }
 
-  /** Reads all circuits again: one round trip for each 500 workers. */
+  /** Reloads all circuits, in one round trip per 500 workers. */
   async poll(): Promise<void> {
     const guards = this.all
     if (guards.length === 0) return
     const revisions = guards.map(({ revision }) => revision)
-    await this.#reaching(async () => {
+    await this.#withStore(async () => {
       const found = await this.#options.shared.readMany(guards.map(({ worker }) => worker))
       for (const [index, guard] of guards.entries()) if (guard.revision === revisions[index]) guard.set(found[index] ?? {})
     })
   }
 
-  /** Renews the leases of the probes that run here. */
+  /** Renews the leases of the probes running in this process. */
   async renew(): Promise<void> {
     const now = this.#options.clock.now()
     for (const guard of this.#guards.values()) {
       if (guard.probes.size === 0) continue
       const jobs = new Set(guard.probes.keys())
-      await this.#reaching(() =>
+      await this.#withStore(() =>
         this.#change(guard, (circuits) =>
           Object.fromEntries(Object.entries(circuits).map(([key, circuit]) => [key, renewed(circuit, jobs, now)])),
         ),
@@ -116,7 +116,7 @@ export class Guards {
     }
   }
 
-  /** The middleware of attempts. While a circuit is closed it costs two look-ups. */
+  /** Middleware of attempts. With a closed circuit, it costs two lookups. */
   readonly middleware: JobMiddleware = (context, next) => {
     const guard = this.#guards.get(context.worker)
     if (guard === undefined) return next()
@@ -126,7 +126,7 @@ export class Guards {
     return this.#runOrDelay(guard, key, context, next)
   }
 
-  /** Counts an attempt, and opens the circuit when it has to. One that changes no circuit costs no promise. */
+  /** Counts an attempt, and opens the circuit if a rule is met. Creates no promise if no circuit changes. */
   readonly attemptEnded = ({ worker, job, outcome }: Pick<AttemptEnd, 'worker' | 'job' | 'outcome'>): void | Promise<void> => {
     const guard = this.#guards.get(worker)
     if (guard === undefined) return
@@ -142,7 +142,7 @@ export class Guards {
     return waitMs === 0 ? next() : delay(waitMs)
   }
 
-  /** 0: the job may run. Else how long it has to wait, in ms. */
+  /** Returns 0 if the job may run, else its delay in ms. */
   async #admit(guard: Guard, key: string, job: string): Promise<number> {
     const { clock, node } = this.#options
     const ask = (circuits: Circuits): Admission => {
@@ -158,7 +158,7 @@ export class Guards {
         })
         if (admission.as === 'probe') {
           guard.probes.set(job, key)
-          if (before[key]?.state === 'open') this.#tell(guard, key, before[key], admission.next)
+          if (before[key]?.state === 'open') this.#notify(guard, key, before[key], admission.next)
         }
       } catch (error) {
         this.#warn(error)
@@ -180,18 +180,18 @@ export class Guards {
     const { clock } = this.#options
     const circuit = opened(whyOpened(evidence, guard.rules), clock.now(), guard.rules)
     guard.opening.add(key)
-    await this.#reaching(async () => {
+    await this.#withStore(async () => {
       const { before, after } = await this.#change(guard, (circuits) =>
         Object.hasOwn(circuits, key) ? circuits : { ...circuits, [key]: circuit },
       )
-      if (before !== after) this.#tell(guard, key, undefined, circuit, evidence)
+      if (before !== after) this.#notify(guard, key, undefined, circuit, evidence)
     })
     guard.opening.delete(key)
   }
 
   async #endProbe(guard: Guard, key: string, job: string, outcome: ProbeOutcome): Promise<void> {
     const { clock } = this.#options
-    await this.#reaching(async () => {
+    await this.#withStore(async () => {
       const { before, after } = await this.#change(guard, (circuits) => {
         const circuit = Object.hasOwn(circuits, key) ? circuits[key] : undefined
         const next = afterProbe(circuit, job, outcome, clock.now(), guard.rules)
@@ -199,7 +199,7 @@ export class Guards {
         const { [key]: _, ...others } = circuits
         return next === undefined ? others : { ...others, [key]: next }
       })
-      if (before[key] !== undefined && before[key]?.state !== after[key]?.state) this.#tell(guard, key, before[key], after[key])
+      if (before[key] !== undefined && before[key]?.state !== after[key]?.state) this.#notify(guard, key, before[key], after[key])
     })
   }
 
@@ -209,27 +209,27 @@ export class Guards {
     return changed
   }
 
-  #tell({ worker, rules }: Guard, key: string, before: Circuit | undefined, after: Circuit | undefined, evidence?: Evidence): void {
+  #notify({ worker, rules }: Guard, key: string, before: Circuit | undefined, after: Circuit | undefined, evidence?: Evidence): void {
     this.#options.onTransition({ worker, key, before, after, rules, ...(evidence === undefined ? {} : { evidence }) })
   }
 
-  /** Jobs that wait for the same moment come back over a tenth of their wait. */
+  /** Adds up to 10 % jitter, so that delayed jobs do not return all at once. */
   #spread(waitMs: number): number {
     return Math.max(1, Math.ceil(waitMs * (1 + this.#options.random() / 10)))
   }
 
-  /** A store that is away leaves the circuits as they were. */
-  async #reaching(work: () => Promise<unknown>): Promise<void> {
+  /** Runs work that needs the store; if that fails, logs a warning and keeps the circuits unchanged. */
+  async #withStore(work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
-      this.#isAway = false
+      this.#isDown = false
     } catch (error) {
       this.#warn(error)
     }
   }
 
   #warn(error: unknown): void {
-    if (!this.#isAway) this.#options.log.warn({ err: error }, `circuits stay as they are, because their store failed: ${messageOf(error)}`)
-    this.#isAway = true
+    if (!this.#isDown) this.#options.log.warn({ err: error }, `circuits keep their state because the store failed: ${messageOf(error)}`)
+    this.#isDown = true
   }
 }

@@ -3,7 +3,7 @@ import type { Circuits } from './shared-circuits.js'
 
 const penalties = { open: 40, 'half-open': 20 } as const
 
-/** What circuits that are not closed take off the health score of a worker: as much as the worst of them. */
+/** Returns the penalty of the worst circuit that is not closed on the health score of a worker. */
 export function healthTermsOf(circuits: Circuits): readonly PluginHealthTerm[] {
   const entries = Object.entries(circuits)
   const [worst] = [...entries].sort(([, a], [, b]) => penalties[b.state] - penalties[a.state])
@@ -15,7 +15,7 @@ export function healthTermsOf(circuits: Circuits): readonly PluginHealthTerm[] {
     {
       name: 'circuit',
       penalty: penalties[state],
-      reason: `${which} is ${state} since ${new Date(since).toISOString()}: ${reason}${others}`,
+      reason: `${which} has been ${state} since ${new Date(since).toISOString()}: ${reason}${others}`,
     },
   ]
 }

@@ -10,7 +10,7 @@ export const breakerHooks = {
   onCircuitChange: {
     kind: 'notify',
     args: ['change'],
-    summary: 'A circuit of a worker has opened, become half-open or closed; fires on the node that changed it',
+    summary: 'A circuit of a worker opened, became half-open or closed; fired on the node that changed it',
   },
 } satisfies HookSpecs<BreakerHooks>
 

@@ -31,11 +31,11 @@ const renewMs = 15_000
 /** How long the start of a worker waits for its circuits, in ms. */
 const loadMs = 3_000
 
-/** Circuit breakers of workers: while most jobs fail, further ones wait and use no attempt. */
+/** Circuit breakers for workers: while most jobs fail, further jobs are delayed without using up an attempt. */
 export const breaker = definePlugin({
   name: 'breaker',
   version: '1.0.0',
-  description: 'Circuit breakers of workers: while most jobs fail, further ones wait and use no attempt',
+  description: 'Circuit breakers for workers: while most jobs fail, further jobs are delayed without using up an attempt',
   dependencies: ['ops'],
   uses: { cluster: clusterService, decisions: optional(decisionsService), kv: kvService, ops: opsService, workers: workersService },
   provides: [breakerService],
@@ -76,7 +76,7 @@ export const breaker = definePlugin({
     ctx.provide(breakerService, service)
     if (!services.workers.enabled) return
 
-    /** Guards a worker of this process, or no longer. */
+    /** Starts or stops guarding a worker of this process, depending on its record. */
     const load = async (name: string): Promise<void> => {
       const rules = rulesIn(await services.workers.get(name), defaults)
       if (rules !== undefined) await guards.add(name, rules)
@@ -89,12 +89,12 @@ export const breaker = definePlugin({
     }
     const attempt = (name: string, work: Promise<void>): Promise<void> =>
       work.catch((error: unknown) => {
-        log.warn({ err: error, worker: name }, `the circuit breaker of worker "${name}" is as it was: ${messageOf(error)}`)
+        log.warn({ err: error, worker: name }, `the circuit breaker of worker "${name}" could not be updated: ${messageOf(error)}`)
       })
 
     ctx.routes(breakerRoutes(service))
     ctx.commands(breakerCommands)
-    // Before its first job: one that waited while the circuit was open must not run because the process is new.
+    // Before the first job, so that a new process does not run jobs while the circuit is open.
     hooks.on('beforeWorkerStart', async (name) => {
       await attempt(name, withDeadline(load(name), loadMs, `no response within ${loadMs} ms`))
       return undefined

@@ -5,13 +5,13 @@ import { circuitResponse, nameParams } from './schema.js'
 const use = ['ops']
 const tag = 'workers'
 
-/** The circuit breaker of a worker. */
+/** Routes for the circuit breaker of a worker. */
 export function breakerRoutes(breaker: Breaker): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/circuit',
-      summary: 'State of the circuit breaker of a worker, and why',
+      summary: 'State of the circuit breaker of a worker, with the reason',
       tag,
       use,
       params: nameParams,
@@ -21,7 +21,7 @@ export function breakerRoutes(breaker: Breaker): readonly Route[] {
     defineRoute({
       method: 'POST',
       path: '/api/workers/:name/circuit/reset',
-      summary: 'Close the circuit of a worker now',
+      summary: 'Close the circuits of a worker immediately',
       tag,
       use,
       params: nameParams,

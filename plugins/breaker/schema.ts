@@ -6,11 +6,11 @@ const state = Type.Enum(['closed', 'open', 'half-open'], { type: 'string' })
 export const nameParams = Type.Object({ name: Type.String() })
 
 const circuit = Type.Object({
-  jobName: Type.Union([Type.String(), Type.Null()], { description: 'Null: all jobs of the worker' }),
+  jobName: Type.Union([Type.String(), Type.Null()], { description: 'Null for the circuit of all jobs of the worker' }),
   state,
   since: iso,
   until: Type.Union([iso, Type.Null()], { description: 'When the next job may run as a probe' }),
-  openings: Type.Integer({ description: 'How often it opened in a row' }),
+  openings: Type.Integer({ description: 'Number of consecutive times that it opened' }),
   probes: Type.Object({ running: Type.Integer(), passed: Type.Integer(), needed: Type.Integer() }),
   reason: Type.String(),
 })
@@ -21,7 +21,7 @@ export const circuitResponse = Type.Object({
     worker: Type.String(),
     enabled: Type.Boolean(),
     state,
-    circuits: Type.Array(circuit, { description: 'Those that are not closed' }),
+    circuits: Type.Array(circuit, { description: 'Circuits that are not closed' }),
     rules: Type.Object({
       windowMs: Type.Integer(),
       minimumJobs: Type.Integer(),

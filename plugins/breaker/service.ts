@@ -19,7 +19,7 @@ export interface BreakerServiceOptions {
   readonly onReset: (worker: string, closed: Circuits) => void
 }
 
-/** The rules of a worker; undefined: its breaker does not act. */
+/** Returns the rules of a worker, or undefined if its breaker is off. */
 export function rulesIn(worker: Pick<WorkerView, 'name' | 'features' | 'extensions' | 'extensionVersions'>, defaults: BreakerRules) {
   const acts = circuitBreaker.isOn(worker) && worker.features.plugins !== false
   return acts ? rulesOf(defaults, circuitBreaker.of(worker)) : undefined

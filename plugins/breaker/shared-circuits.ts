@@ -4,7 +4,7 @@ import { defineMessage } from 'zin/plugins/cluster'
 import { type Kv, updateKey } from 'zin/plugins/kv'
 import type { Circuit } from './circuit.js'
 
-/** The circuits of a worker that are not closed, by the name of the jobs; empty: all jobs of the worker. */
+/** The circuits of a worker that are not closed, by job name; the empty name stands for all jobs of the worker. */
 export type Circuits = Readonly<Record<string, Circuit>>
 
 export interface SharedCircuitsOptions {
@@ -20,21 +20,21 @@ export interface Changed {
 
 const changed = defineMessage<{ readonly worker: string }>('breaker.changed')
 
-/** The store forgets circuits that nothing has changed for this long, in ms. */
+/** TTL of stored circuits, in ms. */
 const keepMs = 86_400_000
-/** Keys of one round trip. */
+/** Keys per round trip. */
 const batch = 500
 
 interface Stored {
-  /** Grows with every change, so that no two states look alike. */
+  /** Incremented with every change, so that compare-and-set never confuses two states. */
   readonly revision: number
   readonly circuits: Circuits
 }
 
-/** The circuits of all processes: one small value for each worker, changed by compare-and-set. */
+/** Circuits shared by all processes: one small value per worker, changed by compare-and-set. */
 export class SharedCircuits {
   readonly #options: SharedCircuitsOptions
-  /** The last operation of each worker: they run one after another, so that none overwrites what a later one has read. */
+  /** The last operation per worker. Operations on one worker run sequentially. */
   readonly #tails = new Map<string, Promise<unknown>>()
 
   constructor(options: SharedCircuitsOptions) {
@@ -42,10 +42,10 @@ export class SharedCircuits {
   }
 
   read(worker: string): Promise<Circuits> {
-    return this.#inTurn(worker, async () => parse(await this.#options.kv.get(keyOf(worker))).circuits)
+    return this.#enqueue(worker, async () => parse(await this.#options.kv.get(keyOf(worker))).circuits)
   }
 
-  /** In the order of the names; one round trip for each 500 of them. */
+  /** Reads the circuits of several workers in their order, in one round trip per 500. */
   async readMany(workers: readonly string[]): Promise<readonly Circuits[]> {
     const found: Circuits[] = []
     for (let start = 0; start < workers.length; start += batch) {
@@ -55,9 +55,9 @@ export class SharedCircuits {
     return found
   }
 
-  /** Applies `step` to what is stored; it may run several times. Returning what it was given changes nothing. */
+  /** Applies `step` to the stored circuits; it may run several times. Nothing is written if it returns its argument. */
   change(worker: string, step: (circuits: Circuits) => Circuits): Promise<Changed> {
-    return this.#inTurn(worker, async () => {
+    return this.#enqueue(worker, async () => {
       let change: Changed = { before: {}, after: {} }
       const written = await updateKey(this.#options.kv, keyOf(worker), (text) => {
         const { circuits: before, revision } = parse(text)
@@ -66,19 +66,19 @@ export class SharedCircuits {
         const next: Stored = { revision: revision + 1, circuits: after }
         return after === before ? undefined : { value: JSON.stringify(next), ttlMs: keepMs }
       })
-      if (written !== undefined) this.#tell(worker)
+      if (written !== undefined) this.#notify(worker)
       return change
     })
   }
 
-  /** Forgets the circuits of a worker: all are closed. */
+  /** Deletes the circuits of a worker, so that all are closed. */
   clear(worker: string): Promise<void> {
-    return this.#inTurn(worker, async () => {
-      if (await this.#options.kv.delete(keyOf(worker))) this.#tell(worker)
+    return this.#enqueue(worker, async () => {
+      if (await this.#options.kv.delete(keyOf(worker))) this.#notify(worker)
     })
   }
 
-  /** Called when another process has changed the circuits of a worker. */
+  /** Calls the listener when another process has changed the circuits of a worker. Returns a function that removes it. */
   onChange(listener: (worker: string) => void): () => void {
     const { cluster } = this.#options
     return cluster.on(changed, ({ worker }, from) => {
@@ -86,14 +86,14 @@ export class SharedCircuits {
     })
   }
 
-  #tell(worker: string): void {
+  #notify(worker: string): void {
     const { cluster, log } = this.#options
     cluster.send(changed, { worker }).catch((error: unknown) => {
-      log.debug({ err: error, worker }, 'other nodes were not notified of a circuit; they poll')
+      log.debug({ err: error, worker }, 'other nodes could not be notified of a circuit change; they will poll')
     })
   }
 
-  #inTurn<T>(worker: string, work: () => Promise<T>): Promise<T> {
+  #enqueue<T>(worker: string, work: () => Promise<T>): Promise<T> {
     const done = (this.#tails.get(worker) ?? Promise.resolve()).then(work)
     const tail = done
       .catch(() => undefined)
@@ -112,7 +112,7 @@ function parse(text: string | null): Stored {
     const stored = JSON.parse(text ?? 'null') as Partial<Stored> | null
     if (Number.isInteger(stored?.revision) && typeof stored?.circuits === 'object') return stored as Stored
   } catch {
-    // Not written by this plugin: the next change replaces it.
+    // The value was not written by this plugin; the next change replaces it.
   }
   return { revision: 0, circuits: {} }
 }

@@ -1,34 +1,34 @@
 import type { BreakerRules } from './rules.js'
 
-/** What was seen of the jobs of a circuit. Each job counts once, by its last attempt. */
+/** Counts of the jobs of a circuit. Each job counts once, by its last attempt. */
 export interface Evidence {
   readonly rule: 'failure-ratio' | 'consecutive-failures'
-  /** Jobs in the window, and those of them that failed. */
+  /** Jobs in the window; `failed` of them failed. */
   readonly jobs: number
   readonly failed: number
-  /** Different jobs that failed since one completed. */
+  /** Different jobs that failed since the last completed job. */
   readonly inARow: number
 }
 
 const slices = 12
-/** Most failed jobs that are told apart; with more, the verdict is clear. */
+/** Maximum number of failed jobs that are tracked; with more, the result is clear. */
 const mostFailed = 1000
-/** A row of failures ends when nothing was added to it for so many windows. */
+/** A streak of failures ends after this many windows without another failure. */
 const rowWindows = 10
 
 /**
- * The jobs of one circuit in this process, in constant memory. A job that fails several times counts as one, so that a poisoned job
- * opens no circuit by its retries.
+ * The jobs of one circuit in this process, in constant memory. A job that fails several times counts once, so that retries of a poison job
+ * do not open a circuit.
  */
 export class Window {
   readonly #completed = Array.from({ length: slices }, () => 0)
-  /** Job → when it failed last, the oldest first. */
+  /** Job → time of its last failure, oldest first. */
   readonly #failed = new Map<string, number>()
   readonly #row = new Set<string>()
   #rowAt = Number.NEGATIVE_INFINITY
   #slice = 0
 
-  /** @param now by the monotonic clock, in ms. */
+  /** @param now Monotonic time in ms. */
   complete(job: string, now: number, { windowMs }: BreakerRules): void {
     this.#move(now, windowMs)
     const index = this.#slice % slices
@@ -37,7 +37,7 @@ export class Window {
     if (this.#row.size > 0) this.#row.clear()
   }
 
-  /** Returns why the circuit has to open, if it has to. */
+  /** Returns the evidence if the circuit has to open. */
   fail(job: string, now: number, rules: BreakerRules): Evidence | undefined {
     const { windowMs, minimumJobs, failureRatio, consecutiveFailures } = rules
     this.#move(now, windowMs)
@@ -57,7 +57,7 @@ export class Window {
     return this.#row.size >= consecutiveFailures ? { rule: 'consecutive-failures', ...seen } : undefined
   }
 
-  /** Empties the slices that have passed. */
+  /** Clears the slices that have expired. */
   #move(now: number, windowMs: number): void {
     const slice = Math.floor(now / (windowMs / slices))
     for (let passed = Math.min(slice - this.#slice, slices); passed > 0; passed--) this.#completed[(slice - passed + 1) % slices] = 0

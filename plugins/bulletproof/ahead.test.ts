@@ -10,7 +10,7 @@ import { type AheadBackend, assertNeverTwice, bootAt, signedAhead } from './test
 
 const backends: readonly (AheadBackend & { readonly name: string })[] = [
   { name: 'memory', plugins: () => [] },
-  { name: 'memory beside a database', plugins: () => [database()] },
+  { name: 'memory next to a database', plugins: () => [database()] },
   { name: 'kv on SQLite', plugins: () => [database(), kv()] },
   { name: 'tables on SQLite', plugins: () => [database()], options: { nonceStore: 'db' } },
 ]
@@ -26,7 +26,7 @@ async function inFolder(test: (rootDir: string) => Promise<void>): Promise<void>
 
 describe('S7: a request dated ahead of time', () => {
   for (const { name, ...backend } of backends) {
-    it(`is accepted once, also when the app is started again, with ${name}`, () =>
+    it(`is accepted once, even after a restart of the app, with ${name}`, () =>
       inFolder(async (rootDir) => {
         const clock = fakeClock()
         let host = await bootAt(rootDir, clock, backend)
@@ -43,7 +43,7 @@ describe('S7: a request dated ahead of time', () => {
       }))
   }
 
-  it('is accepted once, also when the table of the kv is emptied', () =>
+  it('is accepted once, even when the table of the kv is emptied', () =>
     inFolder(async (rootDir) => {
       const clock = fakeClock()
       const host = await bootAt(rootDir, clock, { plugins: () => [database(), kv()] })
@@ -58,7 +58,7 @@ describe('S7: a request dated ahead of time', () => {
       }
     }))
 
-  it('leaves nothing behind when it has expired, and requests that are not ahead write nothing', () =>
+  it('leaves no record once it has expired, and requests that are not ahead write none', () =>
     inFolder(async (rootDir) => {
       const clock = fakeClock()
       const files = (): Promise<string[]> => readdir(join(rootDir, '.zin', 'data', 'nonces-ahead'))

@@ -14,21 +14,21 @@ import { exchange, requestHead } from './testing/socket.js'
 
 const backends: readonly (TestAppOptions & { readonly name: string; readonly copies: number })[] = [
   { name: 'memory', copies: 1_000 },
-  // Few enough for a busy machine: what waits for its store longer than 5 s is a 503.
+  // Few enough for a busy machine: a request that waits longer than 5 s for its store gets a 503.
   { name: 'kv on SQLite', copies: 200, plugins: [database(), kv()], options: { nonceStore: 'kv', deviceStore: 'kv' } },
   { name: 'tables on SQLite', copies: 200, plugins: [database()], options: { nonceStore: 'db', deviceStore: 'db' } },
 ]
 
 for (const { name, copies, ...backend } of backends) {
   describe(`replay, with ${name}`, () => {
-    it(`S6: of one request in ${copies} copies at once is accepted once`, () =>
+    it(`S6: of ${copies} concurrent copies is refused for all but one`, () =>
       withApp(backend, async (app) => {
         const headers = await app.headersOf()
         const responses = await Promise.all(Array.from({ length: copies }, () => app.host.inject({ path: '/api/me', headers })))
         assert.deepEqual(countsOf(responses), { 200: 1, 401: copies - 1 })
       }))
 
-    it('S5: is refused as long as the timestamp is good, also when it was ahead of time', () =>
+    it('S5: is refused for as long as the timestamp is valid, also when it was dated ahead', () =>
       withApp(backend, async (app) => {
         const headers = await app.headersOf({ skew: 59_000 })
         const replay = async (): Promise<number> => (await app.host.inject({ path: '/api/me', headers })).status
@@ -39,7 +39,7 @@ for (const { name, copies, ...backend } of backends) {
         }
       }))
 
-    it('S4: under another key id is refused, for the secret is the same', () =>
+    it('S4: is refused under another key id, because the secret is the same', () =>
       withApp(backend, async (app) => {
         const token = await app.tokenWith({ deviceId: undefined })
         const headers = await app.headersOf({ keyId: 'caller-1', secret: sharedSecret, token })
@@ -48,7 +48,7 @@ for (const { name, copies, ...backend } of backends) {
         assert.equal((await app.host.inject({ path: '/api/me', headers: renamed })).status, 401)
       }))
 
-    it('S6: guard is not spent by requests that do not verify', () =>
+    it('S6: of a request that does not verify uses up no nonce', () =>
       withApp(backend, async (app) => {
         const nonce = 'one-nonce-for-all-of-them'
         const wrong = [{ secret: 'wrong' }, { headers: { 'x-sig-device-id': 'dev_x' } }, { skew: 90_000 }]
@@ -62,7 +62,7 @@ for (const { name, copies, ...backend } of backends) {
         assert.equal((await app.send({ nonce })).status, 200)
       }))
 
-    it('S16: is refused after a device is removed, and so is everything else of it', () =>
+    it('S16: is refused after the device is removed, like every other request of it', () =>
       withApp(backend, async (app) => {
         assert.equal((await app.send()).status, 200)
         assert.equal(await app.service(devicesService).remove(app.deviceId), true)
@@ -81,8 +81,8 @@ async function bootWith(clock: ReturnType<typeof fakeClock>): Promise<TestHost> 
   })
 }
 
-describe('replay after the store forgot', () => {
-  it('S7: is refused when the process was started again', async () => {
+describe('replay after the store lost its nonces', () => {
+  it('S7: is refused after a restart of the process', async () => {
     const clock = fakeClock()
     const first = await bootWith(clock)
     clock.advance(1_000)
@@ -107,7 +107,7 @@ describe('replay after the store forgot', () => {
     }
   })
 
-  it('S7: is refused when the kv store was emptied', () =>
+  it('S7: is refused after a flush of the kv store', () =>
     withApp({ plugins: [database(), kv()] }, async (app) => {
       const nonce = 'forgotten-nonce-0123'
       const headers = await app.headersOf({ nonce })
@@ -120,7 +120,7 @@ describe('replay after the store forgot', () => {
     }))
 })
 
-/** What a flush does to the keys that matter here. */
+/** Deletes the keys that matter here, as a flush does. */
 async function emptyKv(app: TestApp, nonce: string): Promise<void> {
   const store = app.service(kvService)
   for (const key of ['bulletproof:nonces-since', `bulletproof:nonce:${nonceKey(`device:${app.deviceId}`, nonce)}`])
@@ -136,7 +136,7 @@ describe('a store that is down', () => {
     ],
   ]
   for (const [what, fail] of failures) {
-    it(`(${what} of the kv) makes the response a 503, and neither 200 nor 401`, () =>
+    it(`(${what} of the kv) causes a 503, never 200 or 401`, () =>
       withApp({ plugins: [database(), kv()], options: { deviceStore: 'memory' } }, async (app) => {
         assert.equal((await app.send()).status, 200)
         await fail(app.service(databaseService).tables())
@@ -150,7 +150,7 @@ describe('a store that is down', () => {
 describe('over a raw socket', () => {
   const listening = { listen: true, env: { HOST: '127.0.0.1' } }
 
-  it('S8: a signed header that is sent twice is refused, and so are two tokens, hosts or types', () =>
+  it('S8: a signed header that is sent twice is refused, and so are two tokens, hosts or content types', () =>
     withApp(listening, async (app) => {
       const good = Object.entries(await app.headersOf())
       for (const name of [
@@ -173,7 +173,7 @@ describe('over a raw socket', () => {
       assert.match(await exchange(app.host.url, requestHead(app.host.url, 'GET /api/me HTTP/1.1', good)), /^HTTP\/1\.1 200 /)
     }))
 
-  it('S10: a request whose signature does not match is refused before one byte of its body is asked for or read', () =>
+  it('S10: a request with a wrong signature is refused before any of its body is requested or read', () =>
     withApp(listening, async (app) => {
       const path = '/api/notes'
       const make = async (secret: string): Promise<(readonly [string, string])[]> => [
@@ -182,14 +182,14 @@ describe('over a raw socket', () => {
       ]
       const head = async (secret: string, more: readonly (readonly [string, string])[] = []) =>
         requestHead(app.host.url, `POST ${path} HTTP/1.1`, [...(await make(secret)), ...more])
-      // The body is never sent: a response shows that nothing waits for it.
+      // The body is never sent: a response shows that the app does not wait for it.
       assert.match(await exchange(app.host.url, await head('wrong')), /^HTTP\/1\.1 401 /)
       assert.match(await exchange(app.host.url, await head('wrong', [['expect', '100-continue']])), /^HTTP\/1\.1 401 /)
       assert.match(await exchange(app.host.url, await head(app.secret, [['expect', '100-continue']]), /\r\n\r\n/), /^HTTP\/1\.1 100 /)
       assert.match(await exchange(app.host.url, `${await head(app.secret)}{"a":1}`), /^HTTP\/1\.1 200 /)
     }))
 
-  it('S10: the body is hashed as it came: in chunks, with a byte order mark, compressed or not UTF-8', () =>
+  it('S10: the body is hashed as received: in chunks, with a byte order mark, compressed or not UTF-8', () =>
     withApp(
       {
         ...listening,
@@ -235,7 +235,7 @@ describe('over a raw socket', () => {
       },
     ))
 
-  it('S10: a body counts on methods that seldom have one, and a body that breaks off is refused', () =>
+  it('S10: a body is checked on methods that seldom have one, and a truncated body is refused', () =>
     withApp(listening, async (app) => {
       const unsigned = requestHead(app.host.url, 'GET /api/me HTTP/1.1', [
         ...Object.entries(await app.headersOf()),
@@ -249,7 +249,7 @@ describe('over a raw socket', () => {
       )
     }))
 
-  it('a body over the limit of its route is 413 even when it is signed', () =>
+  it('a body over the limit of its route is a 413 even when it is signed', () =>
     withApp({}, async (app) => {
       assert.equal((await app.send({ method: 'POST', path: '/api/notes', body: JSON.stringify({ text: 'x'.repeat(1000) }) })).status, 413)
     }))

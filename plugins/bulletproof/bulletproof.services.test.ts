@@ -13,7 +13,7 @@ const redis = () => ({ driver: 'kv' as const, plugins: () => [kv({ prefix: `test
 
 describeStores('kv on Redis', (test) => withStores(redis(), test), false)
 
-describe('on MySQL or MariaDB, with a database of its own', () => {
+describe('on MySQL or MariaDB, with a separate database', () => {
   const { env, create, drop } = mysqlDatabase('bp')
   before(create)
   after(drop)
@@ -28,12 +28,12 @@ describe('on MySQL or MariaDB, with a database of its own', () => {
     await withStores(backend, test)
   })
 
-  it('S6: one request in 200 copies at once is accepted once', () =>
+  it('S6: one of 200 concurrent copies of a request is accepted', () =>
     withApp({ plugins: [database()], env, options: { nonceStore: 'db' } }, async (app) => assertOnce(app, 200)))
 })
 
 describe('on Redis', () => {
-  it('S6: one request in 200 copies at once is accepted once', () =>
+  it('S6: one of 200 concurrent copies of a request is accepted', () =>
     withApp({ ...forApp(), options: { deviceStore: 'kv' } }, async (app) => assertOnce(app, 200)))
 
   it('a request costs two round trips', () =>

@@ -4,10 +4,10 @@ import type { SharedKeyring } from './shared-keyring.js'
 
 export interface SecretFacts {
   readonly production: boolean
-  /** Whether this process takes requests; commands and processes for jobs alone do not. */
+  /** Whether this process serves HTTP requests; commands and processes that only run jobs do not. */
   readonly serving: boolean
   readonly shared: SharedKeyring
-  /** Whether the app refuses a request that names another host. */
+  /** Whether the app refuses requests for other hosts. */
   readonly knowsHost: boolean
   readonly sharedSecretFor: 'none' | 'listed' | 'unknown'
   /** Bytes of APP_KEY. */
@@ -16,14 +16,14 @@ export interface SecretFacts {
   readonly nonceDriver: 'memory' | 'kv' | 'db'
 }
 
-/** What production asks of secrets, in bytes. */
+/** Minimum length of a secret in production, in bytes. */
 export const MIN_SECRET_BYTES = 32
 
-/** What keeps the plugin from starting in production, and what the operator should hear. */
+/** Returns the error that prevents a start in production, if any, and the warnings for the operator. */
 export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | undefined; readonly warnings: readonly string[] } {
   const { production, serving, shared, knowsHost, sharedSecretFor, appKeyBytes, deviceDriver, nonceDriver } = facts
   const uses = sharedSecretFor !== 'none'
-  // Whatever `sharedSecretFor` says: the service for signed requests takes it from callers without a device.
+  // Whatever the value of `sharedSecretFor`: the service for signed requests accepts the secret from callers without a device.
   const short = shared.source !== undefined && shared.bytes < MIN_SECRET_BYTES
   const unsealed = deviceDriver !== 'memory' && appKeyBytes === 0
   const weakSeal = deviceDriver !== 'memory' && appKeyBytes > 0 && appKeyBytes < MIN_SECRET_BYTES

@@ -14,7 +14,7 @@ const appKey = 'app-key-canary-0123456789abcdefghijk'
 const secret = 'signing-canary-0123456789abcdefghijk'
 const env = `# kept\nAPP_KEY=${appKey}\nBULLETPROOF_SIGNING_SECRET=${secret}\n`
 
-/** GET /api/me as a caller with the shared secret. */
+/** Calls GET /api/me as a caller with the shared secret. */
 async function status(url: string, token: string, signingSecret: string): Promise<number> {
   const headers = await createHeaders({ method: 'GET', url: `${url}/api/me`, keyId: 'zin-cli', secret: signingSecret })
   return (await fetch(`${url}/api/me`, { headers: { ...headers, authorization: `Bearer ${token}` } })).status
@@ -25,14 +25,14 @@ async function valuesOf(folder: string): Promise<Readonly<Record<string, string 
 }
 
 describe('zin key:bulletproof', () => {
-  it('S20: and its aliases change the secret of an app that runs; requests signed with an earlier one still pass', () =>
+  it('S20: changes the secret of a running app, also by its aliases; requests signed with an earlier one still pass', () =>
     withFolder(env, async ({ folder, zin, start }) => {
       const app = await start()
       const { out: token } = await zin(['jwt:dev', '--sub', '007', '--device-id', 'zin-cli'])
       assert.equal(await status(app.url, token.trim(), secret), 200)
       const secrets = [secret]
       for (const name of ['key:bulletproof', 'bulletproof:key', 'key:signer']) {
-        const inForce = app.said(new RegExp(`(in force[\\s\\S]*){${secrets.length}}`))
+        const inForce = app.said(new RegExp(`(loaded the signing secrets[\\s\\S]*){${secrets.length}}`))
         const { code, out, err } = await zin([name, '--max-backups', '2'])
         assert.deepEqual([code, err], [0, ''])
         const { BULLETPROOF_SIGNING_SECRET: next = '' } = await valuesOf(folder)
@@ -53,17 +53,17 @@ describe('zin key:bulletproof', () => {
       await app.end()
     }))
 
-  it('leaves a secret of the environment in force and says so; a file that cannot be used changes nothing', () =>
+  it('leaves a secret from the environment in force and reports it; an invalid file changes nothing', () =>
     withFolder(env, async ({ folder, zin, start }) => {
       const own = { BULLETPROOF_SIGNING_SECRET: 'from-the-environment-0123456789abc' }
       const [overridden, other] = [await start(own), await start()]
       const { out: token } = await zin(['jwt:dev', '--device-id', 'zin-cli'])
-      const broken = other.said(/stay as they are.*SIGNING|stay as they are.*BULLETPROOF_SIGNING_SECRET_BK/)
+      const broken = other.said(/stay unchanged.*BULLETPROOF_SIGNING_SECRET_BK/)
       await writeFile(join(folder, '.env'), `${env}BULLETPROOF_SIGNING_SECRET_BK=hush\n`)
       await broken
       assert.equal(await status(other.url, token.trim(), secret), 200)
       await writeFile(join(folder, '.env'), env)
-      const inForce = other.said(/in force/)
+      const inForce = other.said(/loaded the signing secrets/)
       const { err } = await zin(['key:bulletproof'], own)
       assert.match(err, /BULLETPROOF_SIGNING_SECRET is also set in the environment, which overrides \.env and stays in force/)
       await inForce
@@ -74,7 +74,7 @@ describe('zin key:bulletproof', () => {
       await Promise.all([overridden.end(), other.end()])
     }))
 
-  it('S20: leaves a valid file whenever it is killed', () =>
+  it('S20: leaves a valid file when it is killed at any time', () =>
     withFolder(env, async ({ folder }) => {
       const file = join(folder, '.env')
       const module = runnable(new URL('../../core/config/update-env-file.ts', import.meta.url))
@@ -100,7 +100,7 @@ describe('zin key:bulletproof', () => {
 })
 
 describe('zin auth:attack', () => {
-  it('finds nothing in an app, with a login, two users, or the secrets in .env; says what it cannot try with 2', () =>
+  it('finds no hole with a login, two users, or the secrets in .env; exits with 2 and the reason when it cannot run', () =>
     withFolder(env, async ({ zin, start }) => {
       const app = await start()
       const password = { PASSWORD: 'letmein-0123' }
@@ -132,7 +132,7 @@ describe('zin auth:attack', () => {
       const keyed = ['--key-id', 'nobody', '--secret-env', 'S', '--token-env', 'T']
       const refused = await zin(['auth:attack', app.url, ...keyed], { S: 's', T: 't' })
       assert.deepEqual([refused.code, refused.out], [2, ''])
-      assert.match(refused.err, /the honest request GET \/api\/me got 401/)
+      assert.match(refused.err, /the valid request GET \/api\/me got 401/)
       assert.equal((await zin(['auth:attack', 'ftp://x'])).code, 2)
       await app.end()
     }))

@@ -55,7 +55,7 @@ async function inFolder(
 const others = '# comment\nAPP_KEY="a b"\n\nMULTI=\'one\ntwo\'\nexport LAST=x # y\n'
 
 describe('zin key:bulletproof', () => {
-  it('S20: writes a new secret and moves the present one to the backups, newest first', () =>
+  it('S20: writes a new secret and moves the current one to the backups, newest first', () =>
     inFolder(`${others}${SECRET}=first\n`, async (_folder, run) => {
       const one = await run()
       assert.deepEqual(JSON.parse(one.values[BACKUPS] ?? ''), ['first'])
@@ -65,7 +65,7 @@ describe('zin key:bulletproof', () => {
       assert.deepEqual(createSharedKeyring(two.values).keys(0).length, 3)
     }))
 
-  it('leaves the other lines as they are and the file readable by its owner only', () =>
+  it('keeps the other lines, and makes the file readable by its owner only', () =>
     inFolder(`${others}${SECRET}=first\n`, async (folder, run) => {
       const { text } = await run()
       assert.ok(text.startsWith(others))
@@ -83,7 +83,7 @@ describe('zin key:bulletproof', () => {
     })
   })
 
-  it('keeps five backups, or as many as asked for, each once, and those beyond for as long as a request can be good', () =>
+  it('keeps five backups or as many as requested, without duplicates, and further ones for as long as a request can be valid', () =>
     inFolder(
       `${SECRET}=f\n${BACKUPS}=["e","f",{"secret":"d","notAfter":2000000},{"secret":"gone","notAfter":5},"c","b","a"]\n`,
       async (_folder, run, clock) => {
@@ -92,7 +92,7 @@ describe('zin key:bulletproof', () => {
         const keptAs = (secret: string) => ({ secret, notAfter: 1_120_000 })
         assert.deepEqual(JSON.parse(first.values[BACKUPS] ?? ''), ['f', 'e', { secret: 'd', notAfter: 2_000_000 }, 'c', 'b', keptAs('a')])
         assert.match(first.out, /6 earlier secrets kept\n1 of them beyond --max-backups: valid for 120 s more/)
-        // Requests signed with any of them may be on their way, also with none to be kept.
+        // Requests signed with any of them may be in flight, even when no backup is to be kept.
         const second = first.values[SECRET] ?? ''
         assert.deepEqual(await listOf(0), [second, 'f', 'e', 'd', 'c', 'b', 'a'].map(keptAs))
         clock.advance(120_001)
@@ -100,7 +100,7 @@ describe('zin key:bulletproof', () => {
       },
     ))
 
-  it('moves the secret that AUTH_KEY or APP_KEY gave to the backups, wherever that is set', async () => {
+  it('moves a secret from AUTH_KEY or APP_KEY to the backups, wherever that is set', async () => {
     await inFolder('APP_KEY=master\n', async (_folder, run) => assert.equal((await run()).values[BACKUPS], '["master"]'))
     await inFolder('APP_KEY=master\nAUTH_KEY=auth\n', async (_folder, run) => assert.equal((await run()).values[BACKUPS], '["auth"]'))
     await inFolder('A=1\n', async (_folder, run) => {
@@ -108,7 +108,7 @@ describe('zin key:bulletproof', () => {
     })
   })
 
-  it('prints a fingerprint and no secret', () =>
+  it('prints a fingerprint but no secret', () =>
     inFolder(`${SECRET}=first-secret\n`, async (_folder, run) => {
       const { out, values } = await run()
       assert.match(out, /fingerprint [0-9a-f]{12}/)
@@ -122,7 +122,7 @@ describe('zin key:bulletproof', () => {
       assert.equal(text, `${SECRET}=first\n`)
     }))
 
-  it('says when the environment hides the file', () =>
+  it('reports when the environment overrides the file', () =>
     inFolder(`${SECRET}=first\n`, async (_folder, run) => {
       const hidden = await run({}, { [SECRET]: 'other' })
       assert.match(hidden.out, /BULLETPROOF_SIGNING_SECRET is also set in the environment/)
@@ -132,11 +132,11 @@ describe('zin key:bulletproof', () => {
       assert.doesNotMatch(backups.out, /are accepted/)
       const { values, out } = await run()
       assert.match(out, /within two seconds\n.*are accepted/)
-      // The environment has the secret that .env had: it stays in force all the same.
+      // The environment has the same secret as .env had, and it stays in force.
       assert.match((await run({}, { [SECRET]: values[SECRET] ?? '' })).out, /set in the environment/)
     }))
 
-  it('changes nothing when the file or its backups are malformed, and quotes neither', async () => {
+  it('changes nothing when the file or its backups are malformed, and quotes neither of them', async () => {
     for (const text of [`${SECRET}=first\n${BACKUPS}=hush\n`, `${SECRET}=first\nhush hush\n`]) {
       await inFolder(text, async (folder, run) => {
         await assert.rejects(run(), (error: Error) => !error.message.includes('hush'))
@@ -146,7 +146,7 @@ describe('zin key:bulletproof', () => {
     }
   })
 
-  it('does not run twice at the same time, and gets over a killed one', () =>
+  it('does not run twice at the same time, and recovers from a killed run', () =>
     inFolder(`${SECRET}=first\n`, async (folder, run) => {
       const lock = join(folder, '.env.new')
       await writeFile(lock, 'half')

@@ -13,7 +13,7 @@ export interface KeyCommandParts {
   readonly clock: Clock
 }
 
-/** `zin key:bulletproof`. */
+/** `zin key:bulletproof`: replaces the signing secret. */
 export const keyCommand = ({ windowMs, clock }: KeyCommandParts): Command =>
   defineCommand({
     name: 'key:bulletproof',
@@ -61,8 +61,8 @@ export function newSecret(): string {
 }
 
 /**
- * The present secret in front of the earlier ones, each once. Those beyond `max` end at `endsAt`, since requests signed with them
- * may be on their way; those that have ended are left out.
+ * Returns the new list of backups: the current secret, then the earlier ones, without duplicates. Those beyond `max` get `endsAt` as their
+ * expiry, because requests signed with them may be in flight. Expired ones are omitted.
  */
 export function rotate(
   present: string | undefined,
@@ -74,12 +74,12 @@ export function rotate(
   return all.map((entry, index) => (index < max ? entry : { ...entry, notAfter: Math.min(entry.notAfter ?? endsAt, endsAt) }))
 }
 
-/** Tells secrets apart without telling them. */
+/** Identifies a secret without revealing it. */
 function fingerprint(secret: string): string {
   return createHash('sha256').update(secret).digest('hex').slice(0, 12)
 }
 
-/** JSON without single quotes, for a quoted value of `.env`. */
+/** JSON without single quotes, for a quoted value in `.env`. */
 function envJson(value: unknown): string {
   return JSON.stringify(value).replaceAll("'", '\\u0027')
 }

@@ -14,11 +14,11 @@ const unsigned: CommandCredential = {
   onRefusal: 'the request was not signed: BULLETPROOF_SIGNING_SECRET, AUTH_KEY and APP_KEY are empty here',
 }
 
-/** Signs requests of commands (RFC 9421, with the host) with the shared secret. Without one they go out unsigned. */
+/** Signs the requests of commands with the shared secret (RFC 9421, including the host). Without a secret they are sent unsigned. */
 export function commandCredential({ secret, headerPrefix }: CommandCredentialOptions) {
   return async ({ method, url, body, contentType }: CommandRequest): Promise<CommandCredential> => {
     if (secret === '') return unsigned
-    // Loaded here: only commands that ask the running app need it.
+    // Loaded on demand: only commands that call the running app need it.
     const { createHeaders } = await import('zin/signer')
     const headers = await createHeaders({
       profile: 'rfc9421',
@@ -28,14 +28,14 @@ export function commandCredential({ secret, headerPrefix }: CommandCredentialOpt
       contentType,
       keyId: commandKeyId,
       secret,
-      // Signed in whole seconds: the present one may have begun before the app did, which then cannot rule out a replay.
+      // `created` is in whole seconds. The current second may have begun before the app started, and the app would refuse it.
       timestamp: Math.ceil(Date.now() / 1000) * 1000,
       headerPrefix,
     })
     return {
       headers,
       onRefusal:
-        'is the signing secret here the one of the running app, and the address one by which it knows itself (a gateway must pass on Host, or the app set signedAuthority)?',
+        'check that the signing secret here is that of the running app, and that the app accepts this address as its own (a gateway must preserve Host, or the app must set signedAuthority)',
     }
   }
 }

@@ -1,17 +1,17 @@
 import { isPublicKey, publicSigningKey, type SigningKey, signingKey } from 'zin/signing'
 import { bulletproofErrors } from './errors.js'
 
-/** Throws DEVICE_PUBLIC_KEY_INVALID (400) for what no device may enrol. */
+/** Throws DEVICE_PUBLIC_KEY_INVALID (400) for a public key that a device may not enroll. */
 export function checkPublicKey(publicKey: string): void {
   if (!isPublicKey(publicKey)) throw bulletproofErrors.DEVICE_PUBLIC_KEY_INVALID()
 }
 
-/** No secret that an enrolment makes holds a colon. */
+/** Marks a public key. Generated secrets contain no colon. */
 const MARK = 'ed25519:'
 
 /**
- * What is sealed for a device with a key of its own. Public as it is, it is sealed like a secret, so that nobody who can write
- * to the table can put another key there, or have this one taken for a secret.
+ * Returns the text that is sealed for a device with its own key. The key is public, but it is sealed like a secret: otherwise anyone with
+ * write access to the table could replace it, or have it used as a secret.
  */
 export function markPublicKey(publicKey: string): string {
   return MARK + publicKey
@@ -22,7 +22,7 @@ export function publicKeyIn(opened: string): string | undefined {
   return opened.startsWith(MARK) ? opened.slice(MARK.length) : undefined
 }
 
-/** What checks the signatures of a device, from its opened envelope. */
+/** Returns the key that verifies the signatures of a device, from its opened envelope. */
 export function deviceKey(opened: string): SigningKey {
   const publicKey = publicKeyIn(opened)
   return publicKey === undefined ? signingKey(opened) : publicSigningKey(publicKey)

@@ -10,7 +10,7 @@ import { createTestHost, type TestHostOptions } from 'zin/testing'
 import { appKey, sharedSecret, type TestApp, withApp } from './testing/app.js'
 
 describe('a device', () => {
-  it('keeps its id and gets a new secret when its user signs in with it again, also after its removal', () =>
+  it('keeps its id and gets a new secret when its user logs in with it again, also after its removal', () =>
     withApp({}, async (app) => {
       const devices = app.service(devicesService)
       const again = await devices.enroll({ userId: '7', deviceId: app.deviceId })
@@ -23,14 +23,14 @@ describe('a device', () => {
       assert.equal((await app.send({ secret })).status, 200)
     }))
 
-  it('S23: of somebody else is left alone: who asks for its id gets another one', () =>
+  it('S23: of another user is not replaced: a login that requests its id gets another one', () =>
     withApp({}, async (app) => {
       const { device } = await app.service(devicesService).enroll({ userId: '8', deviceId: app.deviceId })
       assert.notEqual(device.deviceId, app.deviceId)
       assert.equal((await app.send()).status, 200)
     }))
 
-  it('S16: stays removed for as long as a token of it can be good, though tombstoneMs is shorter', () =>
+  it('S16: stays removed for as long as one of its tokens can be valid, even if tombstoneMs is shorter', () =>
     withApp({ plugins: [database(), kv()], options: { deviceStore: 'kv' }, env: { JWT_EXPIRES_IN: String(40 * 86_400) } }, async (app) => {
       assert.equal(await app.service(devicesService).remove(app.deviceId), true)
       app.clock.advance(39 * 86_400_000)
@@ -39,7 +39,7 @@ describe('a device', () => {
       assert.equal((await app.send({ secret: sharedSecret })).status, 401)
     }))
 
-  it('S18: of an earlier system signs with its secret in plain text when that is wanted, and is sealed by it', async () => {
+  it('S18: of an earlier system can sign with its plain-text secret when legacySecrets is set, and its first request seals the secret', async () => {
     const plain = 'a-secret-of-an-earlier-system-0123456789'
     const withRow = (legacySecrets: boolean, test: (app: TestApp, row: () => Promise<string>) => Promise<void>) =>
       withApp({ plugins: [database()], options: { deviceStore: 'db', legacySecrets } }, async (app) => {
@@ -69,7 +69,7 @@ describe('a device', () => {
     ])
   })
 
-  it('can have an id that nobody has, but none that is malformed or that a trusted caller uses', () =>
+  it('can have any free id, except a malformed one or one that a trusted caller uses', () =>
     withApp({ options: { sharedKeyIds: ['billing'] } }, async (app) => {
       const enroll = async (deviceId: string): Promise<string> =>
         (await app.service(devicesService).enroll({ userId: '7', deviceId })).device.deviceId
@@ -78,7 +78,7 @@ describe('a device', () => {
         assert.match(await enroll(id), /^dev_[0-9a-f]{32}$/)
     }))
 
-  it('that was not seen for longest ends when its user has too many', () =>
+  it('is removed when its user has too many and it is the least recently seen', () =>
     withApp({ options: { maxDevicesPerUser: 3 } }, async (app) => {
       const devices = app.service(devicesService)
       for (const deviceId of ['a', 'b', 'c']) {
@@ -92,7 +92,7 @@ describe('a device', () => {
       assert.equal((await app.send()).status, 401)
     }))
 
-  it('ends with all others of its user, and of no one else', () =>
+  it('is removed with all others of its user, and none of other users', () =>
     withApp({}, async (app) => {
       const devices = app.service(devicesService)
       await devices.enroll({ userId: '7' })
@@ -103,7 +103,7 @@ describe('a device', () => {
       assert.equal((await app.send()).status, 401)
     }))
 
-  it('is noted as seen, at most every five minutes', () =>
+  it('gets a new lastSeenAt at most every five minutes', () =>
     withApp({}, async (app) => {
       const lastSeen = async () => (await app.service(devicesService).get(app.deviceId))?.lastSeenAt
       const first = await lastSeen()
@@ -117,7 +117,7 @@ describe('a device', () => {
 })
 
 describe('the routes of devices', () => {
-  it('list the devices of the caller without secrets, and end one of them', () =>
+  it('list the devices of the caller without secrets, and remove one of them', () =>
     withApp({}, async (app) => {
       const devices = app.service(devicesService)
       await devices.enroll({ userId: '7', deviceId: 'phone', label: 'Phone' })
@@ -138,7 +138,7 @@ describe('the routes of devices', () => {
       assert.equal((await app.send()).status, 401)
     }))
 
-  it('want a token and a signature', () =>
+  it('require a token and a signature', () =>
     withApp({}, async (app) => {
       assert.equal((await app.host.inject({ path: '/auth/devices', headers: { authorization: `Bearer ${app.token}` } })).status, 401)
       assert.equal((await app.send({ path: '/auth/devices', token: undefined })).status, 401)
@@ -146,7 +146,7 @@ describe('the routes of devices', () => {
 })
 
 describe('a secret at rest', () => {
-  it('S18: is sealed, tied to its row, and sealed anew when the master key changed', async () => {
+  it('S18: is sealed, bound to its row, and resealed after a change of the master key', async () => {
     const plugins = [database(), jwt(), bulletproof()]
     const routes = [{ method: 'GET', path: '/api/me', summary: 'Me', use: ['bulletproof'], handler: () => ({}) }] as const
     const first = await createTestHost({ env: { APP_KEY: appKey }, plugins, routes })
@@ -203,7 +203,21 @@ describe('a secret at rest', () => {
   })
 })
 
-describe('who may sign without a device', () => {
+describe('a device whose secret cannot be decrypted', () => {
+  it('is reported once per minute, however many requests it sends', () =>
+    withApp({ plugins: [database()], options: { deviceStore: 'db' } }, async (app) => {
+      const tables = app.service(databaseService).tables()
+      await tables.updateTable('bulletproof_devices').set({ signing_secret: 'damaged' }).execute()
+      const reports = () => app.host.logText().split('"msg":"a device secret cannot be decrypted').length - 1
+      for (const expected of [1, 2]) {
+        for (let request = 0; request < 3; request += 1) assert.equal((await app.send()).status, 401)
+        assert.equal(reports(), expected)
+        app.clock.advance(60_000)
+      }
+    }))
+})
+
+describe('a signer without a device', () => {
   const caller = { keyId: 'caller', secret: sharedSecret }
   const statusOf = (options: Parameters<typeof bulletproof>[0], sending = caller, env: Record<string, string> = {}) => {
     let status = 0
@@ -212,21 +226,21 @@ describe('who may sign without a device', () => {
     }).then(() => status)
   }
 
-  it('S16: is up to sharedSecretFor', async () => {
+  it('S16: is accepted according to sharedSecretFor', async () => {
     assert.equal(await statusOf({}), 200)
     assert.equal(await statusOf({ sharedSecretFor: 'none' }), 401)
     assert.equal(await statusOf({ sharedSecretFor: 'listed', sharedKeyIds: ['caller'] }), 200)
     assert.equal(await statusOf({ sharedSecretFor: 'listed', sharedKeyIds: ['other'] }), 401)
   })
 
-  it('S20: can use a backup of the secret, but not the sixth', async () => {
+  it('S20: can use a backup of the secret, but not the sixth one', async () => {
     const BULLETPROOF_SIGNING_SECRET_BK = JSON.stringify(['b1', 'b2', 'b3', 'b4', 'b5', 'b6'])
     assert.equal(await statusOf({}, { ...caller, secret: 'b5' }, { BULLETPROOF_SIGNING_SECRET_BK }), 200)
     assert.equal(await statusOf({}, { ...caller, secret: 'b6' }, { BULLETPROOF_SIGNING_SECRET_BK }), 401)
     assert.equal(await statusOf({ maxBackups: 6 }, { ...caller, secret: 'b6' }, { BULLETPROOF_SIGNING_SECRET_BK }), 200)
   })
 
-  it('S20: cannot use a backup in production that is too weak for it: replacing a weak secret ends it', async () => {
+  it('S20: cannot use a weak backup in production: replacing a weak secret revokes it', async () => {
     const long = 'x'.repeat(32)
     const env = { NODE_ENV: 'production', BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(['weak', long]) }
     assert.equal(await statusOf({}, { ...caller, secret: long }, env), 200)
@@ -234,7 +248,7 @@ describe('who may sign without a device', () => {
     assert.equal(await statusOf({}, { ...caller, secret: 'weak' }, { ...env, NODE_ENV: 'development' }), 200)
   })
 
-  it('comes from the resolver for ids that match no device, then from the hook, then from the shared secret', () => {
+  it('uses the secret from the resolver for ids that match no device, then from the hook, then the shared one', () => {
     const asked: string[] = []
     const hooking = definePlugin({
       name: 'hooking',
@@ -260,13 +274,13 @@ describe('who may sign without a device', () => {
     })
   })
 
-  it('is a 503 when the resolver fails', async () => {
+  it('gets a 503 when the resolver fails', async () => {
     assert.equal(await statusOf({ getSecretForKeyId: () => Promise.reject(new Error('vault is sealed')) }), 503)
   })
 })
 
 describe('the service for signed requests', () => {
-  it('takes the shared secret or a device, as asked, without a token, and each request once', () =>
+  it('accepts the shared secret or a device, as requested, without a token, and each request once', () =>
     withApp(
       {
         routes: [
@@ -318,7 +332,7 @@ describe('booting', () => {
   }
   const long = 'k'.repeat(40)
 
-  it('S17: in production is refused with a short secret or without the key that seals devices', async () => {
+  it('S17: fails in production with a short secret or without the key that seals devices', async () => {
     const production = { NODE_ENV: 'production', JWT_SECRET: long }
     await assert.rejects(
       boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }),
@@ -327,14 +341,14 @@ describe('booting', () => {
     await assert.rejects(boot({ ...production, BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY encrypts the device secrets/)
     await assert.rejects(boot({ ...production, APP_KEY: 'short', BULLETPROOF_SIGNING_SECRET: long }), /APP_KEY has 5 bytes/)
     await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long })
-    // Routes of operators take the shared secret whatever sharedSecretFor says.
+    // Operator routes accept the shared secret whatever the value of sharedSecretFor.
     const short = { ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: 'short' }
     await assert.rejects(boot(short, { sharedSecretFor: 'none' }), /BULLETPROOF_SIGNING_SECRET has 5 bytes/)
     const log = await boot({ ...production, APP_KEY: long, BULLETPROOF_SIGNING_SECRET_BK: '["weak"]' })
     assert.match(log, /1 of the secrets in BULLETPROOF_SIGNING_SECRET_BK have fewer than 32 bytes and are ignored in production/)
   })
 
-  it('S16: warns in production that the shared secret is accepted for any key id, where requests are served and it is', async () => {
+  it('S16: warns in production that the shared secret is accepted for any key id, if so and if the process serves requests', async () => {
     const env = { NODE_ENV: 'production', JWT_SECRET: long, APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long }
     const warned = /accepted for any key id.*sharedSecretFor of bulletproof to \\"listed\\" or \\"none\\" in zin\.config\.ts/
     assert.match(await boot(env), warned)
@@ -348,7 +362,7 @@ describe('booting', () => {
     assert.doesNotMatch(await boot({ APP_KEY: long, BULLETPROOF_SIGNING_SECRET: long }), /serves as/)
   })
 
-  it('is refused with malformed backups, options out of range or a store that is not there, and never shows a secret', async () => {
+  it('fails with malformed backups, options out of range or a store that is not enabled, and never shows a secret', async () => {
     const refusal = async (env: Record<string, string>, options: object = {}): Promise<string> => {
       const error = await boot({ APP_KEY: 'hush'.repeat(10), ...env }, options, []).catch((thrown: Error) => thrown)
       assert.ok(error instanceof Error)

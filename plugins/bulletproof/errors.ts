@@ -4,8 +4,8 @@ import type { Pending } from './pending.js'
 export const bulletproofErrors = defineErrors({
   DEVICE_NOT_FOUND: {
     status: 404,
-    message: (id: string) => `You have no device "${id}" in use; see GET /auth/devices`,
-    when: 'The caller has no such device in use',
+    message: (id: string) => `You have no active device "${id}"; see GET /auth/devices`,
+    when: 'The caller has no active device with this id',
     fix: 'Use an id that `GET /auth/devices` lists',
   },
   DEVICE_PUBLIC_KEY_INVALID: {
@@ -47,12 +47,12 @@ export const bulletproofErrors = defineErrors({
   },
   AUTH_EXPLAIN_FILE: {
     message: (why: string) => `the captured request cannot be read: ${why}`,
-    when: '`auth:explain`: the captured request cannot be read, or there is no such file',
+    when: '`auth:explain`: the file with the captured request does not exist or cannot be parsed',
     fix: 'Correct the file as the message says',
   },
 })
 
-/** Runs a task that depends on a store; every failure becomes a 503. @param waits limits its time within a request. */
+/** Runs a task that depends on a store; every failure becomes a 503. @param waits the time budget of the request. */
 export function needingStore<T>(task: () => Promise<T>, waits?: WaitBudget): Promise<T>
 export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T>
 export function needingStore<T>(task: () => Pending<T>, waits?: WaitBudget): Pending<T> {

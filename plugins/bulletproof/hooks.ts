@@ -2,10 +2,10 @@ import type { First, HookSpecs, Notify } from 'zin'
 
 /** One decision about one request; nothing in it is secret. */
 export interface AuthDecision {
-  /** Number of the check that failed, as the specification counts them; absent when all passed. */
+  /** Number of the failed layer, as counted by the specification; undefined when all passed. */
   readonly layer: number | undefined
   readonly outcome: 'accepted' | 'refused'
-  /** First 16 hex digits of the key id's SHA-256; empty when the request names no well-formed key id. */
+  /** First 16 hex digits of the key id's SHA-256; empty when the request has no well-formed key id. */
   readonly keyIdHash: string
   /** Path of the request without its query. */
   readonly path: string
@@ -20,7 +20,7 @@ export const bulletproofHooks = {
   onAuthDecision: {
     kind: 'notify',
     args: ['decision'],
-    summary: 'A signed request was accepted or refused; the decision names the check, which the response never does',
+    summary: 'A signed request was accepted or refused; the decision names the failed layer, which the response never reveals',
   },
   resolveSigningSecret: {
     kind: 'first',

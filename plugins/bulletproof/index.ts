@@ -39,7 +39,10 @@ export { signatureSettings } from './settings.js'
 export type { RequestNonces, RequestNoncesOptions } from './store/nonces/open.js'
 export { openNonces } from './store/nonces/open.js'
 
-/** Proof of possession on top of the bearer token: routes that list `bulletproof` take only requests signed by a device or a trusted caller. */
+/**
+ * Proof of possession on top of the bearer token: routes that list `bulletproof` accept only requests signed by a device or a trusted
+ * caller.
+ */
 export const bulletproof = definePlugin({
   name: 'bulletproof',
   version: '1.0.0',
@@ -76,11 +79,11 @@ export const bulletproof = definePlugin({
       log,
     })
     const backends = () => ({ kv: services.kv, database: services.database })
-    // A removed device must not be forgotten, and its id become one for the shared secret, while a token of it can be good.
+    // While a token of a removed device can be valid, the device's id must not become free for the shared secret.
     const tombstoneMs = Math.max(options.tombstoneMs, services.tokens.longestLifeMs)
     const stores = chooseStores({ ...options, tombstoneMs, dataDir: host.app.dataDir }, backends, clock)
     const nonces = lastingNonces(stores.nonces, stores.ledger, clock, options.windowMs)
-    // Without APP_KEY devices end with the process; production refuses to start so, below.
+    // Without APP_KEY, devices are lost when the process ends; the check below refuses that in production.
     const master = settings.APP_KEY === '' ? randomBytes(32).toString('base64url') : settings.APP_KEY
     const sealer = createSealer([master, ...parseSecrets(settings.APP_KEY_BK, 'APP_KEY_BK')])
     const resolving = hooks.slot('resolveSigningSecret')
@@ -97,7 +100,7 @@ export const bulletproof = definePlugin({
       unreadable: ({ deviceId }) =>
         log.warn(
           { keyIdHash: sha256Hex(deviceId).slice(0, 16) },
-          'a device secret does not open: APP_KEY changed without APP_KEY_BK, or the record was tampered with',
+          'a device secret cannot be decrypted: APP_KEY was changed without APP_KEY_BK, or the record was tampered with',
         ),
     })
     const seen = new LastSeen({
@@ -138,7 +141,7 @@ export const bulletproof = definePlugin({
     ctx.middleware(bulletproofMiddleware(signed))
     ctx.routes(deviceRoutes(devices))
     ctx.hooks.on('authorizeCommand', {
-      // Last: it works without a secret, too, and then says how to set one.
+      // Last, because it also returns a credential when no secret is set, with a hint how to set one.
       order: 'post',
       handler: commandCredential({ secret: sharedSecret(settings).secret, headerPrefix }),
     })

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from 'zin'
 import type { DeviceRecord } from './store/devices/contract.js'
 
-/** How exact `lastSeenAt` is, in ms. */
+/** Resolution of `lastSeenAt`, in ms. */
 const STEP = 5 * 60_000
 
 export interface LastSeenParts {
@@ -11,7 +11,7 @@ export interface LastSeenParts {
   readonly failed: (error: unknown) => void
 }
 
-/** Writes that no response waits for, such as when devices were last seen. */
+/** Background writes that no response waits for, such as the time a device was last seen. */
 export class LastSeen {
   readonly #parts: LastSeenParts
   readonly #noted = new LRUCache<string, number>({ max: 10_000 })
@@ -28,13 +28,13 @@ export class LastSeen {
     this.also(this.#parts.touch(deviceId, now))
   }
 
-  /** Follows a write; its failure is told and harms nothing. */
+  /** Tracks another background write; a failure is only reported. */
   also(write: Promise<void>): void {
     const done = write.catch(this.#parts.failed).finally(() => this.#pending.delete(done))
     this.#pending.add(done)
   }
 
-  /** Waits for the writes under way. */
+  /** Waits for the writes in progress. */
   async settled(): Promise<void> {
     await Promise.all(this.#pending)
   }

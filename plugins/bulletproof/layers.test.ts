@@ -13,7 +13,7 @@ function decisions(app: TestApp): readonly AuthDecision[] {
 
 describe('each layer', () => {
   for (const { layer, title, make } of passing) {
-    it(`${layer} lets ${title} pass`, () =>
+    it(`${layer} accepts ${title}`, () =>
       withApp({}, async (app) => {
         const sending = await make(app)
         assert.equal((await app.send(sending)).status, 200)
@@ -71,12 +71,12 @@ describe('an accepted request', () => {
   it('carries the verified claims and the bytes that were signed', () =>
     withApp({}, async (app) => {
       assert.deepEqual((await app.send()).body, { user: '7', context: '7' })
-      // Also where `auth` does not come first.
+      // Also on a route that does not list `auth` first.
       assert.deepEqual((await app.send({ path: '/api/alone' })).body, { user: '7', context: '7' })
       assert.deepEqual((await app.send({ method: 'POST', path: '/api/notes', body: '{"a":"hé"}' })).body, { got: { a: 'hé' } })
     }))
 
-  it('can come under another header prefix and from behind a gateway that cuts the path', () =>
+  it('can use another header prefix and come through a gateway that shortens the path', () =>
     withApp({ options: { signedPathPrefix: '/gateway' }, env: { SIGNATURE_HEADER_PREFIX: 'x-zt-' } }, async (app) => {
       const headers = await app.headersOf({ path: '/gateway/api/me' })
       const renamed = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.replace('x-sig-', 'x-zt-'), value]))
@@ -86,7 +86,7 @@ describe('an accepted request', () => {
 })
 
 describe('the failure responder', () => {
-  it('makes the response of every layer, knowing only that the request is unauthorized', () => {
+  it('creates the response for every layer, and receives only the reason unauthorized', () => {
     const reasons: string[] = []
     const responder = (_ctx: unknown, reason: string): unknown => {
       reasons.push(reason)
@@ -105,7 +105,7 @@ describe('the failure responder', () => {
 })
 
 describe('secrets', () => {
-  it('S39: are in no line of the log, whatever is sent', () =>
+  it('S39: are never logged, whatever is sent', () =>
     withApp({ env: { LOG_LEVEL: 'trace' } }, async (app) => {
       for (const { make } of [...passing, ...failing]) {
         const sending = await make(app)

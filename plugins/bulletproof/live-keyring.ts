@@ -2,35 +2,36 @@ import { readFile, stat } from 'node:fs/promises'
 import { type Logger, messageOf, parseEnvFile, type ZinError } from 'zin'
 import { createSharedKeyring, type SharedKeyring } from './shared-keyring.js'
 
-/** What a new `.env` may change while the app runs. */
+/** The settings that are reloaded from `.env` while the app runs. */
 export const reloadableSettings = ['BULLETPROOF_SIGNING_SECRET', 'BULLETPROOF_SIGNING_SECRET_BK'] as const
 
 type Values = Readonly<Record<string, string | undefined>>
 
 export interface LiveKeyringParts {
-  /** The settings as they were at boot. */
+  /** The settings at boot. */
   readonly settings: Values
   readonly maxBackups: number
-  /** Shorter backups are left out. */
+  /** Shorter backups are ignored. */
   readonly minBackupBytes: number
-  /** Whether the process environment gives a setting; then `.env` does not count. */
+  /** Whether the process environment sets a setting, which then overrides `.env`. */
   readonly overridden: (name: string) => boolean
-  /** The error that forbids a keyring. */
+  /** The error for a keyring that must not be used. */
   readonly problemOf: (keyring: SharedKeyring) => ZinError | undefined
-  /** Takes the new keys over, or refuses to; then they are tried again. */
+  /** Calls `take` to apply the new keys, or rejects; the file is then tried again. */
   readonly rotate: (take: () => Promise<void>) => Promise<void>
   readonly log: Logger
 }
 
 /**
- * The shared keyring of a running app. It takes over the signing secret and its backups from a changed `.env`, so that a
- * rotation needs no restart. What it cannot use it reports once, and the present keys stay.
+ * The shared keyring of a running app. It reloads the signing secret and its backups when `.env` changes, so that a rotation needs no
+ * restart. A file that cannot be used is reported once, and the current keys stay in force.
  */
 export class LiveKeyring implements SharedKeyring {
   readonly #parts: LiveKeyringParts
   #keyring: SharedKeyring
   #values: Values
   #seen = ''
+  #reported = ''
 
   constructor(parts: LiveKeyringParts) {
     this.#parts = parts
@@ -58,7 +59,7 @@ export class LiveKeyring implements SharedKeyring {
     return this.#keyring.keys(now)
   }
 
-  /** Looks whether the file changed, at the cost of one stat, and reads it if it did. A missing file changes nothing. */
+  /** Reloads the file if it has changed; otherwise costs one stat. A missing file changes nothing. */
   async look(file: string): Promise<void> {
     const found = await stat(file).catch(() => undefined)
     if (found === undefined) return
@@ -67,8 +68,11 @@ export class LiveKeyring implements SharedKeyring {
     this.#seen = version
     try {
       await this.#take(parseEnvFile(await readFile(file, 'utf8'), file), file)
+      this.#reported = ''
     } catch (error) {
-      this.#parts.log.error(`the signing secrets stay as they are, for the changed ${file} cannot be used: ${messageOf(error)}`)
+      const problem = `${file} has changed but cannot be used, so the signing secrets stay unchanged: ${messageOf(error)}`
+      if (problem !== this.#reported) this.#parts.log.error(problem)
+      this.#reported = problem
     }
   }
 
@@ -88,6 +92,6 @@ export class LiveKeyring implements SharedKeyring {
       this.#seen = ''
       throw error
     })
-    log.info({ keys: keyring.slots }, `the signing secrets of ${file} are in force`)
+    log.info({ keys: keyring.slots }, `loaded the signing secrets from ${file}`)
   }
 }

@@ -1,7 +1,7 @@
 import type { Manage } from 'zin'
 import type { Devices } from './contract.js'
 
-/** Devices whose changes are management actions: plugins may refuse and record them. */
+/** Wraps devices so that each change is a management action, which plugins can refuse and record. */
 export function managedDevices(devices: Devices, manage: Manage): Devices {
   return {
     ...devices,

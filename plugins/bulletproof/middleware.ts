@@ -9,7 +9,10 @@ declare module 'zin' {
   }
 }
 
-/** The middleware behind the key `bulletproof`. It checks the token, too, so that a route that lists `auth` before it runs this one alone. */
+/**
+ * The middleware behind the key `bulletproof`. It also checks the token, so a route that lists `auth` directly before it runs only this
+ * one.
+ */
 export function bulletproofMiddleware(checks: Pick<HttpChecks, 'decide' | 'scheme'>): RouteMiddleware {
   return defineMiddleware({
     key: 'bulletproof',

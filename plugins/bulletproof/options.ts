@@ -45,12 +45,12 @@ export const bulletproofOptions = defineOptions(
     }),
     sharedKeyIds: Type.Array(Type.String({ pattern: '^[A-Za-z0-9._:@-]{1,128}$' }), {
       default: ['zin-cli'],
-      description: 'The key ids for `listed`; a device cannot have any of them',
+      description: 'The key ids for `listed`; a device cannot use any of them',
     }),
     getSecretForKeyId: Type.Optional(
       functionOption<GetSecretForKeyId>({
         description:
-          '`(keyId)`: secret of a key id that matches no device, or undefined. Asked before the hook `resolveSigningSecret` and the shared secret',
+          '`(keyId)`: secret of a key id that matches no device, or undefined. Called before the hook `resolveSigningSecret` and the shared secret',
       }),
     ),
     legacySecrets: Type.Boolean({
@@ -68,13 +68,13 @@ export const bulletproofOptions = defineOptions(
       minimum: 1,
       maximum: 100,
       default: 50,
-      description: 'Devices in use per user; a further login removes the least recently seen one',
+      description: 'Active devices per user; a further login removes the least recently seen one',
     }),
     tombstoneMs: Type.Integer({
       minimum: day,
       maximum: 400 * day,
       default: 30 * day,
-      description: 'How long a removed device is remembered, in ms; at least the lifetime of a token',
+      description: 'How long the tombstone of a removed device is kept, in ms; at least the lifetime of a token',
     }),
   }),
 )

@@ -39,7 +39,7 @@ describe('S7: when Redis is flushed', () => {
       }))
   }
 
-  it('and the app is started again, a request is accepted once all the same', () =>
+  it('and the app restarts, a request is still accepted only once', () =>
     inFolder(async (rootDir) => {
       const clock = fakeClock()
       const backend = { plugins: () => [database(), kv({ prefix: 'test-restart' })], env }
@@ -59,7 +59,7 @@ describe('S7: when Redis is flushed', () => {
 })
 
 describe('two processes on one Redis', () => {
-  it('accept one of 200 copies of a request that come at once', () =>
+  it('accept one of 200 concurrent copies of a request', () =>
     inFolder(async (rootDir) => {
       const given = { rootDir, plugins: ['kv'], prefix: `test-${randomUUID()}`, env } as const
       const servers = await Promise.all([startServer(given), startServer({ ...given, rootDir: `${rootDir}/two` })])
@@ -75,9 +75,9 @@ describe('two processes on one Redis', () => {
 describe('a request with devices in the database and the rest on Redis', () => {
   const given = () => ({ plugins: [database(), kv({ prefix: `test-${randomUUID()}` })], env })
 
-  it('costs two round trips to Redis and no statement to the database, once its device is known', () =>
+  it('costs two round trips to Redis and no database statement, once its device is cached', () =>
     withApp(given(), async (app) => {
-      // The nonces of the first minute are looked up beside Redis as well.
+      // In the first minute, nonces are also looked up in the ledger.
       app.clock.advance(61_000)
       assert.equal((await app.send()).status, 200)
       const client = redisOf(app)
@@ -86,14 +86,14 @@ describe('a request with devices in the database and the rest on Redis', () => {
       const stats = await client.info('commandstats')
       const calls = [...stats.matchAll(/cmdstat_([^:]+):calls=(\d+)/g)].filter(([, command]) => !/^(config|info)/.test(command ?? ''))
       assert.deepEqual(Object.fromEntries(calls.map(([, command, count]) => [command, count])), { mget: '1', set: '1' })
-      // Without the database every statement fails, and a request that needs one is 503.
+      // Without the database every statement fails, and a request that needs one gets a 503.
       await app.host.disable('database')
       assert.equal((await app.send()).status, 200)
       app.clock.advance(60_001)
       assert.equal((await app.send()).status, 503)
     }))
 
-  it('is refused in another process when the device was removed and Redis was flushed after it', () =>
+  it('is refused in another process after the device was removed and Redis was then flushed', () =>
     inFolder((rootDir) => {
       const { plugins } = given()
       return withApp({ plugins, env, dataDir: rootDir }, (one) =>
@@ -119,7 +119,7 @@ describe('a request with devices in the database and the rest on Redis', () => {
       )
     }))
 
-  it('S19: is refused in another process at once when the device was removed, or got a new secret, in this one', () =>
+  it('S19: is refused in another process immediately after the device was removed, or got a new secret, in this one', () =>
     inFolder((rootDir) => {
       const { plugins } = given()
       return withApp({ plugins, env, dataDir: rootDir }, (one) =>
@@ -141,7 +141,7 @@ describe('a request with devices in the database and the rest on Redis', () => {
 })
 
 describe('on Redis', () => {
-  it('S6: one of 200 copies of a request that come at once is accepted', () =>
+  it('S6: one of 200 concurrent copies of a request is accepted', () =>
     withApp({ plugins: [database(), kv({ prefix: `test-${randomUUID()}` })], env }, async (app) => {
       const headers = await app.headersOf()
       const responses = await Promise.all(Array.from({ length: 200 }, () => app.host.inject({ path: '/api/me', headers })))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { inFolder, type ProcessGiven, sendCopies, signedNow, startServer } from './testing/processes.js'
 
-describe('S7: when the process is killed and started again', () => {
+describe('S7: after the process was killed and restarted', () => {
   for (const [name, plugins] of [
     ['nonces in memory', []],
     ['nonces in a kv table', ['database', 'kv']],

@@ -22,14 +22,14 @@ const host = 'api.example.com'
 const uaHash = createHash('sha256').update('tests/1').digest('hex')
 const unauthorized = '{"error":"Unauthorized","message":"Unauthorized","code":"UNAUTHORIZED","reason":"unauthorized"}'
 
-/** A device, and how it signs. */
+/** A device and its credential. */
 interface Device {
   readonly alg: 'hmac-sha256' | 'ed25519'
   readonly id: string
   readonly credential: Rfc9421Credential
 }
 
-/** What is unusual about a request. */
+/** Deviations of a request from a valid one. */
 interface Sending {
   readonly method?: string
   readonly path?: string
@@ -40,7 +40,7 @@ interface Sending {
   readonly token?: string | undefined
   readonly skew?: number
   readonly nonce?: string
-  /** Headers that replace the signed ones; `undefined` leaves one out. */
+  /** Headers that replace the signed ones; `undefined` omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
@@ -68,9 +68,9 @@ async function send(app: TestApp, device: Device, sending: Sending = {}) {
   return app.host.inject({ method, path, headers: await headersOf(app, device, sending), ...(body === undefined ? {} : { body }) })
 }
 
-/** An app with a device that signs by its secret and one that signs by its own key, both of user 7. */
+/** An app with two devices of user 7: one signs with its secret, the other with its own key. */
 async function withDevices(given: TestAppOptions, test: (app: TestApp, devices: readonly Device[]) => Promise<void>): Promise<void> {
-  // Bound to loopback an app serves loopback names only.
+  // An app on a loopback bind serves only loopback names by default.
   return withApp({ ...given, env: { HOST: '0.0.0.0', ...given.env } }, async (app) => {
     const { privateKey, publicKey } = await generateDeviceKey()
     const { device, secret } = await app.service(devicesService).enroll({ userId: '7', publicKey })
@@ -96,7 +96,7 @@ const notes = { method: 'POST', path: '/api/notes', body: '{"a":1}' }
 const passing: readonly Case[] = [
   { layer: 2, title: 'a token that is not revoked', make: () => ({}) },
   { layer: 3, title: 'all eight components', make: () => notes },
-  { layer: 3, title: 'a request that another signature travels with', make: withForeignSignature },
+  { layer: 3, title: 'a request with a further signature', make: withForeignSignature },
   { layer: 4, title: 'a time at the end of the window', make: () => ({ skew: 60_000 }) },
   { layer: 4, title: 'a time within the last second of the window', make: () => ({ skew: 60_999 }) },
   { layer: 5, title: 'a new nonce', make: () => ({ nonce: `a-nonce-${crypto.randomUUID()}` }) },
@@ -129,7 +129,7 @@ async function withForeignSignature(app: TestApp, device: Device): Promise<Sendi
   }
 }
 
-/** The headers of one request, to be put on another. */
+/** The headers of one request, for use on another. */
 async function of(app: TestApp, device: Device, sending: Sending): Promise<Readonly<Record<string, string>>> {
   return headersOf(app, device, sending)
 }
@@ -155,23 +155,23 @@ const failing: readonly Case[] = [
     make: async (app) => ({ token: undefined, headers: { authorization: `Bearer ${app.token}` } }),
   },
   { layer: 3, title: 'a content type that is not covered', make: () => ({ headers: { 'content-type': 'text/plain' } }) },
-  { layer: 3, title: 'a digest that is left out', make: () => ({ ...notes, headers: { 'content-digest': undefined } }) },
+  { layer: 3, title: 'a digest that is omitted', make: () => ({ ...notes, headers: { 'content-digest': undefined } }) },
   { layer: 3, title: 'a digest by another algorithm', make: () => ({ ...notes, headers: { 'content-digest': 'md5=:AAAA:' } }) },
   { layer: 3, title: 'an overridden method', make: () => ({ headers: { 'x-http-method-override': 'DELETE' } }) },
   { layer: 3, title: 'an encoded body', make: () => ({ ...notes, headers: { 'content-encoding': 'gzip' } }) },
   { layer: 3, title: 'a host that is not in lower case', make: () => ({ headers: { host: 'API.example.com' } }) },
   {
     layer: 3,
-    title: 'a request signed in both ways',
+    title: 'a request signed by both profiles',
     make: async (app) => ({ headers: await app.headersOf({ headers: { authorization: undefined } }) }),
   },
-  { layer: 3, title: 'a part of the other way', make: () => ({ headers: { 'x-sig-key-id': 'x' } }) },
+  { layer: 3, title: 'a header of the other profile', make: () => ({ headers: { 'x-sig-key-id': 'x' } }) },
   { layer: 4, title: 'a time that is too old', make: () => ({ skew: -60_001 }) },
-  { layer: 4, title: 'a time ahead of time', make: () => ({ skew: 61_000 }) },
+  { layer: 4, title: 'a time too far ahead', make: () => ({ skew: 61_000 }) },
   { layer: 5, title: 'a request older than the nonce store', make: () => ({ skew: -4_000 }) },
   {
     layer: 5,
-    title: 'a nonce that was used',
+    title: 'a used nonce',
     make: async (app, device) => {
       const nonce = crypto.randomUUID()
       assert.equal((await send(app, device, { nonce })).status, 200)
@@ -215,7 +215,7 @@ const failing: readonly Case[] = [
   },
   {
     layer: 6,
-    title: 'another good token',
+    title: 'another valid token',
     make: async (app, { id }) => ({ headers: { authorization: `Bearer ${await app.tokenWith({ deviceId: id, role: 'admin' })}` } }),
   },
   {
@@ -244,7 +244,7 @@ const failing: readonly Case[] = [
   })),
   {
     layer: 7,
-    title: 'a device id that is not the key id, though it is signed',
+    title: 'a signed device id that is not the key id',
     make: async (app, device) => {
       const { secret } = device.credential
       const key = secret === undefined ? KeyObject.from(device.credential.privateKey as webcrypto.CryptoKey) : Buffer.from(secret)
@@ -284,7 +284,7 @@ const failing: readonly Case[] = [
 
 describe('by RFC 9421, each layer', () => {
   for (const { layer, title, make } of passing) {
-    it(`${layer} lets ${title} pass`, () =>
+    it(`${layer} accepts ${title}`, () =>
       withDevices({}, async (app, devices) => {
         for (const device of devices) {
           const sending = await make(app, device)
@@ -309,7 +309,7 @@ describe('by RFC 9421, each layer', () => {
       }))
   }
 
-  it('gives the same response byte for byte, whichever the profile, and no secret shows in the log', () =>
+  it('returns the same response byte for byte for both profiles, and logs no secret', () =>
     withDevices({ env: { LOG_LEVEL: 'trace' } }, async (app, devices) => {
       const responses = new Set<string>()
       const hidden = new Set([app.secret, app.token, sharedSecret])
@@ -343,7 +343,7 @@ const backends: readonly (TestAppOptions & { readonly name: string })[] = [
 
 for (const { name, ...backend } of backends) {
   describe(`by RFC 9421, with ${name},`, () => {
-    it('one request in 30 copies at once is accepted once, and never again', () =>
+    it('one of 30 concurrent copies of a request is accepted, and none later', () =>
       withDevices(backend, async (app, devices) => {
         for (const device of devices) {
           const headers = await headersOf(app, device, { skew: 59_000 })
@@ -359,7 +359,7 @@ for (const { name, ...backend } of backends) {
         }
       }))
 
-    it('a device that signed so once may not go back to v1, until its user signs in with it again', () =>
+    it('a device that has signed so once cannot go back to v1 until its user logs in with it again', () =>
       withDevices(backend, async (app, [device]) => {
         const devices = app.service(devicesService)
         assert.ok(device !== undefined)
@@ -377,7 +377,7 @@ for (const { name, ...backend } of backends) {
         assert.equal((await app.send({ secret })).status, 200)
       }))
 
-    it('a device with its own key holds no secret, signs by nothing else, and ends when it is removed', () =>
+    it('a device with its own key has no secret, cannot sign with anything else, and is refused once removed', () =>
       withDevices(backend, async (app, [, device]) => {
         const devices = app.service(devicesService)
         assert.ok(device !== undefined)
@@ -397,7 +397,7 @@ for (const { name, ...backend } of backends) {
 }
 
 describe('by RFC 9421', () => {
-  it('a nonce counts in both profiles, for the secret is the same', () =>
+  it('a nonce is used up for both profiles, because the secret is the same', () =>
     withDevices({}, async (app) => {
       const device = { alg: 'hmac-sha256', id: 'caller-1', credential: { secret: sharedSecret } } as const
       const nonce = crypto.randomUUID()
@@ -409,7 +409,7 @@ describe('by RFC 9421', () => {
       assert.equal((await app.send({ keyId: 'caller-1', secret: sharedSecret, token })).status, 200)
     }))
 
-  it('a caller with the shared secret needs no token, and one that has a token covers it', () => {
+  it('a caller with the shared secret needs no token, and must cover a token that it sends', () => {
     let signed: SignedRequests | undefined
     let response: SignedBy | Refusal | undefined
     const handler = async (ctx: Context): Promise<object> => {
@@ -431,7 +431,7 @@ describe('by RFC 9421', () => {
     })
   })
 
-  it('a request can come from behind a gateway that changes host and path', () =>
+  it('a request can come through a gateway that changes host and path', () =>
     withDevices({ options: { signedAuthority: 'public.example.com', signedPathPrefix: '/gateway' } }, async (app, devices) => {
       for (const device of devices) {
         const { credential, id } = device
@@ -450,7 +450,7 @@ describe('by RFC 9421', () => {
       }
     }))
 
-  it('a request can come under another header prefix', () =>
+  it('a request can use another header prefix', () =>
     withApp({ env: { HOST: '0.0.0.0', SIGNATURE_HEADER_PREFIX: 'x-zt-' } }, async (app) => {
       const authorization = `Bearer ${app.token}`
       const common = { profile: 'rfc9421', method: 'GET', url: `http://${host}/api/me`, keyId: app.deviceId, secret: app.secret } as const
@@ -463,7 +463,7 @@ describe('by RFC 9421', () => {
       }
     }))
 
-  it('a request whose signature does not match is refused before one byte of its body is asked for or read', () =>
+  it('a request with a wrong signature is refused before any of its body is requested or read', () =>
     withDevices({ listen: true, env: { HOST: '127.0.0.1' } }, async (app, devices) => {
       for (const device of devices) {
         const { host: authority } = new URL(app.host.url)
@@ -487,7 +487,7 @@ describe('by RFC 9421', () => {
       }
     }))
 
-  it('the table holds a public key sealed: it opens in no other row, and no plain one is taken', () =>
+  it('the table stores a public key sealed: it cannot be opened in another row, and a plain one is refused', () =>
     withDevices({ plugins: [database()] }, async (app, [, device]) => {
       assert.ok(device !== undefined)
       const devices = app.service(devicesService)

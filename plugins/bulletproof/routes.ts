@@ -4,14 +4,14 @@ import type { Device, Devices } from './contract.js'
 import { bulletproofErrors } from './errors.js'
 import { deviceIdParams, deviceList, message } from './schema.js'
 
-/** Routes with which users look after their own devices. */
+/** Routes for users to list and remove their own devices. */
 export function deviceRoutes(devices: Devices): readonly Route[] {
   const use = ['auth', 'bulletproof'] as const
   return [
     defineRoute({
       method: 'GET',
       path: '/auth/devices',
-      summary: 'Your devices in use, last seen first',
+      summary: 'Your active devices, most recently seen first',
       use,
       response: { 200: deviceList },
       async handler(ctx) {
@@ -23,7 +23,7 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
     defineRoute({
       method: 'DELETE',
       path: '/auth/devices/:id',
-      summary: 'Ends one of your devices: nothing it signs is accepted any more',
+      summary: 'Removes one of your devices; requests signed by it are refused from then on',
       use,
       params: deviceIdParams,
       response: { 200: message },
@@ -37,7 +37,7 @@ export function deviceRoutes(devices: Devices): readonly Route[] {
   ]
 }
 
-/** A token without `sub` owns nothing. */
+/** A token without `sub` owns no devices. */
 function idOf({ sub }: Claims): string {
   return String(sub ?? '')
 }

@@ -7,11 +7,11 @@ export const deviceList = Type.Object({
     Type.Object({
       deviceId: Type.String(),
       label: Type.Optional(Type.String()),
-      profile: Type.Union([Type.Literal('v1'), Type.Literal('rfc9421')], { description: 'The weakest way of signing that is taken' }),
-      publicKey: Type.Optional(Type.String({ description: 'Of a device that signs with a key of its own' })),
+      profile: Type.Union([Type.Literal('v1'), Type.Literal('rfc9421')], { description: 'Weakest accepted signature profile' }),
+      publicKey: Type.Optional(Type.String({ description: 'Public key of a device that signs with its own key' })),
       createdAt: Type.String({ description: 'ISO 8601' }),
-      lastSeenAt: Type.String({ description: 'ISO 8601, exact to a few minutes' }),
-      current: Type.Boolean({ description: 'Whether this request came from it' }),
+      lastSeenAt: Type.String({ description: 'ISO 8601, accurate to a few minutes' }),
+      current: Type.Boolean({ description: 'Whether this device sent the request' }),
     }),
   ),
 })

@@ -35,18 +35,18 @@ const env = Object.entries(settings)
   .map(([name, value]) => `${name}='${value}'\n`)
   .join('')
 
-/** No secret of the environment may be in a text, and none of those that were made on the way. */
+/** Asserts that a text contains no secret from the environment and none created during the test. */
 function assertHidden(texts: Readonly<Record<string, string>>, made: readonly string[] = []): void {
   for (const [where, text] of Object.entries(texts))
     for (const hidden of ['canary', ...made]) assert.ok(hidden !== '' && !text.includes(hidden), `${where} shows ${hidden}`)
 }
 
-/** Processes take their time, and more than a few at once take longer. */
+/** Starting processes is slow, and slower with many at once. */
 async function severalAtOnce<T>(all: readonly T[], run: (one: T) => Promise<void>): Promise<void> {
   for (let at = 0; at < all.length; at += 4) await Promise.all(all.slice(at, at + 4).map(run))
 }
 
-describe('no secret shows', () => {
+describe('no secret is revealed', () => {
   it('S39: in the help of the command line and of every command, with all of them in the environment', () =>
     withFolder(
       env,
@@ -74,7 +74,7 @@ describe('no secret shows', () => {
       configuration,
     ))
 
-  it('S39: in the output of the app, its responses, and what commands print and complain of', () =>
+  it('S39: in the output of the app, its responses, and the output and errors of commands', () =>
     withFolder(
       env,
       async ({ folder, zin, start }) => {

@@ -12,7 +12,7 @@ import { exchange, requestHead, withheld } from './testing/socket.js'
 const listening = { listen: true, env: { HOST: '127.0.0.1' } }
 
 describe('over a raw socket', () => {
-  it('S1: no request line reaches a route by another path than the one that was signed', () =>
+  it('S1: no request line reaches a route by a path other than the signed one', () =>
     withApp(
       {
         ...listening,
@@ -36,7 +36,7 @@ describe('over a raw socket', () => {
       },
     ))
 
-  it('S9: a malformed timestamp, nonce, hash or signature is 401 and breaks nothing', () =>
+  it('S9: a malformed timestamp, nonce, hash or signature is a 401 and causes no failure', () =>
     withApp(listening, async (app) => {
       const nonce = 'a-nonce-0123456789'
       const bad: Record<string, readonly string[]> = {
@@ -58,7 +58,7 @@ describe('over a raw socket', () => {
       assert.equal((await app.send({ nonce })).status, 200)
     }))
 
-  it('S24: what ends while the body of a request is held back counts for that request', () =>
+  it('S24: a request whose body is held back is refused when its nonce is used or its token revoked meanwhile', () =>
     withApp(listening, async (app) => {
       const body = '{"a":1}'
       const held = async (meanwhile: () => Promise<unknown>, nonce?: string): Promise<string> => {
@@ -79,7 +79,7 @@ describe('over a raw socket', () => {
       assert.equal((await app.send()).status, 401)
     }))
 
-  it('S24: a removed device ends a request whose body is held back', () =>
+  it('S24: a request whose body is held back is refused when its device is removed meanwhile', () =>
     withApp(listening, async (app) => {
       const headers = Object.entries({
         ...(await app.headersOf({ method: 'POST', path: '/api/notes', body: '{}' })),
@@ -94,7 +94,7 @@ describe('over a raw socket', () => {
       assert.match(response, /^HTTP\/1\.1 401 /)
     }))
 
-  it('S8: a second authorization is seen behind any number of headers', () =>
+  it('S8: a second Authorization header is detected after any number of headers', () =>
     withApp(listening, async (app) => {
       const signed = Object.entries(await app.headersOf())
       const junk = Array.from({ length: 2200 }, () => ['a', ''] as const)
@@ -123,8 +123,8 @@ describe('over a raw socket', () => {
     }))
 })
 
-describe('what is signed', () => {
-  it('S2: is the query as it was sent: order, encoding and repeats count', () =>
+describe('the signed text', () => {
+  it('S2: contains the query as sent, with its order, encoding and duplicates', () =>
     withApp({}, async (app) => {
       const status = async (signed: string, sent: string): Promise<number> =>
         (await app.host.inject({ path: sent, headers: await app.headersOf({ path: signed }) })).status
@@ -145,7 +145,7 @@ describe('what is signed', () => {
       assert.equal(await status('/api/me', '/api/me?'), 200)
     }))
 
-  it('S11: is not another Unicode form of the same text', () =>
+  it('S11: distinguishes Unicode normalization forms of the same text', () =>
     withApp(
       { routes: [{ method: 'GET', path: '/names/:name', summary: 'Name', use: ['auth', 'bulletproof'], handler: () => ({}) }] },
       async (app) => {
@@ -158,8 +158,8 @@ describe('what is signed', () => {
     ))
 })
 
-describe('S13: how much is computed for a request', () => {
-  it('does not depend on whether its key id is known, its secret right, or its device removed', async (t) => {
+describe('S13: the work for a request', () => {
+  it('does not depend on whether its key id exists, its secret is correct, or its device is removed', async (t) => {
     const counts = { createHmac: 0, verify: 0 }
     for (const name of ['createHmac', 'verify'] as const) {
       const original = crypto[name] as (...args: unknown[]) => unknown
@@ -168,7 +168,7 @@ describe('S13: how much is computed for a request', () => {
         return original(...args)
       })
     }
-    // What a module imported by name follows.
+    // Updates the named imports of modules.
     syncBuiltinESMExports()
     t.after(() => {
       t.mock.restoreAll()
@@ -205,7 +205,7 @@ describe('S13: how much is computed for a request', () => {
 })
 
 describe('the nonce store', () => {
-  it('S6: holds nothing after 1,000 requests whose signature does not match', () =>
+  it('S6: is empty after 1,000 requests with wrong signatures', () =>
     withApp({ plugins: [database()], options: { nonceStore: 'db' } }, async (app) => {
       const headers = { ...(await app.headersOf()), 'x-sig-signature': 'a'.repeat(64) }
       for (let request = 0; request < 1_000; request += 1) {
@@ -221,7 +221,7 @@ describe('the nonce store', () => {
 })
 
 describe('another service with the same secrets', () => {
-  it('S3: does not take a request that was made for the first one', () =>
+  it('S3: refuses a request that was signed for the first one', () =>
     withApp({}, (one) =>
       withApp({ env: { JWT_AUDIENCE: 'billing' } }, async (other) => {
         other.clock.set(one.clock.now())

@@ -14,16 +14,16 @@ export interface DeviceParts {
   readonly kv: () => Pick<Kv, 'getMany'> | undefined
   readonly clock: Clock
   readonly maxPerUser: number
-  /** Key ids of callers that hold the shared secret. A device with such an id would shadow them. */
+  /** Key ids of callers with the shared secret. A device with such an id would shadow them. */
   readonly reservedIds: ReadonlySet<string>
-  /** Hears of each device whose secret is no longer good. */
+  /** Called with the id of each device whose secret is no longer valid. */
   readonly changed: (deviceId: string) => void
 }
 
 const MAX_USER_ID = 191
 const MAX_LABEL = 100
 
-/** The service `devicesService`. */
+/** Implements `devicesService`. */
 export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedIds, changed }: DeviceParts): Devices {
   const find = (deviceId: string): Promise<DeviceRecord | undefined> => readOne(kv(), store.find(deviceId))
   const used = async (userId: string): Promise<DeviceRecord[]> =>
@@ -43,7 +43,7 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
     ...(label === undefined || label === '' ? {} : { label: label.slice(0, MAX_LABEL) }),
   })
 
-  /** The wanted id, when it is the user's own or nobody's. */
+  /** Enrolls the device under the requested id if that is free or belongs to the user. */
   const takeWanted = async (enrolment: Enrolment, secret: string): Promise<DeviceRecord | undefined> => {
     const { deviceId, userId } = enrolment
     if (deviceId === undefined || !KEY_ID_PATTERN.test(deviceId) || deviceId.startsWith('zin-') || reservedIds.has(deviceId))
@@ -63,7 +63,7 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
     const secret = enrolment.publicKey === undefined ? randomBytes(32).toString('base64url') : ''
     const wanted = await takeWanted(enrolment, secret)
     const record = wanted ?? newRecord(`dev_${randomBytes(16).toString('hex')}`, enrolment, secret)
-    if (wanted === undefined && !(await store.insert(record))) throw new Error('a random device id was taken')
+    if (wanted === undefined && !(await store.insert(record))) throw new Error('a random device id is already in use')
     const others = (await used(enrolment.userId)).filter((device) => device.deviceId !== record.deviceId)
     for (const device of others.slice(maxPerUser - 1)) await end(device.deviceId)
     return { ...record, secret }

@@ -1,7 +1,7 @@
 import { defineSettings } from 'zin'
 import { appKeySettings } from 'zin/plugins/jwt'
 
-/** The prefix of the signature headers. A plugin that reads it adds this to its `settings`, so that it is declared once. */
+/** The prefix of the signature headers. A plugin that reads it includes this in its `settings`, so that there is one declaration. */
 export const signatureSettings = defineSettings({
   SIGNATURE_HEADER_PREFIX: {
     type: 'string',

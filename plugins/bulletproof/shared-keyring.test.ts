@@ -17,7 +17,7 @@ describe('the shared secret', () => {
     assert.deepEqual(idsOf({}), [])
   })
 
-  it('is followed by its backups, as many as are wanted, while they are good', () => {
+  it('is followed by its valid backups, up to the limit', () => {
     const settings = {
       APP_KEY: 'now',
       BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify([
@@ -34,13 +34,13 @@ describe('the shared secret', () => {
     assert.equal(createSharedKeyring({}).slots, 1)
   })
 
-  it('keeps five backups unless told otherwise, so that the sixth is no longer tried', () => {
+  it('has five backups by default; the sixth is not tried', () => {
     const backups = ['1', '2', '3', '4', '5', '6']
     assert.equal(idsOf({ BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(backups) }).includes(id('6')), false)
     assert.equal(idsOf({ BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(backups) }, 0, 6).includes(id('6')), true)
   })
 
-  it('has no backups that are too short, when that is asked for, and counts them', () => {
+  it('ignores backups below a minimum length, and counts them', () => {
     const long = 'x'.repeat(32)
     const settings = { APP_KEY: 'now', BULLETPROOF_SIGNING_SECRET_BK: JSON.stringify(['weak', long, { secret: 'weak too' }]) }
     const keyring = createSharedKeyring(settings, 5, 32)

@@ -14,10 +14,10 @@ export interface HttpParts {
   readonly log: Logger
 }
 
-/** The checks on Koa's context. Every decision is told to the hook and the log. */
+/** Verifies the requests of Koa contexts. Every decision is passed to the hook, and refusals are logged. */
 export class HttpChecks implements SignedRequests {
   readonly #parts: HttpParts
-  /** Of key ids that sent accepted requests, which send more of them. */
+  /** Hashes of the key ids of accepted requests, which are likely to send more. */
   readonly #keyIdHashes = new LRUCache<string, string>({ max: 10_000 })
 
   constructor(parts: HttpParts) {
@@ -29,7 +29,7 @@ export class HttpChecks implements SignedRequests {
       type: 'apiKey',
       in: 'header',
       name: this.#parts.names.signature,
-      description: 'Signature of the request, one of the headers that zin/signer makes together for each request',
+      description: 'Signature of the request; one of the headers that zin/signer creates for each request',
     }
   }
 
@@ -38,22 +38,22 @@ export class HttpChecks implements SignedRequests {
   }
 
   async verify(ctx: Context, from: readonly ('shared' | 'device')[], weakest: SignatureProfile = 'v1'): Promise<SignedBy | Refusal> {
-    return this.#told(ctx, await this.#parts.verification.verify(incomingOf(ctx), from, weakest))
+    return this.#reported(ctx, await this.#parts.verification.verify(incomingOf(ctx), from, weakest))
   }
 
   async authenticate(ctx: Context): Promise<SignedUser | Refusal> {
     return this.decide(ctx, (result) => result)
   }
 
-  /** {@link authenticate} and what is made of it, at once when no store and no body has to be waited for. */
+  /** Calls `use` with the result of {@link authenticate}, synchronously when there is no store or body to wait for. */
   decide<T>(ctx: Context, use: (result: SignedUser | Refusal) => Pending<T>): Pending<T> {
     return after(this.#parts.verification.authenticate(incomingOf(ctx)), (result) => {
       if (result.ok) noteAccess(ctx, () => this.#parts.verification.accessOf(result))
-      return use(this.#told(ctx, result))
+      return use(this.#reported(ctx, result))
     })
   }
 
-  #told<R extends SignedBy | Refusal>(ctx: Context, result: R): R {
+  #reported<R extends SignedBy | Refusal>(ctx: Context, result: R): R {
     const { names, decisions, log } = this.#parts
     if (result.ok && !decisions.active) return result
     // Under RFC 9421 the key id is a parameter of the signature; the device id must be the same.
@@ -76,7 +76,7 @@ export class HttpChecks implements SignedRequests {
   }
 }
 
-/** In origin form, which others are refused before. */
+/** The path of a request target in origin form; other forms were refused earlier. */
 function pathOf(url: string): string {
   const end = url.indexOf('?')
   return end < 0 ? url : url.slice(0, end)
@@ -87,7 +87,7 @@ const noBytes = new Uint8Array(0)
 function incomingOf(ctx: Context): Incoming {
   return {
     method: ctx.req.method ?? '',
-    // Koa's own url may have been rewritten by a middleware; what was signed is what came.
+    // A middleware may have rewritten Koa's `url`; the client signed the original one.
     target: ctx.originalUrl,
     rawHeaders: ctx.req.rawHeaders,
     waits: authBudget(ctx),

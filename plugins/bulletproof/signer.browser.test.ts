@@ -10,7 +10,7 @@ assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- signer.bro
 
 interface Chromium extends SignerRuntime {
   readonly page: Page
-  /** Another page, on plain http and another name than localhost. */
+  /** A second page, over plain http and not on localhost. */
   insecurePage(): Promise<Page>
 }
 
@@ -18,13 +18,13 @@ const script = `${casesModule}
 import * as signer from 'zin/signer'
 Object.assign(globalThis, { signerCases, signer })`
 
-/** Runs the script in a page. A module runs after its tag was added. */
+/** Runs the script in a page. A module runs after its tag is added. */
 async function addModule(page: Page, content: string): Promise<void> {
   await page.addScriptTag({ type: 'module', content })
   await page.waitForFunction(() => 'signer' in globalThis)
 }
 
-/** What the script leaves in a page. */
+/** The result that the script leaves in a page. */
 interface Globals {
   readonly signerCases: readonly { run(app: unknown): Promise<void> }[]
   readonly signer: typeof import('zin/signer')
@@ -56,7 +56,7 @@ async function startChromium(app: SignerApp): Promise<Chromium> {
 
 describeSigner('Chromium', startChromium, (runtime, app) => {
   for (const title of ['In a page', 'With its own key'] as const) {
-    it(`works as the README says: ${title.toLowerCase()}`, async () => {
+    it(`runs the example of the README: ${title.toLowerCase()}`, async () => {
       const { url, email, password } = app()
       const example = await exampleUrl(title, 'me', { origin: url, email, password })
       const me = await runtime().page.evaluate((address) => import(address).then(({ result }) => result), example)
@@ -79,7 +79,7 @@ describeSigner('Chromium', startChromium, (runtime, app) => {
       assert.deepEqual(response, [200, '/base/echo?a=1', 200, '/base/echo?a=2'])
     })
 
-    it(`says what a page on plain http lacks, by ${profile}`, async () => {
+    it(`reports what a page on plain http lacks, by ${profile}`, async () => {
       const page = await runtime().insecurePage()
       const order = { profile, method: 'GET', url: '/', keyId: 'dev_1', secret: 'secret' }
       const problem = page.evaluate((given) => (globalThis as unknown as Globals).signer.createHeaders(given), order)

@@ -5,14 +5,14 @@ import { type ExampleTitle, readmeExample } from './testing/readme-example.js'
 import { type SignerApp, startSignerApp } from './testing/signer-app.js'
 import { type AppUnderTest, signerCases } from './testing/signer-client.js'
 
-/** Somewhere that `zin/signer` runs. */
+/** A runtime for `zin/signer`. */
 export interface SignerRuntime {
   /** Runs `signerCases[index]`; rejects when it fails. */
   runCase(index: number, app: AppUnderTest): Promise<void>
   stop(): Promise<void>
 }
 
-/** Runs every case in a runtime against one app. `more` declares tests that only this runtime has. */
+/** Runs every case in a runtime against one app. `more` declares tests for this runtime only. */
 export function describeSigner<R extends SignerRuntime>(
   name: string,
   start: (app: SignerApp) => Promise<R>,
@@ -41,7 +41,7 @@ export function describeSigner<R extends SignerRuntime>(
 const root = fileURLToPath(new URL('../..', import.meta.url))
 export const casesModule = `import { signerCases } from './plugins/bulletproof/testing/signer-client.ts'\n`
 
-/** One script from a module's text, in which `zin/signer` and paths from the root of the repository may be imported. */
+/** Bundles the text of a module, which may import `zin/signer` and paths from the root of the repository. */
 export async function bundle(text: string): Promise<string> {
   const { outputFiles } = await build({
     stdin: { contents: text, resolveDir: root, loader: 'ts' },
@@ -55,8 +55,8 @@ export async function bundle(text: string): Promise<string> {
 }
 
 /**
- * Address of a module made from an example of the README, which exports the example's `result` under that name. Values that
- * the example does not declare are given.
+ * Returns the URL of a module made from an example of the README, which exports the example's variable `result` under that name. `values`
+ * provides the variables that the example does not declare.
  */
 export async function exampleUrl(title: ExampleTitle, result: string, values: Readonly<Record<string, string>>): Promise<string> {
   const given = Object.entries(values).map(([name, value]) => `const ${name} = ${JSON.stringify(value)}\n`)

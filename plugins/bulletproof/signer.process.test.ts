@@ -38,7 +38,7 @@ describeSigner(
     }
   },
   (_runtime, app) => {
-    it('works as the README says, at the edge', async () => {
+    it('runs the example of the README: at the edge', async () => {
       const { jwt, deviceId, deviceSecret } = await loggedIn(app())
       const bindings = { API: app().url, DEVICE_ID: deviceId, DEVICE_SECRET: deviceSecret, JWT: jwt }
       const miniflare = await inWorkerd(readmeExample('At the edge'), bindings)

@@ -11,13 +11,13 @@ describeSigner(
     stop: async () => {},
   }),
   (_runtime, app) => {
-    it('works as the README says, with a key of its own', async () => {
+    it('runs the example of the README: with its own key', async () => {
       const { url, email, password } = app()
       const { result } = await import(await exampleUrl('With its own key', 'me', { origin: url, email, password }))
       assert.equal(result.email, email)
     })
 
-    it('works as the README says, with any HTTP client', async () => {
+    it('runs the example of the README: with any HTTP client', async () => {
       const values = { origin: app().url, ...(await loggedIn(app())) }
       const { result } = await import(await exampleUrl('In Node, with any HTTP client', 'response', values))
       assert.equal(result.status, 200)

@@ -56,7 +56,7 @@ describe('S42: the bytes of a refusal, over a raw socket,', () => {
 
         for (const { layer, title: what, make } of failing) {
           const sending = await make(app)
-          // Those that need a request line of their own are another request.
+          // Cases with a different request line are different requests.
           if (sending.path !== undefined || sending.headers?.['x-sig-body-sha256'] !== undefined) continue
           layers.add(layer)
           note(await send(await app.headersOf({ ...sending, method, path, ...signedBody })), `${layer}: ${what}`)
@@ -70,7 +70,7 @@ describe('S42: the bytes of a refusal, over a raw socket,', () => {
         assert.equal(seen.size, 1, JSON.stringify([...seen], undefined, 1))
       }))
 
-    /** Two copies that were told to go on, so that only the claim of the nonce distinguishes them: the response to the second. */
+    /** Sends two copies that both received `100 Continue`, so that only the claim of the nonce distinguishes them. Returns the refusal. */
     const lateReplay = async (app: TestApp, own: Readonly<Record<string, string>>): Promise<string> => {
       const { port } = new URL(app.host.url)
       const all = [...Object.entries(own), ...headers]

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { withApp } from './testing/app.js'
 
-/** Runs a part of a test with a temporary folder of its own; `made` gives the names of all files that were made in it so far. */
+/** Runs a part of a test with a separate temporary folder; `made` returns the names of all files created in it so far. */
 async function withTemporary(test: (made: () => Promise<readonly string[]>, folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'zin-uploads-'))
   const before = process.env.TMPDIR
@@ -18,7 +18,7 @@ async function withTemporary(test: (made: () => Promise<readonly string[]>, fold
     waiting.get(String(name))?.()
   })
   let sentinels = 0
-  // Events come in their order: once that of a last file is here, so are all before it.
+  // Events arrive in order: after the event of the last file, all earlier ones have arrived.
   const made = async (): Promise<readonly string[]> => {
     const name = `sentinel-${sentinels++}`
     const seen = new Promise<void>((resolve) => waiting.set(name, resolve))
@@ -40,7 +40,7 @@ const form = (text: string): string =>
   `--edge\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n${text}\r\n--edge--\r\n`
 
 describe('S10: a form with a file', () => {
-  it('is written to no disk before its signature and its bytes are proven', () => {
+  it('is not written to disk before its signature and its bytes are verified', () => {
     let during: readonly string[] = []
     let look: () => Promise<readonly string[]> = async () => []
     const upload = {
@@ -68,7 +68,7 @@ describe('S10: a form with a file', () => {
         assert.equal((await app.host.inject({ method: 'POST', path: '/upload', headers, body: form('x') })).status, 401)
         assert.deepEqual(await made(), [])
         assert.equal(await send(form('secret'), form('secret')), 200)
-        // The check can see what it looks for.
+        // Shows that the check can detect a file.
         assert.equal(during.filter((name) => !name.startsWith('sentinel-')).length, 1)
         assert.equal((await made()).length, 1)
       }),

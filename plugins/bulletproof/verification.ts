@@ -30,14 +30,14 @@ import { type Lookup, ownLookup, readOne, readTogether } from './store/lookup.js
 import { type NonceGlance, nonceKey } from './store/nonces/contract.js'
 import type { LastingNonces } from './store/nonces/lasting.js'
 
-/** What the checks need of a request. */
+/** The parts of a request that the checks need. */
 export interface Incoming {
   readonly method: string
-  /** The request line's target as it came. */
+  /** The target of the request line, as received. */
   readonly target: string
-  /** Names and values in turn, repeats kept. */
+  /** Alternating names and values, with duplicates. */
   readonly rawHeaders: readonly string[]
-  /** What the request may wait for stores. */
+  /** The time that the request may spend waiting for stores. */
   readonly waits: WaitBudget
   /** The raw bytes; called only after the signature is verified. */
   body(): Pending<Uint8Array>
@@ -47,7 +47,7 @@ export interface VerificationParts {
   readonly names: SignatureHeaderNames
   readonly windowMs: number
   readonly signedPathPrefix: string
-  /** Empty for the `Host` that came. */
+  /** Empty for the received `Host`. */
   readonly signedAuthority: string
   readonly slots: number
   readonly clock: Clock
@@ -56,11 +56,11 @@ export interface VerificationParts {
   readonly devices: DeviceStore
   readonly nonces: LastingNonces
   readonly secrets: Secrets
-  /** Hears of every device that proved itself. */
+  /** Called with every device whose request was accepted. */
   readonly seen: (device: DeviceRecord) => void
 }
 
-/** When the body took longer than this, in ms, everything is asked again. A sign-out that comes in less is as one that came after. */
+/** If the body takes longer than this, in ms, all checks run again. A logout within a shorter time counts as one after the request. */
 const slowBodyMs = 1_000
 
 const AUTHORIZATION = 'authorization'
@@ -68,8 +68,8 @@ const bearer = /^Bearer /i
 const BEARER_LENGTH = 7
 
 /**
- * The checks in their order of work: what costs nothing first, then one read of the stores, then the MAC, and only for a
- * request whose MAC matches its body, and last the nonce, which exactly one copy of the request gets.
+ * Runs the checks in order of cost: first those that need no store, then one read of the stores, then the MAC, then the body, which is
+ * read only when the MAC matches. The nonce is claimed last, by exactly one copy of the request.
  */
 export class Verification {
   readonly #parts: VerificationParts
@@ -81,7 +81,7 @@ export class Verification {
     this.#readSignature = signatureReader(parts.names)
   }
 
-  /** All nine layers. */
+  /** Checks all nine layers. */
   authenticate(request: Incoming): Pending<SignedUser | Refusal> {
     const { tokens } = this.#parts
     const user = this.#claimsOf(request)
@@ -103,7 +103,7 @@ export class Verification {
     })
   }
 
-  /** Layers 3 to 7 without a token. */
+  /** Checks layers 3 to 7 without a token. */
   async verify(request: Incoming, from: readonly ('shared' | 'device')[], weakest: SignatureProfile): Promise<SignedBy | Refusal> {
     const claim = this.#readSignature(request.rawHeaders)
     if (!claim.ok) return claim
@@ -115,7 +115,7 @@ export class Verification {
     )
     const { device, candidates } = found
     const allowed = candidates.signer.kind === 'device' || from.includes('shared') ? candidates : { ...candidates, keys: [] }
-    // The specification's proxies need no device id; one that is there must still be the key id.
+    // Clients of the SQL proxies need no device id; if there is one, it must equal the key id.
     const bind = (): SignatureFault | undefined =>
       checkProfile(claim, weakest) ?? allowedProfile(claim, device) ?? (claim.deviceId === undefined ? undefined : checkBindings(claim, {}))
     return this.#prove<SignedBy>(
@@ -126,7 +126,7 @@ export class Verification {
     )
   }
 
-  /** The access of an accepted request: by its token, and by its device while that is in use. */
+  /** The access of an accepted request: valid as long as its token, and its device if it has one. */
   accessOf({ claims, signer }: SignedUser): Access {
     const token = this.#parts.tokens.access(claims)
     if (signer.kind !== 'device') return token
@@ -138,14 +138,14 @@ export class Verification {
     return device !== undefined && device.removedAt === undefined && device.userId === userId
   }
 
-  /** The pin is written before the response: a client that saw one accepted request is safe from a downgrade. */
+  /** The pin is written before the response: once a client has seen an accepted request, it is safe from a downgrade. */
   #accepted({ waits }: Incoming, claim: SignatureClaim, device: DeviceRecord | undefined): Pending<void> {
     if (device === undefined) return
     const pins = claim.profile === 'rfc9421' && device.profile === 'v1'
     return after(pins ? needingStore(() => this.#parts.devices.pin(device.deviceId), waits) : undefined, () => this.#parts.seen(device))
   }
 
-  /** The claims, or why there are none. */
+  /** The claims of the token, or the reason for a refusal. */
   #claimsOf(request: Incoming): Claims | string {
     const token = oneToken(request.rawHeaders)
     if (token === undefined) return 'the request does not have exactly one bearer token'
@@ -173,7 +173,7 @@ export class Verification {
     }, waits)
   }
 
-  /** What follows the body is one step, so that a request whose stores are in memory waits for its body and for nothing else. */
+  /** All steps after the body run in one callback, so that with stores in memory a request waits only for its body. */
   #prove<R extends SignedBy>(
     request: Incoming,
     claim: SignatureClaim,
@@ -208,21 +208,21 @@ export class Verification {
   }
 }
 
-/** What the stores know of a request. */
+/** The results of the stores for a request. */
 interface Found {
   readonly revoked: boolean
   readonly device: DeviceRecord | undefined
   readonly glance: NonceGlance
   readonly candidates: Candidates
-  /** Key of the nonce under the device that the request names; absent when no device was looked for. */
+  /** Nonce key for the device that the request names; undefined when no device was looked up. */
   readonly ofDevice: string | undefined
 }
 
-/** What differs between requests with and without a token. */
+/** The steps that differ between requests with and without a token. */
 interface Steps<R> {
   readonly bind: (signer: Signer) => SignatureFault | undefined
   readonly accept: (signer: Signer) => R
-  /** All checks anew: tokens end and devices are removed while a body is awaited. */
+  /** Repeats all checks: tokens can expire and devices can be removed while the body arrives. */
   readonly again: (request: Incoming) => Pending<R | Refusal>
 }
 
@@ -230,7 +230,7 @@ function withBody(request: Incoming, body: Uint8Array): Incoming {
   return { ...request, body: () => body }
 }
 
-/** The bearer token, when the request has one `Authorization` header and no second one. */
+/** The bearer token, if the request has exactly one `Authorization` header. */
 function oneToken(rawHeaders: readonly string[]): string | undefined {
   let value: string | undefined
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -239,7 +239,7 @@ function oneToken(rawHeaders: readonly string[]): string | undefined {
     if (value !== undefined) return undefined
     value = rawHeaders[index + 1]
   }
-  // Anything that is not a token is refused by its verifier.
+  // The verifier refuses anything that is not a token.
   return value !== undefined && bearer.test(value) ? value.slice(BEARER_LENGTH) : undefined
 }
 

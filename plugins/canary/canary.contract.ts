@@ -17,14 +17,14 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
     })
     after(() => lab.stop())
 
-    it('adds nothing to attempts while no canary is on', () => {
+    it('adds nothing to attempts while no canary is active', () => {
       const hooks = lab.host.host.view.hooks().filter(({ name }) => ['onJobStart', 'onAttemptEnd', 'beforeWorkerChange'].includes(name))
       assert.equal(hooks.length, 3)
       const listeners = hooks.flatMap((hook) => hook.listeners.map(({ plugin }) => plugin))
       assert.equal(listeners.includes('canary'), false, listeners.join())
     })
 
-    it('rolls back a version that always fails by itself, and replays every casualty on the stable one', async () => {
+    it('automatically rolls back a version that always fails, and replays every casualty on the stable one', async () => {
       const name = await lab.worker('bad', () => 'one', broken)
       const rolledBack = lab.reaches(name, 'ROLLED_BACK')
       const started = await lab.call(name, 'start', { newVersion: '2.0.0', trafficPercentage: 50, duration: 60_000 })
@@ -81,7 +81,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       assert.equal((await lab.call(name, 'history')).body.canaries.length, 1)
     })
 
-    it('answers each verb, and says what its state does not allow', async () => {
+    it('supports each verb, and refuses those that its state does not allow', async () => {
       const name = await lab.worker(
         'verbs',
         () => 1,
@@ -132,7 +132,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       assert.equal((await lab.call(name, 'rollback')).body.code, 'NO_CANARY')
     })
 
-    it('refuses invalid requests with a code each', async () => {
+    it('refuses invalid requests with specific codes', async () => {
       const name = await lab.worker(
         'invalid',
         () => 1,
@@ -162,7 +162,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
         assert.deepEqual([status, body.code], [400, code], JSON.stringify(change))
       }
       const { body } = await lab.call(name, 'start', { ...good, autoRolback: true })
-      assert.equal(body.message, '"autoRolback" is not known; did you mean "autoRollback"?')
+      assert.equal(body.message, '"autoRolback" is not a known field; did you mean "autoRollback"?')
       assert.equal((await lab.call('nobody', 'start', good)).status, 404)
       await lab.workers.stop(name)
       const stopped = await lab.call(name, 'start', good)
@@ -171,7 +171,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       assert.equal((await lab.call(name, 'start', good)).body.code, 'CANARY_OFF')
     })
 
-    it('says when no node can load the version', async () => {
+    it('reports when no node can load the version', async () => {
       const name = await lab.worker(
         'unhealthy',
         () => 1,
@@ -206,7 +206,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       assert.equal((await ended).reason, 'The worker was removed')
     })
 
-    it('runs jobs that fail on the version on the stable one with a shield, and uses no attempt', async () => {
+    it('with shield, reruns jobs that fail on the version on the stable one without using up an attempt', async () => {
       const name = await lab.worker('shielded', () => 1, broken)
       const rolledBack = lab.reaches(name, 'ROLLED_BACK')
       const start = { newVersion: '2.0.0', trafficPercentage: 50, duration: 60_000, steps: [50], shield: true }
@@ -218,7 +218,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       for (const id of ids) assert.equal((await lab.workers.job(name, id)).status, 'completed')
     })
 
-    it('gives running jobs back to the queue at a rollback with inFlight "abort", and uses no attempt', async () => {
+    it('returns running jobs to the queue at a rollback with inFlight "abort", without using up an attempt', async () => {
       const hangs: WorkerProcessor = (_job, _token, signal) =>
         new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
       const name = await lab.worker('aborted', () => 'one', hangs, { concurrency: 50 })
@@ -234,7 +234,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       assert.equal((await lab.call(name, 'status')).body.canary.casualties.recorded, 0)
     })
 
-    it('replays casualties by itself with autoReplay, also of jobs that end after the rollback', async () => {
+    it('replays casualties automatically with autoReplay, including jobs that end after the rollback', async () => {
       let ran = 0
       const some = new EventEmitter()
       const late: WorkerProcessor = async () => {
@@ -275,10 +275,10 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       await lab.call(name, 'pause')
       await rolledBack
       const { history } = (await lab.call(name, 'history')).body
-      assert.match(history.at(-2).reason, /nobody decided/)
+      assert.match(history.at(-2).reason, /without a decision/)
     })
 
-    it('does not begin when the version is not loaded within startTimeout', async () => {
+    it('does not start if the version is not loaded within startTimeout', async () => {
       const name = await lab.worker(
         'slow-start',
         () => 1,
@@ -290,12 +290,12 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       const failed = lab.reaches(name, 'FAILED_TO_START')
       const started = await lab.call(name, 'start?wait=0', { ...half, newVersion: '3.0.0', startTimeout: 1 })
       assert.deepEqual([started.status, started.body.canary.state, started.body.canary.trafficPercentage], [202, 'PENDING', 0])
-      assert.match((await failed).reason, /Not every node has loaded version 3\.0\.0/)
+      assert.match((await failed).reason, /Not every node loaded version 3\.0\.0/)
       loaded()
     })
 
-    // Last, since it moves the clock, by which the embedded cluster counts its leases.
-    it('promotes a good version by itself, once nobody denies it', async () => {
+    // Last, because it advances the clock that the embedded cluster uses for its leases.
+    it('promotes a good version automatically, once nobody denies it', async () => {
       const name = await lab.worker(
         'good',
         () => 1,

@@ -12,7 +12,7 @@ describe('canaries of an app of one process', () => {
   })
   after(() => app.remove())
 
-  it('go on with the same cohort after the process was killed', async () => {
+  it('continue with the same cohort after the process was killed', async () => {
     const name = 'killed'
     const tenants = Array.from({ length: 24 }, (_, tenant) => ({ tenant }))
     const versions = async (api: ReturnType<typeof apiOf>) =>
@@ -41,7 +41,7 @@ describe('canaries of an app of one process', () => {
     assert.equal((await api.call('POST', `/api/workers/${name}/canary/rollback`)).status, 200)
   })
 
-  it('are told what to do on the command line', async () => {
+  it('are controlled from the command line', async () => {
     const name = 'commanded'
     await apiOf(running.url).create(name)
     const zin = async (...args: readonly string[]) => {
@@ -68,6 +68,6 @@ describe('canaries of an app of one process', () => {
     await zin('canary:start', name, '2.0.0', '--force')
     assert.equal((await zin('canary:complete', name)).canary.state, 'SUCCEEDED')
     const plain = await app.zin(['canary:status', name])
-    assert.match(plain.out, /^commanded: version 2\.0\.0 beside 1\.0\.0\n {2}SUCCEEDED, /)
+    assert.match(plain.out, /^commanded: version 2\.0\.0 against stable version 1\.0\.0\n {2}SUCCEEDED, /)
   })
 })

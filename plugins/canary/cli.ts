@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import { type Command, defineCommand, type Printer } from 'zin'
+import { type Command, defineCommand, messageOf, type Printer } from 'zin'
 import type { CanaryEvent, CanaryResult, CanaryView, PastCanary } from './contract.js'
+import { canaryErrors } from './errors.js'
 
 const named = [{ name: 'name', summary: 'Name of the worker' }]
 const at = (name: string | undefined, verb: string): string => `/api/workers/${encodeURIComponent(name ?? '')}/canary/${verb}`
 const waitOption = {
-  wait: { type: 'int', summary: 'Seconds to wait until every node has applied it', default: 10, min: 0, max: 60 },
+  wait: { type: 'int', summary: 'Seconds to wait until every node has applied the change', default: 10, min: 0, max: 60 },
 } as const
 
-/** Exit code 1: not every node has applied it yet. */
+/** Prints a result; returns exit code 1 if not every node has applied the change yet. */
 function report(result: CanaryResult, print: Printer): number {
   const { canary, message } = result
   if (print.json) print.record({ ok: true, ...result })
@@ -42,12 +43,12 @@ function verb(name: 'pause' | 'resume' | 'promote' | 'complete', summary: string
 
 function waiting(seconds: number) {
   const waitMs = seconds * 1000
-  return { query: { wait: waitMs }, timeoutMs: waitMs + 20_000, waitingFor: `every node to apply it, up to ${seconds} s (--wait)` }
+  return { query: { wait: waitMs }, timeoutMs: waitMs + 20_000, waitingFor: `every node to apply the change, up to ${seconds} s (--wait)` }
 }
 
 const start = defineCommand({
   name: 'canary:start',
-  summary: 'Give a growing share of the jobs of a worker to a new version',
+  summary: 'Route a growing share of the jobs of a worker to a new version',
   args: [...named, { name: 'version', summary: 'Registered version, such as 1.1.0' }],
   needs: 'running app',
   route: 'POST /api/workers/:name/canary/start',
@@ -55,14 +56,21 @@ const start = defineCommand({
   options: {
     ...waitOption,
     traffic: { type: 'string', summary: 'Largest share of the jobs in percent', default: '20' },
-    minutes: { type: 'int', summary: 'Duration of all steps together', default: 60, min: 1, max: 43_200 },
+    minutes: { type: 'int', summary: 'Total duration of all steps in minutes', default: 60, min: 1, max: 43_200 },
     steps: { type: 'string', summary: 'Rising shares in percent, such as 5,25' },
-    file: { type: 'string', summary: 'JSON file with further fields of the request; other options win' },
-    shield: { type: 'boolean', summary: 'Run jobs that fail on the version on the stable one, with no attempt used up', default: false },
-    force: { type: 'boolean', summary: 'Start a version that was refused', default: false },
+    file: {
+      type: 'string',
+      summary: 'JSON file with further fields of the request; its trafficPercentage and duration override --traffic and --minutes',
+    },
+    shield: {
+      type: 'boolean',
+      summary: 'Rerun jobs that fail on the new version on the stable one, without using up an attempt',
+      default: false,
+    },
+    force: { type: 'boolean', summary: 'Start the canary even if the version was refused before', default: false },
   },
   run: async ({ app, args, options: { file, force, minutes, shield, steps, traffic, wait }, print }) => {
-    const given = file === undefined ? {} : (JSON.parse(await readFile(file, 'utf8')) as Record<string, unknown>)
+    const given = file === undefined ? {} : await readFields(file)
     const body = {
       trafficPercentage: number(traffic),
       duration: minutes * 60_000,
@@ -76,19 +84,28 @@ const start = defineCommand({
   },
 })
 
-/** The app refuses what is no number. */
+/** Reads fields of the request from a file. Throws INVALID_CANARY. */
+async function readFields(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Readonly<Record<string, unknown>>
+  } catch (error) {
+    throw canaryErrors.INVALID_CANARY(`--file ${file} cannot be read as JSON: ${messageOf(error)}`)
+  }
+}
+
+/** Converts text to a number; other text is passed on, and the app rejects it. */
 function number(text: string): number | string {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }
 
 const rollback = defineCommand({
   name: 'canary:rollback',
-  summary: 'End a canary; all jobs go to the stable version',
+  summary: 'Roll back a canary; all jobs go to the stable version',
   args: named,
   needs: 'running app',
   route: 'POST /api/workers/:name/canary/rollback',
   json: true,
-  options: { ...waitOption, reason: { type: 'string', summary: 'Why, for people' } },
+  options: { ...waitOption, reason: { type: 'string', summary: 'Reason, for the history' } },
   run: async ({ app, args, options: { reason, wait }, print }) => {
     const { query, ...limits } = waiting(wait)
     const request = { method: 'POST', path: at(args.name, 'rollback'), query: { ...query, reason }, ...limits } as const
@@ -98,7 +115,7 @@ const rollback = defineCommand({
 
 const replay = defineCommand({
   name: 'canary:replay',
-  summary: 'Run the jobs that failed for good on the version again, on the stable one',
+  summary: 'Rerun the jobs that failed permanently on the new version, on the stable one',
   args: named,
   needs: 'running app',
   route: 'POST /api/workers/:name/canary/replay',
@@ -117,20 +134,20 @@ const status = defineCommand({
   run: async ({ app, args, print }) => {
     const { canary } = await app.request<{ canary: CanaryView }>({ method: 'GET', path: at(args.name, 'status') })
     if (print.json) return print.record(canary)
-    print.line(`${canary.worker}: version ${canary.canary.version} beside ${canary.stable.version}`)
+    print.line(`${canary.worker}: version ${canary.canary.version} against stable version ${canary.stable.version}`)
     line(canary, print)
     print.line(`  ${canary.evidence.reason}`)
     const { jobs, minutes } = canary.needs
     if (canary.verdict === 'CONTINUE' && jobs !== null)
       print.line(`  needs about ${Math.ceil(jobs)} more jobs${minutes === null ? '' : `, ${Math.ceil(minutes)} min`}`)
     if (canary.casualties.recorded > 0)
-      print.line(`  ${canary.casualties.recorded} jobs failed for good on it, ${canary.casualties.replayed} run again`)
+      print.line(`  ${canary.casualties.recorded} jobs failed permanently on it, ${canary.casualties.replayed} of them replayed`)
   },
 })
 
 const history = defineCommand({
   name: 'canary:history',
-  summary: 'Show what a canary went through',
+  summary: 'Show the history of a canary',
   args: named,
   needs: 'running app',
   route: 'GET /api/workers/:name/canary/history',
@@ -151,10 +168,10 @@ const history = defineCommand({
 export const canaryCommands: readonly Command[] = [
   start,
   status,
-  verb('pause', 'Freeze the share of a canary; its jobs continue'),
+  verb('pause', 'Pause a canary; it keeps its share of the jobs'),
   verb('resume', 'Resume a paused canary'),
-  verb('promote', 'Go to the next step of a canary at once'),
-  verb('complete', 'Give all jobs to the version of a canary'),
+  verb('promote', 'Move a canary to its next step immediately'),
+  verb('complete', 'Give all jobs to the new version of a canary'),
   rollback,
   replay,
   history,

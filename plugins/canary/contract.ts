@@ -4,37 +4,37 @@ import type { OperationResult } from 'zin/plugins/workers'
 import type { Judgement, Verdict } from './judge/index.js'
 import type { CanaryState, PauseReason } from './record.js'
 
-/** What starts a canary. `newVersion`, `trafficPercentage` and `duration` are enough. */
+/** A request to start a canary. Only `newVersion`, `duration`, and `trafficPercentage` or `steps` are required. */
 export interface StartCanary {
   /** A registered version that is not the active one. */
   readonly newVersion: string
-  /** Largest share of the jobs that the version gets, above 0 and at most 100. Default: that of the last step. */
+  /** Maximum share of the jobs that the new version gets, above 0 and at most 100. Default: the share of the last step. */
   readonly trafficPercentage?: number
-  /** Of all steps together, ms, up to 30 days. */
+  /** Total duration of all steps in ms, up to 30 days. */
   readonly duration: number
-  /** False: a failing canary is paused instead. Default true. */
+  /** If false, a failing canary is paused instead. Default true. */
   readonly autoRollback?: boolean
-  /** Health score 0–100 above which the canary must be with certainty to be promoted. Default 50. */
+  /** Health score, 0–100, that the canary must exceed with statistical confidence to be promoted. Default 50. */
   readonly successThreshold?: number
-  /** Health score 0–100 below which a canary that is worse with certainty fails. Default 50. */
+  /** Health score, 0–100, below which a significantly worse canary fails. Default 50. */
   readonly rollbackThreshold?: number
-  /** Rising shares in percent, at most 20. Default 1, 5, 10, 25 and 50 as far as they are below `trafficPercentage`, then that. */
+  /** Ascending shares in percent, at most 20. Default: those of 1, 5, 10, 25 and 50 below `trafficPercentage`, then `trafficPercentage`. */
   readonly steps?: readonly (number | CanaryStepSpec)[]
-  /** Running jobs of the version at a rollback: they end (`drain`, default), or go back to the queue without using up an attempt (`abort`). */
+  /** What happens to running jobs at a rollback: they finish (`drain`, default), or are requeued without using up an attempt (`abort`). */
   readonly inFlight?: 'drain' | 'abort'
-  /** An attempt that fails on the version goes back to the queue without being used up, and runs on the stable one. Default false. */
+  /** If true, a failed attempt on the new version is not used up, and the job is requeued to run on the stable one. Default false. */
   readonly shield?: boolean
-  /** Path in the data of a job, such as `tenant.id`: jobs of one value go the same way. Default: flow, deduplication id, job id. */
+  /** Path in the job data, such as `tenant.id`: jobs with equal values go to the same version. Default: flow, deduplication id or job id. */
   readonly stickyBy?: string
-  /** How long the processes may take to load the version, ms. Default 60000. */
+  /** How long the processes may take to load the version, in ms. Default 60000. */
   readonly startTimeout?: number
-  /** How long it may be paused before it is rolled back, ms. Default 86400000 (one day). */
+  /** How long the canary may be paused before it is rolled back, in ms. Default 86400000 (one day). */
   readonly pauseTimeout?: number
-  /** False: it is paused when it could be promoted. Default true. */
+  /** If false, the canary is paused instead of promoted. Default true. */
   readonly autoComplete?: boolean
-  /** After a rollback, jobs that failed for good on the version are added to the queue again. Default false. */
+  /** If true, jobs that failed permanently on the new version are added to the queue again after a rollback. Default false. */
   readonly autoReplay?: boolean
-  /** Also a version that was refused. Default false. */
+  /** Starts the canary even if the version was refused before. Default false. */
   readonly force?: boolean
 }
 
@@ -42,11 +42,11 @@ export interface StartCanary {
 export interface CanaryStepSpec {
   /** Share of the jobs, above 0 and at most 100. */
   readonly trafficPercentage: number
-  /** ms. Default: an equal part of the canary's duration. */
+  /** In ms. Default: an equal part of the canary's duration. */
   readonly duration?: number
-  /** First attempts of the version that must end in it, 1–1,000,000. */
+  /** First attempts on the new version that must end in this step, 1–1,000,000. */
   readonly minJobs?: number
-  /** The canary is paused at its end, until somebody resumes it. Default false. */
+  /** If true, the canary is paused at the end of the step until it is resumed. Default false. */
   readonly gate?: boolean
 }
 
@@ -54,15 +54,15 @@ export interface CanaryStepSpec {
 export interface CanaryEvent {
   /** ISO 8601. */
   readonly at: string
-  /** Null: it was started. */
+  /** Null for the start. */
   readonly from: CanaryState | null
-  /** As `from`: it went to another step. */
+  /** Equal to `from` if only the step changed. */
   readonly to: CanaryState
   readonly actor: Actor
   readonly reason: string
 }
 
-/** One version of a canary: first attempts. */
+/** First attempts on one version of a canary. */
 export interface ArmView {
   readonly version: string
   readonly jobs: number
@@ -78,9 +78,9 @@ export interface CanaryView {
   readonly state: CanaryState
   /** While it is paused. */
   readonly pausedFor?: PauseReason
-  /** 0–100; 50 is worse than stable by what is tolerated. */
+  /** 0–100; at 50, the canary is worse than stable by exactly the tolerance. */
   readonly health: number
-  /** Share of the jobs that the version gets now, in percent; 0 before and after. */
+  /** Current share of the jobs that the new version gets, in percent; 0 before and after the canary. */
   readonly trafficPercentage: number
   /** From 1. */
   readonly step: number
@@ -89,9 +89,9 @@ export interface CanaryView {
   readonly canary: ArmView
   readonly verdict: Verdict
   readonly evidence: Pick<Judgement, 'rule' | 'metric' | 'reason' | 'metrics'>
-  /** Jobs of the version and minutes until a verdict; null: unknown. */
+  /** Estimated jobs on the new version and minutes until a verdict; null if unknown. */
   readonly needs: Judgement['needs']
-  /** Jobs that failed for good on the version; `replayed`: of those, added to the queue again. */
+  /** Jobs that failed permanently on the new version; `replayed` is how many of them were added to the queue again. */
   readonly casualties: { readonly recorded: number; readonly replayed: number }
   /** ISO 8601. */
   readonly startedAt: string
@@ -100,7 +100,7 @@ export interface CanaryView {
   readonly history: readonly CanaryEvent[]
 }
 
-/** A canary that ended before the last one began. */
+/** An earlier canary of a worker. */
 export interface PastCanary {
   readonly id: string
   readonly stable: string
@@ -115,20 +115,20 @@ export interface PastCanary {
 export interface CanaryResult {
   readonly message: string
   readonly canary: CanaryView
-  /** What was asked of the processes; absent: nothing. */
+  /** The operation that was requested of the processes, if any. */
   readonly operation?: OperationResult['operation']
 }
 
 export interface CanaryOptions {
-  /** How long to wait until the processes have applied it, in ms. Default 10000. */
+  /** How long to wait until the processes have applied the change, in ms. Default 10000. */
   readonly waitMs?: number
-  /** Who asks. Default: who makes the request, else this plugin. */
+  /** The actor. Default: the caller of the current request, else the app. */
   readonly actor?: Actor
 }
 
 /**
- * Canaries of workers: a new version gets a growing share of the jobs, is compared with the stable one, and is rolled back or promoted by
- * itself. Throws 404 WORKER_NOT_FOUND, 409 NO_CANARY, CANARY_IN_PROGRESS, CANARY_STATE.
+ * Canaries of workers: a new version gets a growing share of the jobs, is compared with the stable one, and is rolled back or promoted
+ * automatically. Throws 404 WORKER_NOT_FOUND, 409 NO_CANARY, CANARY_IN_PROGRESS, CANARY_STATE.
  *
  * @example
  * import { definePlugin } from 'zin'
@@ -147,17 +147,17 @@ export interface CanaryOptions {
  */
 export interface Canaries {
   start(worker: string, canary: StartCanary, options?: CanaryOptions): Promise<CanaryResult>
-  /** Freezes the share; its jobs go on, and so does the judge. */
+  /** Freezes the share of the jobs; jobs still run on the new version, and the canary is still evaluated. */
   pause(worker: string, options?: CanaryOptions): Promise<CanaryResult>
   resume(worker: string, options?: CanaryOptions): Promise<CanaryResult>
-  /** Goes to the next step at once; from the last one as {@link complete}. */
+  /** Goes to the next step immediately; in the last step, does the same as {@link complete}. */
   promote(worker: string, options?: CanaryOptions): Promise<CanaryResult>
-  /** Activates the version for all jobs, whatever the verdict is. */
+  /** Activates the new version for all jobs, whatever the verdict. */
   complete(worker: string, options?: CanaryOptions): Promise<CanaryResult>
   rollback(worker: string, options?: CanaryOptions & { readonly reason?: string }): Promise<CanaryResult>
-  /** Adds the jobs that failed for good on the version to the queue again; they run on the stable one. */
+  /** Adds the jobs that failed permanently on the new version to the queue again; they run on the stable one. */
   replay(worker: string, options?: CanaryOptions): Promise<CanaryResult & { readonly replayed: number; readonly left: number }>
-  /** The canary that is on, else the last one. */
+  /** Returns the active canary, else the last one. */
   status(worker: string): Promise<CanaryView>
   history(worker: string): Promise<{ readonly history: readonly CanaryEvent[]; readonly canaries: readonly PastCanary[] }>
 }

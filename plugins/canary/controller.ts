@@ -23,7 +23,7 @@ export interface ControllerParts {
 
 const role = 'canary'
 
-/** The leader looks at every live canary: one look after another for each. */
+/** Evaluates every live canary on the leader. Evaluations of the same canary run one at a time. */
 export class Controller {
   readonly #parts: ControllerParts
   readonly #looks = new Map<string, { last: Promise<void>; at: number; waits: NodeJS.Timeout | undefined }>()
@@ -50,7 +50,7 @@ export class Controller {
     await this.#leadership?.resign()
   }
 
-  /** Never rejects. */
+  /** Evaluates all live canaries. Never rejects. */
   async lookAtAll(): Promise<void> {
     if (!this.#leads) return
     const { log, store } = this.#parts
@@ -60,7 +60,7 @@ export class Controller {
       await Promise.all(live.map(({ worker }) => this.#look(worker)))
       this.#down = false
     } catch (error) {
-      if (!this.#down) log.warn({ err: error }, `the canaries could not be looked at; retrying: ${messageOf(error)}`)
+      if (!this.#down) log.warn({ err: error }, `the canaries could not be evaluated; retrying: ${messageOf(error)}`)
       this.#down = true
     }
   }
@@ -94,7 +94,7 @@ export class Controller {
         await this.#lookOnce(worker)
       })
       .catch((error: unknown) => {
-        log.warn({ worker, err: error }, `a look at the canary of worker "${worker}" failed; the next one retries: ${messageOf(error)}`)
+        log.warn({ worker, err: error }, `evaluating the canary of worker "${worker}" failed and will be retried: ${messageOf(error)}`)
       })
     return entry.last
   }
@@ -149,13 +149,13 @@ export class Controller {
     }
   }
 
-  /** No previous leader may write after a later one. */
+  /** Fencing: an earlier leader must not write after a later one. */
   async #mayWrite(): Promise<boolean> {
     const { cluster } = this.#parts
     return this.#leads && (await cluster.isCurrent(role, this.#leadership?.epoch ?? 0)) && this.#leads
   }
 
-  /** Nodes that run the worker and say that they cannot load the version. */
+  /** Returns nodes that run the worker but cannot load the version. */
   async #missing(record: CanaryRecord): Promise<readonly { readonly node: string; readonly error: string }[]> {
     const nodes = await this.#parts.workers.nodesOf(record.worker).catch((error: unknown) => {
       if (error instanceof ZinError && error.code === 'WORKER_NOT_FOUND') return []
@@ -167,7 +167,7 @@ export class Controller {
     })
   }
 
-  /** Once the stable version has run enough jobs, what counts as slow is fixed for the rest of the canary. */
+  /** Fixes the threshold for slow attempts for the rest of the canary, once the stable version has run enough jobs. */
   async #freezeSlow(record: CanaryRecord): Promise<void> {
     if (record.slowMs !== null || record.state !== 'RUNNING') return
     const { clock, transitions, workers } = this.#parts

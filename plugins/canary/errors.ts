@@ -5,7 +5,7 @@ export const canaryErrors = defineErrors({
     status: 409,
     message: (worker: string, version: string, state: string) =>
       `Worker "${worker}" already has a canary: version ${version} is ${state}; complete it or roll it back first`,
-    when: 'The worker already has a live canary',
+    when: 'The worker already has an active canary',
     fix: 'Complete it or roll it back first',
   },
   NO_CANARY: {
@@ -17,9 +17,9 @@ export const canaryErrors = defineErrors({
   CANARY_STATE: {
     status: 409,
     message: (worker: string, verb: string, state: string, allowed: string) =>
-      `The canary of worker "${worker}" is ${state}, so it cannot be asked to ${verb}: that needs ${allowed}`,
-    when: 'The state of the canary does not allow the verb',
-    fix: 'Wait until it is in a state that the message names',
+      `The canary of worker "${worker}" is ${state}; ${verb} is only possible while it is ${allowed}`,
+    when: 'The action is not possible in the current state of the canary',
+    fix: 'Wait until the canary is in one of the states that the message names',
   },
   CANARY_CHANGED: {
     status: 409,
@@ -29,7 +29,7 @@ export const canaryErrors = defineErrors({
   },
   CANARY_OFF: {
     status: 409,
-    message: (worker: string) => `Worker "${worker}" has "features.canary" false; set it to true first`,
+    message: (worker: string) => `"features.canary" of worker "${worker}" is false; set it to true first`,
     when: '`features.canary` of the worker is false',
     fix: 'Set it to true',
   },
@@ -43,56 +43,56 @@ export const canaryErrors = defineErrors({
     status: 409,
     message: (worker: string, version: string, by: string, reason: string) =>
       `Version ${version} of worker "${worker}" was refused by "${by}": ${reason}; register a fixed version, or start with "force": true`,
-    when: 'The version rolled back before, or its rollout halted',
+    when: 'The version was rolled back before, or its rollout was halted',
     fix: 'Register a fixed version, or start with `"force": true`',
   },
   CANARY_PROMOTION_DENIED: {
     status: 409,
     message: (worker: string, plugin: string, reason: string) =>
-      `The canary of worker "${worker}" may not be promoted: ${reason} (denied by ${plugin})`,
-    when: 'A listener of `beforeCanaryPromote` denied it',
-    fix: 'Follow the reason in the message',
+      `The canary of worker "${worker}" cannot be promoted: ${reason} (denied by ${plugin})`,
+    when: 'A listener of `beforeCanaryPromote` denied the promotion',
+    fix: 'See the reason in the message',
   },
   CANARY_STORE_UNAVAILABLE: {
     status: 503,
-    message: (why: string) => `The store of canaries is not available: ${why}; try again`,
-    when: 'The key-value store does not respond in time',
+    message: (why: string) => `The canary store is unavailable: ${why}; try again`,
+    when: 'The key-value store did not respond in time',
     fix: 'Check Redis or the database; requests can be retried',
   },
   INVALID_CANARY: {
     status: 400,
     message: (what: string) => what,
-    when: 'A field of the request is unknown or invalid, and has no code of its own',
-    fix: 'Follow the message',
+    when: 'A field of the request is unknown or invalid, and no other code applies',
+    fix: 'Correct the field that the message names',
   },
   INVALID_TRAFFIC_PERCENTAGE: {
     status: 400,
     message: (what: string) => what,
     when: '`trafficPercentage` is not a number above 0 and at most 100',
-    fix: 'Send such a number',
+    fix: 'Send a value in this range',
   },
   INVALID_DURATION: {
     status: 400,
     message: (what: string) => what,
     when: '`duration` is not a whole number of ms from 1 to 30 days',
-    fix: 'Send such a number',
+    fix: 'Send a value in this range',
   },
   INVALID_THRESHOLD: {
     status: 400,
     message: (what: string) => what,
     when: '`successThreshold` or `rollbackThreshold` is not a number from 0 to 100',
-    fix: 'Send such a number',
+    fix: 'Send a value in this range',
   },
   INVALID_STEPS: {
     status: 400,
     message: (what: string) => what,
-    when: '`steps` do not rise, or are more than 20, or exceed `trafficPercentage`',
-    fix: 'Follow the message',
+    when: '`steps` are not ascending, are more than 20, or exceed `trafficPercentage`',
+    fix: 'Correct the field that the message names',
   },
   INVALID_CANARY_VERSION: {
     status: 400,
     message: (what: string) => what,
     when: '`newVersion` is missing, not a version, not registered, or the active one',
-    fix: 'Register the version, and name it',
+    fix: 'Register the version first, or name another one',
   },
 })

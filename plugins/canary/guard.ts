@@ -3,7 +3,7 @@ import type { WorkerChange } from 'zin/plugins/workers'
 import { isLive } from './machine.js'
 import type { CanaryRecord } from './record.js'
 
-/** Refuses changes of a worker that would take its canary away from under it. */
+/** Refuses changes to a worker that would interfere with its active canary. */
 export async function guardChanges(change: WorkerChange, read: () => Promise<CanaryRecord | undefined>): Promise<Denial | undefined> {
   const { action, actor } = change
   if (actor.kind === 'plugin' && actor.id === 'canary') return undefined

@@ -1,10 +1,10 @@
 import type { PluginHealthTerm } from 'zin/plugins/workers'
 import type { CanaryRecord, PauseReason } from './record.js'
 
-/** Pauses that say that the version does not work; the others only wait for somebody. */
+/** Pause reasons that indicate a broken version; with the other ones, the canary only waits for a person. */
 const penalties: Partial<Readonly<Record<PauseReason, number>>> = { 'regression-observed': 20, 'nodes-missing': 20 }
 
-/** What a canary takes off the health score of its worker: something only while a version that does not work still gets jobs. */
+/** Returns the penalty of a canary on the health score of its worker; nonzero only while a broken version still gets jobs. */
 export function healthTermsOf(record: CanaryRecord | undefined): readonly PluginHealthTerm[] {
   const { canary, history, pausedFor } = record ?? {}
   const penalty = pausedFor === undefined ? undefined : penalties[pausedFor]

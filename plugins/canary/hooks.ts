@@ -1,7 +1,7 @@
 import type { Gate, HookSpecs, Notify } from 'zin'
 import type { CanaryEvent } from './contract.js'
 
-/** The canary that a hook is about. */
+/** The canary that a hook refers to. */
 export interface CanarySubject {
   readonly id: string
   readonly worker: string
@@ -23,12 +23,12 @@ export const canaryHooks = {
   onCanaryChange: {
     kind: 'notify',
     args: ['change'],
-    summary: 'A canary went to another state or step; fired on the node that decided it',
+    summary: 'A canary changed its state or step; fired on the node that made the change',
   },
   beforeCanaryPromote: {
     kind: 'gate',
     args: ['canary'],
-    summary: 'A canary is about to get all jobs; deny to pause it, or to refuse the request',
+    summary: 'A canary is about to get all jobs; deny it to pause the canary, or to refuse the request',
   },
 } satisfies HookSpecs<CanaryHooks>
 

@@ -33,13 +33,16 @@ export type { CanaryChange, CanaryHooks, CanarySubject } from './hooks.js'
 export type { CanaryPluginOptions } from './options.js'
 export type { CanaryState, PauseReason } from './record.js'
 
+/** How long a stop waits for automatic replays at most, in ms. */
+const maxCloseMs = 5_000
+
 const feature = defineWorkerFeature({ plugin: 'canary', feature: 'canary' })
 
-/** New versions of workers get a growing share of the jobs, and are rolled back or promoted by what is seen of them. */
+/** Routes a growing share of jobs to new versions of workers, and rolls them back or promotes them based on their results. */
 export const canary = definePlugin({
   name: 'canary',
   version: '1.0.0',
-  description: 'Gives new versions of workers a growing share of the jobs, and rolls them back or promotes them',
+  description: 'Routes a growing share of jobs to new versions of workers, and rolls them back or promotes them',
   dependencies: ['ops'],
   uses: {
     cluster: clusterService,
@@ -82,7 +85,8 @@ export const canary = definePlugin({
       clock,
       log,
       onRemoved,
-      replay: (record, due) => replays.run(record, due),
+      replay: (record, due, onDone) => replays.run(record, due, onDone),
+      closeMs: () => Math.min(maxCloseMs, ctx.host.shutdownLeftMs / 3),
     })
     const controller = new Controller({ store, workers, cluster, transitions, steps, clock, log })
     const canaries = new CanaryService({ workers, feature, store, transitions, steps, replays, ops, clock })

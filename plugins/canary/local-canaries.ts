@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf, type PluginHooks } from 'zin'
+import { type Clock, type Logger, messageOf, type PluginHooks, withDeadline } from 'zin'
 import type { Cluster } from 'zin/plugins/cluster'
 import type { Workers } from 'zin/plugins/workers'
 import { guardChanges } from './guard.js'
@@ -15,10 +15,12 @@ export interface LocalParts {
   readonly hooks: PluginHooks
   readonly clock: Clock
   readonly log: Logger
-  /** A worker with a live canary was removed. */
+  /** Called when a worker with a live canary was removed. */
   readonly onRemoved: (worker: string) => Promise<void>
-  /** Adds casualties to their queue again. */
-  readonly replay: (record: CanaryRecord, casualties: readonly Casualty[]) => Promise<unknown>
+  /** Adds casualties to their queue again, and calls `onDone` for each one that needs no further replay. */
+  readonly replay: (record: CanaryRecord, casualties: readonly Casualty[], onDone: (casualty: Casualty) => void) => Promise<unknown>
+  /** How long `close` waits for replays at most, in ms. */
+  readonly closeMs: () => number
 }
 
 interface Local {
@@ -27,10 +29,14 @@ interface Local {
   readonly stopWrap: () => void
 }
 
-/** The canaries in this process. While there is none, nothing listens to attempts and nothing routes jobs. */
+/** The canaries in this process. Without any, it neither listens to attempts nor routes jobs. */
 export class LocalCanaries {
   readonly #parts: LocalParts
   readonly #local = new Map<string, Local>()
+  /** Replays in progress, at most one per canary. */
+  readonly #replaying = new Map<Observer, Promise<void>>()
+  /** Canaries whose failed replay was logged. */
+  readonly #warned = new WeakSet<Observer>()
   #stopListening: (() => void) | undefined
   #flushing: Promise<void> | undefined
   #again = false
@@ -40,7 +46,7 @@ export class LocalCanaries {
     this.#parts = parts
   }
 
-  /** Reads all live canaries: for the start, and for messages that were missed. Never rejects. */
+  /** Reads all live canaries, at startup and to catch up on missed messages. Never rejects. */
   async sync(): Promise<void> {
     try {
       const live = await this.#parts.store.live()
@@ -54,22 +60,22 @@ export class LocalCanaries {
     }
   }
 
-  /** Those that have not ended. */
+  /** The canaries that have not ended. */
   get live(): readonly CanaryRecord[] {
     return [...this.#local.values()].map(({ observer }) => observer.record).filter(isLive)
   }
 
-  /** As this process knows it; undefined: none. */
+  /** Returns the record known to this process, if any. */
   get(worker: string): CanaryRecord | undefined {
     return this.#local.get(worker)?.observer.record
   }
 
-  /** Reads one. Never rejects: the next sync reads it again. */
+  /** Reads one canary. Never rejects: the next sync reads it again. */
   async refresh(worker: string): Promise<void> {
     await this.#refresh(worker).catch((error: unknown) => this.#parts.log.debug({ worker, err: error }, 'a canary could not be read'))
   }
 
-  /** Acts on what is stored. */
+  /** Applies a stored record. */
   take(record: CanaryRecord): void {
     const known = this.#local.get(record.worker)
     if (known !== undefined && known.observer.record.id !== record.id) this.#close(record.worker)
@@ -85,7 +91,7 @@ export class LocalCanaries {
     void this.flush()
   }
 
-  /** Stores what was counted. One at a time; never rejects. */
+  /** Stores new counts. Flushes run one at a time; never rejects. */
   flush(): Promise<void> {
     this.#again = this.#flushing !== undefined
     this.#flushing ??= this.#flush().finally(() => {
@@ -95,9 +101,23 @@ export class LocalCanaries {
     return this.#flushing
   }
 
+  /** Stores all counts, and finishes automatic replays within `closeMs`. */
   async close(): Promise<void> {
-    await this.flush()
+    const { closeMs, log } = this.#parts
+    await this.#flushAll()
+    await withDeadline(Promise.all(this.#replaying.values()), closeMs(), 'too late').catch(() => undefined)
+    for (const [worker, { observer }] of this.#local) {
+      const { length } = observer.dueReplays()
+      if (length > 0)
+        log.warn({ worker, jobs: length }, `not all jobs that failed on a canary were replayed: run zin canary:replay ${worker}`)
+    }
     for (const worker of [...this.#local.keys()]) this.#close(worker)
+  }
+
+  /** Stores all counts up to now, including those that a running flush has missed. */
+  async #flushAll(): Promise<void> {
+    void this.flush()
+    while (this.#flushing !== undefined) await this.#flushing
   }
 
   async #refresh(worker: string): Promise<void> {
@@ -118,7 +138,7 @@ export class LocalCanaries {
     try {
       stopRoute = workers.routeVersions(worker, observer.route)
     } catch (error) {
-      log.error({ worker, err: error }, `the canary of worker "${worker}" gets no jobs in this node: ${messageOf(error)}`)
+      log.error({ worker, err: error }, `the canary of worker "${worker}" gets no jobs on this node: ${messageOf(error)}`)
     }
     const { inFlight, shield } = record.spec
     const wraps = shield || inFlight === 'abort'
@@ -150,25 +170,37 @@ export class LocalCanaries {
     this.#stopListening = undefined
   }
 
-  /** The evidence is there before the leader looks. */
+  /** Stores the evidence before the leader is notified. */
   async #alarm(worker: string): Promise<void> {
     const { cluster, log } = this.#parts
-    await this.flush()
+    await this.#flushAll()
     await cluster
       .send(canaryAlarm, { worker })
-      .catch((error: unknown) => log.debug({ worker, err: error }, 'the leader was not asked to look'))
+      .catch((error: unknown) => log.debug({ worker, err: error }, 'the leader could not be notified of a canary alarm'))
   }
 
-  /** Also those of jobs that ended after the leader has replayed what it knew of. */
-  async #replay(observer: Observer): Promise<void> {
+  /** Replays casualties of this process, including jobs that ended after the leader replayed the known ones. A later flush retries failures. */
+  #replay(observer: Observer): void {
+    if (this.#replaying.has(observer) || observer.dueReplays().length === 0) return
+    this.#replaying.set(observer, this.#replayDue(observer))
+  }
+
+  async #replayDue(observer: Observer): Promise<void> {
     const { log, replay } = this.#parts
-    const { record } = observer
-    const due = observer.takeReplays()
-    if (due.length === 0) return
-    await replay(record, due).catch((error: unknown) => {
-      const hint = `zin canary:replay ${record.worker} does it`
-      log.warn({ worker: record.worker, err: error }, `casualties of a canary were not all replayed, ${hint}: ${messageOf(error)}`)
-    })
+    const { worker } = observer.record
+    try {
+      // Further jobs may end meanwhile.
+      for (let due = observer.dueReplays(); due.length > 0; due = observer.dueReplays()) {
+        await replay(observer.record, due, observer.replayed)
+        due.forEach(observer.replayed)
+      }
+    } catch (error) {
+      const level = this.#warned.has(observer) ? 'debug' : 'warn'
+      this.#warned.add(observer)
+      log[level]({ worker, err: error }, `not all jobs that failed on a canary were replayed; retrying: ${messageOf(error)}`)
+    } finally {
+      this.#replaying.delete(observer)
+    }
   }
 
   async #flush(): Promise<void> {
@@ -185,10 +217,10 @@ export class LocalCanaries {
           steps.map(({ step }) => step),
           casualties !== undefined,
         )
-        log.debug({ worker, err: error }, 'what a canary has seen was not stored yet')
+        log.debug({ worker, err: error }, 'the counts of a canary could not be stored; retrying')
         continue
       }
-      void this.#replay(observer)
+      this.#replay(observer)
       if (!isLive(observer.record) && !observer.busy && this.#local.get(worker)?.observer === observer) this.#close(worker)
     }
   }

@@ -6,9 +6,9 @@ import type { CanaryRecord } from './record.js'
 import type { CanaryStore } from './store/contract.js'
 
 const dayMs = 86_400_000
-/** Attempts of the stable version that a threshold for slow ones needs. */
+/** Attempts of the stable version required for a threshold for slow attempts. */
 const leastForSlow = 100
-/** Shorter attempts are never slow: what they take is decided by what else the process does. */
+/** Shorter attempts are never slow: their duration depends mostly on other work in the process. */
 const leastSlowMs = 10
 
 export interface Look {
@@ -17,7 +17,7 @@ export interface Look {
   readonly stepJobs: number
 }
 
-/** What all processes have seen of a canary, judged. */
+/** Judges the evidence of all processes for a canary. */
 export async function lookAt(record: CanaryRecord, store: CanaryStore, now: number): Promise<Look> {
   const evidence = await store.evidence(record.id, record.spec.steps.length)
   return judged(record, evidence, now)
@@ -42,7 +42,7 @@ function jobsOf({ cells }: Evidence, step: number): number {
     .reduce((sum, [jobs]) => sum + jobs, 0)
 }
 
-/** What is known of the stable version: its failures, and from when on an attempt is slow. */
+/** Returns the failures of the stable version in the last day, and the duration above which an attempt is slow. */
 export async function stableOf(
   workers: Workers,
   name: string,

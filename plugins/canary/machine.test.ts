@@ -15,7 +15,7 @@ const go = (record: CanaryRecord, to: CanaryState, at: number, more: object = {}
   moved(record, { to, at, actor: itself, reason: 'because', ...more })
 
 describe('the states of a canary', () => {
-  it('are left as the table says', () => {
+  it('change only as the table allows', () => {
     const allowed: Readonly<Record<CanaryState, readonly CanaryState[]>> = {
       PENDING: ['RUNNING', 'ROLLING_BACK', 'FAILED_TO_START'],
       RUNNING: ['RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'],
@@ -50,7 +50,7 @@ describe('the states of a canary', () => {
     assert.equal(go(rolling, 'ROLLED_BACK', 71 * second).endedAt, 71 * second)
   })
 
-  it('keep a bounded history with its begin', () => {
+  it('keep a bounded history that includes its start', () => {
     let record = go(pending, 'RUNNING', 1)
     for (let at = 2; at < 2 * mostTransitions; at++) record = go(record, 'RUNNING', at)
     assert.deepEqual(
@@ -60,7 +60,7 @@ describe('the states of a canary', () => {
   })
 })
 
-describe('after a look', () => {
+describe('after an evaluation', () => {
   const judgement = (verdict: Verdict): Judgement => ({ verdict, rule: 'canary/sequential', reason: verdict }) as Judgement
   const running = go(pending, 'RUNNING', 0)
   const last = go(running, 'RUNNING', 0, { step: 1 })
@@ -74,21 +74,29 @@ describe('after a look', () => {
   const gated = without(running, { steps: spec.steps.map((step) => ({ ...step, gate: true })) })
 
   const cases: readonly (readonly [string, string, string])[] = [
-    ['goes to the next step when one is over', act(running, 'CONTINUE'), 'advance'],
+    ['goes to the next step when the current one is over', act(running, 'CONTINUE'), 'advance'],
     ['stays while the time of the step is not over', act(running, 'PASS', { now: 5 * second }), 'stay'],
-    ['stays while the step lacks jobs: silence is no success', act(running, 'PASS', { stepJobs: 0 }), 'stay'],
-    ['asks a person when the jobs never come', act(running, 'CONTINUE', { stepJobs: 0, now: 10 * 60 * second }), 'pause inconclusive'],
+    ['stays while the step has too few jobs', act(running, 'PASS', { stepJobs: 0 }), 'stay'],
+    [
+      'pauses for a person when the jobs never arrive',
+      act(running, 'CONTINUE', { stepJobs: 0, now: 10 * 60 * second }),
+      'pause inconclusive',
+    ],
     ['promotes after the last step', act(last, 'PASS'), 'promote'],
-    ['asks a person after the last step without a verdict', act(last, 'CONTINUE'), 'pause inconclusive'],
-    ['does not promote by itself when it may not', act(without(last, { autoComplete: false }), 'PASS'), 'pause awaiting-completion'],
+    ['pauses for a person after the last step without a verdict', act(last, 'CONTINUE'), 'pause inconclusive'],
+    [
+      'does not promote automatically when autoComplete is false',
+      act(without(last, { autoComplete: false }), 'PASS'),
+      'pause awaiting-completion',
+    ],
     ['stops at a gate', act(gated, 'CONTINUE'), 'pause gate'],
     ['rolls back', act(running, 'FAIL'), 'rollback'],
     ['rolls back while it is paused', act(paused, 'FAIL'), 'rollback'],
-    ['pauses when it may not roll back', act(without(running, { autoRollback: false }), 'FAIL'), 'pause regression-observed'],
-    ['stays paused when it may not roll back', act(without(paused, { autoRollback: false }), 'FAIL'), 'stay'],
+    ['pauses when autoRollback is false', act(without(running, { autoRollback: false }), 'FAIL'), 'pause regression-observed'],
+    ['stays paused when autoRollback is false', act(without(paused, { autoRollback: false }), 'FAIL'), 'stay'],
     ['stays paused', act(paused, 'PASS'), 'stay'],
     ['is rolled back when nobody decides', act(paused, 'PASS', { now: spec.pauseTimeoutMs }), 'rollback'],
-    ['pauses when jobs are not shared as they should be', act(running, 'SAMPLE_RATIO'), 'pause sample-ratio'],
+    ['pauses when it did not get its share of the jobs', act(running, 'SAMPLE_RATIO'), 'pause sample-ratio'],
     ['pauses when a node lacks the version', act(running, 'PASS', { missing: [{ node: 'n', error: 'gone' }] }), 'pause nodes-missing'],
   ]
   for (const [title, found, expected] of cases) it(`a canary ${title}`, () => assert.equal(found, expected))
@@ -116,7 +124,7 @@ describe('the steps of a request', () => {
     })
   }
 
-  it('may have a duration of their own', () => {
+  it('may have individual durations', () => {
     assert.deepEqual(stepsOf({ steps: [{ trafficPercentage: 5, duration: 100 }, 10] }), [
       [5, 100],
       [10, 30_000],

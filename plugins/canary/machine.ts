@@ -13,7 +13,7 @@ const next: Readonly<Record<CanaryState, readonly CanaryState[]>> = {
   FAILED_TO_START: [],
 }
 
-/** Transitions that a record keeps: the first one and the last ones. */
+/** Maximum number of transitions in a record: the first one and the most recent ones. */
 export const mostTransitions = 200
 
 export interface Move {
@@ -21,12 +21,12 @@ export interface Move {
   readonly at: number
   readonly actor: Actor
   readonly reason: string
-  /** What the judge said. */
+  /** The judgement that led to the move. */
   readonly judgement?: Judgement | undefined
   readonly pausedFor?: PauseReason
-  /** Index of the step that it goes to. Default: the one that it is in. */
+  /** Index of the target step. Default: the current step. */
   readonly step?: number
-  /** The time of the step begins anew. */
+  /** Whether to restart the time of the step. */
   readonly again?: boolean
 }
 
@@ -34,7 +34,7 @@ export function isLive({ state }: Pick<CanaryRecord, 'state'>): boolean {
   return next[state].length > 0
 }
 
-/** Whether jobs are given to the version. */
+/** Whether jobs are routed to the new version. */
 export function isServing({ state }: Pick<CanaryRecord, 'state'>): boolean {
   return state === 'RUNNING' || state === 'PAUSED' || state === 'PROMOTING'
 }
@@ -43,18 +43,18 @@ export function mayGo(from: CanaryState, to: CanaryState): boolean {
   return next[from].includes(to)
 }
 
-/** Time in the step and in all until now, without pauses, ms. */
+/** Returns the time in the current step and in total until now, without pauses, in ms. */
 export function timesOf({ time }: Pick<CanaryRecord, 'time'>, now: number): { readonly stepMs: number; readonly totalMs: number } {
   const more = time.since === null ? 0 : Math.max(0, now - time.since)
   return { stepMs: time.stepMs + more, totalMs: time.totalMs + more }
 }
 
-/** Share of the jobs that the version gets, 0–1. */
+/** Returns the share of the jobs that the new version gets, 0–1. */
 export function shareNow(record: Pick<CanaryRecord, 'state' | 'spec' | 'step'>): number {
   return isServing(record) ? (record.spec.steps[record.step]?.share ?? 0) : 0
 }
 
-/** The record after a move. Throws for one that the state does not allow. */
+/** Returns the record after a move. Throws if the state does not allow the move. */
 export function moved(
   record: CanaryRecord,
   { actor, again = false, at, judgement, pausedFor, reason, step = record.step, to }: Move,

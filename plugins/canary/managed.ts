@@ -1,7 +1,7 @@
 import type { Manage } from 'zin'
 import type { Canaries, CanaryOptions } from './contract.js'
 
-/** Canaries whose verbs are management actions: plugins may refuse and record them. */
+/** Wraps the service so that its actions are management actions, which plugins can refuse and record. */
 export function managedCanaries(canaries: Canaries, manage: Manage): Canaries {
   const run = <T>(verb: string, worker: string, { actor, reason }: CanaryOptions & { readonly reason?: string }, work: () => Promise<T>) =>
     manage(

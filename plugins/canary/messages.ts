@@ -1,7 +1,7 @@
 import { defineMessage } from 'zin/plugins/cluster'
 
-/** The canary of a worker changed: every node reads it. */
+/** Sent when the canary of a worker changed; every node reads it. */
 export const canaryChanged = defineMessage<{ readonly worker: string }>('canary.changed')
 
-/** Failures in a row: the leader looks at the canary of a worker now. */
+/** Sent on consecutive failures; the leader evaluates the canary of the worker immediately. */
 export const canaryAlarm = defineMessage<{ readonly worker: string }>('canary.alarm')

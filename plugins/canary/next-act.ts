@@ -2,7 +2,7 @@ import { type Judgement, nextMove, type Rule } from './judge/index.js'
 import { timesOf } from './machine.js'
 import type { CanaryRecord, PauseReason } from './record.js'
 
-/** What the controller does with a canary that serves jobs. */
+/** The next action of the controller on a canary that gets jobs. */
 export type Act =
   | { readonly kind: 'stay' }
   | { readonly kind: 'advance' | 'promote' | 'rollback'; readonly reason: string; readonly rule: string }
@@ -11,15 +11,15 @@ export type Act =
 export interface Seen {
   readonly now: number
   readonly judgement: Judgement
-  /** First attempts of the version that ended in the current step. */
+  /** First attempts on the new version that ended in the current step. */
   readonly stepJobs: number
-  /** Processes that cannot load the version, with the reason. */
+  /** Nodes that cannot load the version, with the reason. */
   readonly missing: readonly { readonly node: string; readonly error: string }[]
 }
 
 const stay: Act = { kind: 'stay' }
 
-/** What to do with a running or paused canary, after a look at all the evidence. */
+/** Decides what to do with a running or paused canary. */
 export function nextAct(record: CanaryRecord, seen: Seen): Act {
   const { judgement, now } = seen
   const paused = record.state === 'PAUSED'
@@ -61,17 +61,17 @@ function gate(step: number): Act {
 
 function stepReason({ spec, step }: CanaryRecord, jobs: number): string {
   const percent = percentOf(spec.steps[step + 1]?.share ?? 0)
-  return `The canary gets ${percent} % of the jobs: step ${step + 1} of ${spec.steps.length} is over after ${jobs} of its jobs`
+  return `The canary gets ${percent} % of the jobs: step ${step + 1} of ${spec.steps.length} ended after ${jobs} canary jobs`
 }
 
 function timeOut({ history, spec }: CanaryRecord, now: number): Act {
   const since = history.at(-1)?.at ?? now
   if (now - since < spec.pauseTimeoutMs) return stay
-  const reason = `It was paused for ${Math.round((now - since) / 60_000)} min, and nobody decided`
+  const reason = `It was paused for ${Math.round((now - since) / 60_000)} min without a decision`
   return { kind: 'rollback', reason, rule: 'canary/pause-timeout' satisfies `canary/${string}` | Rule }
 }
 
-/** A share in percent, without the rounding errors of floats. */
+/** Converts a share to percent, without floating-point rounding errors. */
 export function percentOf(share: number): number {
   return Number((share * 100).toPrecision(10))
 }

@@ -17,9 +17,9 @@ import type { CanaryRecord } from './record.js'
 import { stickyKey } from './sticky-key.js'
 import { type Casualty, mostCasualties } from './store/contract.js'
 
-/** Attempts of the version after which, and ms after it was loaded, slow ones count. */
+/** Slow attempts of the new version count after this many of its jobs, or this long after it was loaded. */
 const warmUp = { jobs: 20, ms: 30_000 }
-/** Routed attempts that a process remembers; only a fault of the queue could leave more than run at a time. */
+/** Maximum number of routed attempts that a process remembers; more than the running ones could only remain after a queue fault. */
 const mostRouted = 10_000
 
 interface Routed {
@@ -30,31 +30,31 @@ interface Routed {
 }
 
 export interface ObserverParts {
-  /** By a clock that only goes forward, ms. */
+  /** Monotonic time in ms. */
   readonly now: () => number
-  /** A job of the version failed, as the one before it. */
+  /** Called when consecutive jobs of the new version failed. */
   readonly onAlarm: () => void
   readonly onCasualty: () => void
 }
 
-/** One canary in this process: gives jobs to its versions, and counts how their first attempts end. */
+/** One canary in this process: routes jobs to its versions and counts the outcomes of their first attempts. */
 export class Observer {
   #record: CanaryRecord
   readonly #parts: ObserverParts
-  /** By step: only the last one changes. */
+  /** Evidence by step; only the last one changes. */
   readonly #evidence = new Map<number, Evidence>()
   readonly #dirty = new Set<number>()
   readonly #routed = new Map<string, Routed>()
-  /** Attempts that run on the version, with what gives them back. */
+  /** Running attempts on the new version. */
   readonly #running = new Set<JobContext>()
   readonly #names: string[] = []
   #casualties: readonly Casualty[] = []
   #casualtiesDirty = false
-  #replayed = 0
+  readonly #replayed = new Set<Casualty>()
   #canaryJobs = 0
   #before: 'none' | 'ok' | 'bad' = 'none'
   readonly #since: number
-  /** Whether this process runs both versions: it is known from the last job that was given to the canary. */
+  /** Whether this process runs both versions, known from the last job that was routed to the canary. */
   #servesBoth = true
 
   constructor(record: CanaryRecord, parts: ObserverParts) {
@@ -67,12 +67,13 @@ export class Observer {
     return this.#record
   }
 
-  /** Whether jobs that it gave to the version still run here, or what it has seen is not stored yet. */
+  /** Whether jobs routed to the new version still run here, evidence is not stored yet, or casualties are due to be replayed. */
   get busy(): boolean {
-    return this.#casualtiesDirty || this.#dirty.size > 0 || [...this.#routed.values()].some(({ arm }) => arm === 'canary')
+    if (this.#casualtiesDirty || this.#dirty.size > 0 || this.dueReplays().length > 0) return true
+    return [...this.#routed.values()].some(({ arm }) => arm === 'canary')
   }
 
-  /** Takes over a later generation of the record. */
+  /** Applies a later generation of the record. */
   follow(record: CanaryRecord): void {
     if (record.id !== this.#record.id || record.generation <= this.#record.generation) return
     const served = isServing(this.#record)
@@ -81,10 +82,10 @@ export class Observer {
     if (aborts) for (const attempt of this.#running) attempt.putBack(`the canary of version ${record.canary} is rolled back`)
   }
 
-  /** Which version runs an attempt; undefined: the active one. */
+  /** Returns the version that runs an attempt; undefined for the active version. */
   readonly route = (job: Job): string | undefined => {
     const record = this.#record
-    // Whatever ran before, also when it was lost, goes on with the stable version.
+    // Jobs that were attempted before, even if that attempt was lost, continue on the stable version.
     if (!isServing(record) || job.attemptsStarted > 1 || job.attemptsMade > 0) return undefined
     const { bucket, share } = routeOf(record.id, stickyKey(job, record.spec.stickyBy))
     const arm: Arm = share < shareNow(record) ? 'canary' : 'stable'
@@ -93,7 +94,7 @@ export class Observer {
     return arm === 'canary' ? record.canary : undefined
   }
 
-  /** Wraps attempts of the version, for the shield and for aborts. */
+  /** Wraps attempts on the new version, for `shield` and `inFlight: 'abort'`. */
   readonly wrap = (context: JobContext, next: () => Promise<unknown>): Promise<unknown> => {
     const { canary, worker } = this.#record
     return context.worker === worker && context.version === canary ? this.#runOnVersion(context, next) : next()
@@ -108,7 +109,7 @@ export class Observer {
     } catch (error) {
       if (spec.shield && routed !== undefined && !isDeferral(error) && !context.signal.aborted) {
         routed.shielded = true
-        context.putBack(`version ${canary} failed; the stable version runs the job`)
+        context.putBack(`version ${canary} failed the job; it is requeued for the stable version`)
       }
       throw error
     } finally {
@@ -125,7 +126,7 @@ export class Observer {
     if (onCanary && end.final && (outcome === 'failed' || outcome === 'lost')) this.#addCasualty(end)
     if (outcome === undefined) return
     if (routed === undefined) {
-      // Lost with another process, which routed it. What ran on the stable version may have been a retry.
+      // The attempt was routed by another process and lost with it. Attempts on the stable version are ignored: they may have been retries.
       if (onCanary && end.node === null) this.#add('canary', routeOf(this.#record.id, end.job.id).bucket, this.#record.step, end, outcome)
       return
     }
@@ -134,30 +135,33 @@ export class Observer {
     this.#add(routed.arm, routed.bucket, routed.step, end, outcome)
   }
 
-  /** What changed since the last call, by step. */
+  /** Returns the evidence of the steps that changed since the last call. */
   takeEvidence(): readonly { readonly step: number; readonly evidence: Evidence }[] {
     const changed = [...this.#dirty].map((step) => ({ step, evidence: this.#evidence.get(step) ?? emptyEvidence() }))
     this.#dirty.clear()
     return changed
   }
 
-  /** Undefined: nothing new. */
+  /** Returns all casualties if there are new ones, else undefined. */
   takeCasualties(): readonly Casualty[] | undefined {
     if (!this.#casualtiesDirty) return undefined
     this.#casualtiesDirty = false
     return this.#casualties
   }
 
-  /** Casualties that are due to run again after a rollback with `autoReplay`; each is given out once. */
-  takeReplays(): readonly Casualty[] {
+  /** Returns casualties to replay after a rollback with `autoReplay`, except those passed to `replayed`. */
+  dueReplays(): readonly Casualty[] {
     const { spec, state } = this.#record
     if (state !== 'ROLLED_BACK' || !spec.autoReplay) return []
-    const due = this.#casualties.slice(this.#replayed)
-    this.#replayed = this.#casualties.length
-    return due
+    return this.#casualties.filter((casualty) => !this.#replayed.has(casualty))
   }
 
-  /** What could not be stored is to be stored again. */
+  /** Marks a casualty that needs no further replay. */
+  readonly replayed = (casualty: Casualty): void => {
+    this.#replayed.add(casualty)
+  }
+
+  /** Marks evidence that could not be stored, so that it is stored again. */
   putBack(steps: readonly number[], casualties: boolean): void {
     for (const step of steps) this.#dirty.add(step)
     if (casualties) this.#casualtiesDirty = true
@@ -183,7 +187,7 @@ export class Observer {
     return arm === 'canary' && isCold ? undefined : runMs > slowMs
   }
 
-  /** The first names that this process sees are compared on their own. */
+  /** The first job names seen in this process are compared separately. */
   #stratumOf(name: string): string {
     if (this.#names.length < maxStrata && !this.#names.includes(name)) this.#names.push(name)
     return stratumOf(this.#names, name)
@@ -197,7 +201,7 @@ export class Observer {
   }
 }
 
-/** Undefined: it says nothing about the version. */
+/** Outcomes by attempt outcome; undefined if it is not evidence about the version. */
 const outcomes: Readonly<Record<AttemptEnd['outcome'], FirstAttempt['outcome'] | undefined>> = {
   completed: 'ok',
   failed: 'failed',

@@ -10,19 +10,19 @@ export const canaryOptions = defineOptions(
       minimum: 50,
       maximum: 600_000,
       default: lookEveryMs,
-      description: 'How often the leader looks at a canary, in ms; after consecutive failures it looks earlier',
+      description: 'How often the leader evaluates a canary, in ms; after consecutive failures, it does so earlier',
     }),
     pollMs: Type.Integer({
       minimum: 50,
       maximum: 60_000,
       default: 5_000,
-      description: 'How often a node reads the canaries when no message tells it, in ms',
+      description: 'How often a node reads the canaries, in ms, in case it missed a message',
     }),
     flushMs: Type.Integer({
       minimum: 20,
       maximum: 10_000,
       default: 1_000,
-      description: 'How often a node stores what it has counted, in ms',
+      description: 'How often a node stores its counts, in ms',
     }),
   }),
 )

@@ -27,7 +27,7 @@ describe('a canary on Redis with three processes', () => {
   })
   after(() => app.remove())
 
-  it('goes on when its leader is killed: the next one rolls it back, and no job is lost', async () => {
+  it('continues when its leader is killed: the next leader rolls it back, and no job is lost', async () => {
     const name = `three-${run}`
     const api = apiOf(others[0]?.url ?? '')
     await api.create(name)
@@ -61,7 +61,7 @@ describe('a canary on Redis with three processes', () => {
     }
   })
 
-  it('pauses while a process cannot load the version, and promotes a good one in all of them', async () => {
+  it('pauses while a process cannot load the version, and promotes a good version in all processes', async () => {
     const name = `promoted-${run}`
     const api = apiOf(others[0]?.url ?? '')
     await rm(join(app.folder, 'fails'), { force: true })

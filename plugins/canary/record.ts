@@ -14,9 +14,9 @@ export const canaryStates = [
 export type CanaryState = (typeof canaryStates)[number]
 
 /**
- * `inconclusive`: no verdict in time. `gate`: its step, or a listener of `beforeCanaryPromote`, wants a person to look. `nodes-missing`: a
- * process cannot load the version. `regression-observed`: it fails, and may not roll back by itself. `sample-ratio`: it did not get its
- * share. `awaiting-completion`: it passed, and may not promote itself.
+ * `inconclusive`: no verdict in time. `gate`: its step, or a listener of `beforeCanaryPromote`, requires a manual decision. `nodes-missing`: a
+ * process cannot load the version. `regression-observed`: it failed, and `autoRollback` is false. `sample-ratio`: it did not get its share of
+ * the jobs. `awaiting-completion`: it passed, and `autoComplete` is false.
  */
 export const pauseReasons = [
   'manual',
@@ -33,7 +33,7 @@ export interface CanaryStep extends Step {
   readonly gate?: boolean
 }
 
-/** A checked request with its defaults. */
+/** A validated request, with defaults applied. */
 export interface CanarySpec {
   readonly steps: readonly CanaryStep[]
   readonly autoRollback: boolean
@@ -55,11 +55,11 @@ export interface Transition {
   readonly to: CanaryState
   readonly actor: Actor
   readonly reason: string
-  /** What the judge said then. */
+  /** The judgement at that time. */
   readonly evidence?: Pick<Judgement, 'verdict' | 'rule' | 'metric' | 'health' | 'counts'>
 }
 
-/** A canary as it is stored. Every change adds one to `generation`. Times are ms since 1970. */
+/** A canary as stored. Every change increments `generation`. Times are ms since 1970. */
 export interface CanaryRecord {
   readonly id: string
   readonly generation: number
@@ -69,14 +69,14 @@ export interface CanaryRecord {
   readonly state: CanaryState
   readonly pausedFor?: PauseReason
   readonly spec: CanarySpec
-  /** Index of the step. */
+  /** Index of the current step. */
   readonly step: number
-  /** Time in the step and in all, without pauses, up to `since`; null: it does not run. */
+  /** Time in the step and in total, without pauses, up to `since`; `since` is null while the canary is not running. */
   readonly time: { readonly stepMs: number; readonly totalMs: number; readonly since: number | null }
-  /** An attempt that runs longer is slow; null: too few jobs are known. */
+  /** Attempts that take longer are slow; null while too few jobs are known. */
   readonly slowMs: number | null
   readonly baseline?: Baseline
-  /** Set when it ends. */
+  /** Set when the canary ends. */
   readonly judgement?: Judgement
   readonly replayed: number
   readonly startedAt: number

@@ -11,19 +11,19 @@ export interface ReplaysParts {
 }
 
 const deadlineMs = 5_000
-/** Jobs that are looked for at a time. */
+/** Number of jobs processed concurrently. */
 const batch = 20
 const tries = 20
 
 export interface Replayed {
   readonly record: CanaryRecord
-  /** Added to the queue again. */
+  /** Jobs added to the queue again. */
   readonly replayed: number
-  /** Not failed any more, or no longer kept by the queue. */
+  /** Jobs that are no longer failed, or no longer kept by the queue. */
   readonly left: number
 }
 
-/** Adds jobs that failed for good on a version to their queue again, with all their attempts. Every retry runs on the stable version. */
+/** Adds jobs that failed permanently on a version to their queue again, with all their attempts. Retries run on the stable version. */
 export class Replays {
   readonly #parts: ReplaysParts
 
@@ -31,14 +31,20 @@ export class Replays {
     this.#parts = parts
   }
 
-  /** @param some default: all that are known of the canary. */
-  async run(record: CanaryRecord, some?: readonly Casualty[]): Promise<Replayed> {
+  /**
+   * @param some Jobs to replay. Default: all known casualties of the canary.
+   * @param onDone Called for each job that needs no further replay, so that a call after an error can leave it out.
+   */
+  async run(record: CanaryRecord, some?: readonly Casualty[], onDone: (casualty: Casualty) => void = () => undefined): Promise<Replayed> {
     const casualties = some ?? (await this.#parts.store.casualties(record.id))
     let replayed = 0
     try {
       for (let at = 0; at < casualties.length; at += batch) {
-        const done = await Promise.all(casualties.slice(at, at + batch).map((casualty) => this.#retry(casualty)))
-        replayed += done.filter(Boolean).length
+        const retries = casualties.slice(at, at + batch).map(async (casualty) => {
+          if (await this.#retry(casualty)) replayed++
+          onDone(casualty)
+        })
+        for (const outcome of await Promise.allSettled(retries)) if (outcome.status === 'rejected') throw outcome.reason
       }
     } finally {
       record = await this.#count(record, replayed)
@@ -48,14 +54,14 @@ export class Replays {
 
   async #retry({ id, queue }: Casualty): Promise<boolean> {
     const { queues } = this.#parts
-    const late = `the queue "${queue}" gave no response within ${deadlineMs} ms`
+    const late = `the queue "${queue}" did not respond within ${deadlineMs} ms`
     const found = await withDeadline(queues.job(queue, id), deadlineMs, late)
     if (found?.state !== 'failed') return false
     try {
       await withDeadline(found.job.retry('failed', { resetAttemptsMade: true }), deadlineMs, late)
       return true
     } catch (error) {
-      // Another process was faster.
+      // Another process may have retried it first.
       const now = await withDeadline(queues.job(queue, id), deadlineMs, late)
       if (now?.state === 'failed') throw error
       return false

@@ -12,13 +12,13 @@ import {
   waitQuery,
 } from './schema.js'
 
-/** Refuses a caller who lacks a permission. */
+/** Throws if the caller lacks a permission. */
 export type Demand = (ctx: RouteContext, permission: string) => void | Promise<void>
 
 const use = ['ops']
 const tag = 'workers'
 const at = (verb: string) => `/api/workers/:name/canary/${verb}` as const
-/** States that a canary only passes through. */
+/** Transient states. */
 const passing = ['PENDING', 'PROMOTING', 'ROLLING_BACK']
 
 /** Routes for canaries of workers. */
@@ -35,7 +35,7 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
       response: { 200: resultResponse, 202: resultResponse },
       handler: async (ctx) => {
         if (permission !== undefined) await demand(ctx, permission)
-        return answer(ctx, await canaries[name](ctx.input.params.name, optionsOf(ctx)))
+        return respond(ctx, await canaries[name](ctx.input.params.name, optionsOf(ctx)))
       },
     })
 
@@ -43,7 +43,7 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
     defineRoute({
       method: 'POST',
       path: at('start'),
-      summary: 'Give a growing share of the jobs of a worker to a new version, and roll back or promote it by what is seen',
+      summary: 'Route a growing share of the jobs of a worker to a new version, and roll it back or promote it automatically',
       tag,
       use,
       params: nameParams,
@@ -54,17 +54,17 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
       response: { 200: resultResponse, 202: resultResponse },
       handler: async (ctx) => {
         await demand(ctx, 'workers:deploy')
-        return answer(ctx, await canaries.start(ctx.input.params.name, ctx.input.body as StartCanary, optionsOf(ctx)))
+        return respond(ctx, await canaries.start(ctx.input.params.name, ctx.input.body as StartCanary, optionsOf(ctx)))
       },
     }),
-    verb('pause', 'Freeze the share of a canary; its jobs and the judge go on'),
-    verb('resume', 'Let a paused canary go on'),
-    verb('promote', 'Go to the next step of a canary at once; from the last one, complete it', 'workers:deploy'),
-    verb('complete', 'Give all jobs to the version of a canary, whatever its verdict is', 'workers:deploy'),
+    verb('pause', 'Pause a canary: it keeps its share of the jobs and is still evaluated'),
+    verb('resume', 'Resume a paused canary'),
+    verb('promote', 'Move a canary to its next step immediately; in the last step, complete it', 'workers:deploy'),
+    verb('complete', 'Give all jobs to the new version of a canary, whatever the verdict', 'workers:deploy'),
     defineRoute({
       method: 'POST',
       path: at('rollback'),
-      summary: 'End a canary: all jobs go to the stable version, and the new one is remembered as refused',
+      summary: 'Roll back a canary: all jobs go to the stable version, and the new version is marked as refused',
       tag,
       use,
       params: nameParams,
@@ -73,13 +73,13 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
       handler: async (ctx) => {
         const { params, query } = ctx.input
         const { reason } = query
-        return answer(ctx, await canaries.rollback(params.name, { ...optionsOf(ctx), ...(reason === undefined ? {} : { reason }) }))
+        return respond(ctx, await canaries.rollback(params.name, { ...optionsOf(ctx), ...(reason === undefined ? {} : { reason }) }))
       },
     }),
     defineRoute({
       method: 'POST',
       path: at('replay'),
-      summary: 'Add the jobs that failed for good on the version of a canary to the queue again; they run on the stable version',
+      summary: 'Add the jobs that failed permanently on the new version to the queue again; they run on the stable version',
       tag,
       use,
       params: nameParams,
@@ -89,7 +89,7 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
     defineRoute({
       method: 'GET',
       path: at('status'),
-      summary: 'The canary of a worker that is on, else the last one, with its evidence',
+      summary: 'The active canary of a worker, else the last one, with its evidence',
       tag,
       use,
       params: nameParams,
@@ -99,7 +99,7 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
     defineRoute({
       method: 'GET',
       path: at('history'),
-      summary: 'What a canary went through, and the earlier canaries of its worker',
+      summary: 'The history of a canary, and the earlier canaries of its worker',
       tag,
       use,
       params: nameParams,
@@ -113,8 +113,8 @@ function optionsOf({ input }: { readonly input: { readonly query: { readonly wai
   return { waitMs: input.query.wait }
 }
 
-/** 202 while the nodes have not applied it. */
-function answer(ctx: { status: number }, result: CanaryResult) {
+/** Responds with 202 if not every node has applied the change yet. */
+function respond(ctx: { status: number }, result: CanaryResult) {
   ctx.status = passing.includes(result.canary.state) ? 202 : 200
   return { ok: true as const, ...result }
 }

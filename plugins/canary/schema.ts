@@ -15,15 +15,15 @@ export const waitQuery = Type.Object(
       minimum: 0,
       maximum: 60_000,
       default: 10_000,
-      description: 'How long to wait until every node has applied it, in ms; then 202',
+      description: 'How long to wait until every node has applied the change, in ms; after that, the response is 202',
     }),
   },
   { additionalProperties: false },
 )
-/** The service checks it: its errors have codes of their own. */
+/** Validated by the service, whose errors have specific codes. */
 export const startBody = Type.Object({}, { additionalProperties: true })
 export const rollbackQuery = Type.Object(
-  { ...waitQuery.properties, reason: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Why, for people' })) },
+  { ...waitQuery.properties, reason: Type.Optional(Type.String({ minLength: 1, maxLength: 300, description: 'Reason, for the history' })) },
   { additionalProperties: false },
 )
 
@@ -35,12 +35,14 @@ export const documentedStart = Type.Object(
   {
     newVersion: version,
     trafficPercentage: Type.Optional(
-      Type.Number({ exclusiveMinimum: 0, maximum: 100, description: 'Largest share of the jobs in percent' }),
+      Type.Number({ exclusiveMinimum: 0, maximum: 100, description: 'Maximum share of the jobs in percent' }),
     ),
-    duration: ms('Of all steps together, ms'),
-    autoRollback: Type.Optional(Type.Boolean({ description: 'Default true; false: a failing canary is paused' })),
-    successThreshold: Type.Optional(score('Health score that it must be above with certainty to be promoted. Default 50')),
-    rollbackThreshold: Type.Optional(score('Health score below which it fails when it is worse with certainty. Default 50')),
+    duration: ms('Total duration of all steps, in ms'),
+    autoRollback: Type.Optional(Type.Boolean({ description: 'Default true; if false, a failing canary is paused instead' })),
+    successThreshold: Type.Optional(
+      score('Health score that the canary must exceed with statistical confidence to be promoted. Default 50'),
+    ),
+    rollbackThreshold: Type.Optional(score('Health score below which a significantly worse canary fails. Default 50')),
     steps: Type.Optional(
       Type.Array(
         Type.Union([
@@ -48,9 +50,9 @@ export const documentedStart = Type.Object(
           Type.Object(
             {
               trafficPercentage: share,
-              duration: Type.Optional(ms('Default: an equal part')),
+              duration: Type.Optional(ms('Default: an equal part of the total duration, in ms')),
               minJobs: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
-              gate: Type.Optional(Type.Boolean({ description: 'Pause at its end' })),
+              gate: Type.Optional(Type.Boolean({ description: 'Pause at the end of the step' })),
             },
             { additionalProperties: false },
           ),
@@ -58,20 +60,26 @@ export const documentedStart = Type.Object(
         {
           minItems: 1,
           maxItems: 20,
-          description: 'Rising. Default 1, 5, 10, 25, 50 as far as they are below trafficPercentage, then that',
+          description: 'Ascending. Default: those of 1, 5, 10, 25 and 50 that are below trafficPercentage, then trafficPercentage',
         },
       ),
     ),
     inFlight: Type.Optional(words(['drain', 'abort'])),
     shield: Type.Optional(
-      Type.Boolean({ description: 'Jobs that fail on the version run again on the stable one, with no attempt used up' }),
+      Type.Boolean({ description: 'Jobs that fail on the new version are rerun on the stable one without using up an attempt' }),
     ),
-    stickyBy: Type.Optional(Type.String({ maxLength: 510, description: 'Path in the data of a job: equal values go the same way' })),
-    startTimeout: Type.Optional(ms('How long nodes may take to load the version. Default 60000')),
-    pauseTimeout: Type.Optional(ms('How long it may be paused before it is rolled back. Default 86400000')),
-    autoComplete: Type.Optional(Type.Boolean({ description: 'Default true; false: it is paused when it could be promoted' })),
-    autoReplay: Type.Optional(Type.Boolean({ description: 'After a rollback, casualties are added to the queue again. Default false' })),
-    force: Type.Optional(Type.Boolean({ description: 'Also a version that was refused. Default false' })),
+    stickyBy: Type.Optional(
+      Type.String({ maxLength: 510, description: 'Path in the job data: jobs with equal values go to the same version' }),
+    ),
+    startTimeout: Type.Optional(ms('How long nodes may take to load the version, in ms. Default 60000')),
+    pauseTimeout: Type.Optional(ms('How long the canary may be paused before it is rolled back, in ms. Default 86400000')),
+    autoComplete: Type.Optional(Type.Boolean({ description: 'Default true; if false, the canary is paused instead of promoted' })),
+    autoReplay: Type.Optional(
+      Type.Boolean({
+        description: 'After a rollback, jobs that failed permanently on the new version are added to the queue again. Default false',
+      }),
+    ),
+    force: Type.Optional(Type.Boolean({ description: 'Start the canary even if the version was refused before. Default false' })),
   },
   { additionalProperties: false },
 )
@@ -108,15 +116,15 @@ const canary = Type.Object({
       reason: Type.String(),
       metrics: Type.Object({}, { additionalProperties: true }),
     },
-    { description: 'What the judge says, and each metric as it saw it' },
+    { description: 'The judgement, with each metric' },
   ),
   needs: Type.Object(
     { jobs: orNull(Type.Number()), minutes: orNull(Type.Number()) },
-    { description: 'Still to go for a verdict; null: unknown' },
+    { description: 'Estimated jobs and minutes until a verdict; null if unknown' },
   ),
   casualties: Type.Object(
     { recorded: Type.Integer(), replayed: Type.Integer() },
-    { description: 'Jobs that failed for good on the version' },
+    { description: 'Jobs that failed permanently on the new version' },
   ),
   startedAt: iso,
   updatedAt: iso,
@@ -144,6 +152,6 @@ export const historyResponse = Type.Object({
       endedAt: iso,
       reason: Type.String(),
     }),
-    { description: 'Earlier ones, newest first' },
+    { description: 'Earlier canaries, newest first' },
   ),
 })

@@ -15,7 +15,7 @@ import type { Transitions } from './transitions.js'
 import { canaryView, eventsOf } from './view.js'
 
 export interface ServiceParts {
-  /** As this plugin. */
+  /** Acts on behalf of this plugin. */
   readonly workers: Workers
   readonly feature: Pick<WorkerFeature, 'feature'>
   readonly store: CanaryStore
@@ -28,10 +28,10 @@ export interface ServiceParts {
 
 const defaultWaitMs = 10_000
 const tries = 5
-/** Code outside of requests. */
+/** The actor for calls outside of requests. */
 const app: Actor = { kind: 'plugin', id: 'app', via: 'plugin' }
 
-/** What people and other plugins ask of canaries. */
+/** The public service: validates requests and moves canaries between states. */
 export class CanaryService implements Canaries {
   readonly #parts: ServiceParts
 
@@ -55,7 +55,7 @@ export class CanaryService implements Canaries {
     const now = clock.now()
     const actor = this.#actorOf(options)
     const target = Math.max(...spec.steps.map(({ share }) => share))
-    const reason = `Version ${version} is to get up to ${Number((target * 100).toPrecision(6))} % of the jobs in ${spec.steps.length} steps`
+    const reason = `Version ${version} gets up to ${Number((target * 100).toPrecision(6))} % of the jobs in ${spec.steps.length} steps`
     const record: CanaryRecord = {
       id: randomUUID(),
       generation: 1,
@@ -80,15 +80,20 @@ export class CanaryService implements Canaries {
     transitions.tell(null, record)
     await transitions.publish(record)
     const worked = await steps.begin(record, options.waitMs ?? defaultWaitMs)
-    const started = `The canary of worker "${worker}" is on: version ${version} beside ${record.stable}`
-    return this.#result(worked, worked.record.state === 'PENDING' ? `${started}, once every node has loaded it` : started)
+    const started = `The canary of worker "${worker}" is active: version ${version} against stable version ${record.stable}`
+    return this.#result(worked, worked.record.state === 'PENDING' ? `${started}; it gets jobs once every node has loaded it` : started)
   }
 
   async pause(worker: string, options: CanaryOptions = {}): Promise<CanaryResult> {
     const record = await this.#move(worker, 'pause', ['RUNNING', 'PAUSED'], (now) =>
       now.state === 'PAUSED' && now.pausedFor === 'manual'
         ? undefined
-        : { to: 'PAUSED', pausedFor: 'manual', actor: this.#actorOf(options), reason: 'Paused by hand; the share stays as it is' },
+        : {
+            to: 'PAUSED',
+            pausedFor: 'manual',
+            actor: this.#actorOf(options),
+            reason: 'Paused manually; the share of the jobs is unchanged',
+          },
     )
     return this.#result({ record }, `The canary of worker "${worker}" is paused and keeps its share of the jobs`)
   }
@@ -100,13 +105,13 @@ export class CanaryService implements Canaries {
       return {
         to: 'RUNNING',
         actor: this.#actorOf(options),
-        reason: isGate ? 'Resumed by hand after the gate' : 'Resumed by hand',
+        reason: isGate ? 'Resumed manually after the gate' : 'Resumed manually',
         ...(isGate ? { step: now.step + 1 } : {}),
-        // Who resumes an undecided canary gives it the time of its step once more.
+        // Resuming an undecided canary restarts the time of its step.
         again: now.pausedFor !== 'manual',
       }
     })
-    return this.#result({ record }, `The canary of worker "${worker}" is on`)
+    return this.#result({ record }, `The canary of worker "${worker}" is running`)
   }
 
   async promote(worker: string, options: CanaryOptions = {}): Promise<CanaryResult> {
@@ -115,7 +120,7 @@ export class CanaryService implements Canaries {
     const record = await this.#move(worker, 'promote', ['RUNNING', 'PAUSED'], (now) => ({
       to: 'RUNNING',
       actor: this.#actorOf(options),
-      reason: `Promoted by hand to step ${now.step + 2}`,
+      reason: `Promoted manually to step ${now.step + 2}`,
       step: Math.min(now.step + 1, now.spec.steps.length - 1),
     }))
     return this.#result({ record }, `The canary of worker "${worker}" is in step ${record.step + 1} of ${record.spec.steps.length}`)
@@ -126,7 +131,7 @@ export class CanaryService implements Canaries {
     const live = await this.#live(worker)
     if (live.state === 'RUNNING' || live.state === 'PAUSED') await transitions.demandPromotion(live)
     const record = await this.#move(worker, 'complete', ['RUNNING', 'PAUSED', 'PROMOTING'], (now) =>
-      now.state === 'PROMOTING' ? undefined : { to: 'PROMOTING', actor: this.#actorOf(options), reason: 'Completed by hand' },
+      now.state === 'PROMOTING' ? undefined : { to: 'PROMOTING', actor: this.#actorOf(options), reason: 'Completed manually' },
     )
     const worked = await steps.promote(record, options.waitMs ?? defaultWaitMs)
     const done = worked.record.state === 'SUCCEEDED'
@@ -137,7 +142,7 @@ export class CanaryService implements Canaries {
     const live = await this.#move(worker, 'rollback', ['PENDING', 'RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'], (now) =>
       now.state === 'ROLLING_BACK'
         ? undefined
-        : { to: 'ROLLING_BACK', actor: this.#actorOf(options), reason: options.reason ?? 'Rolled back by hand' },
+        : { to: 'ROLLING_BACK', actor: this.#actorOf(options), reason: options.reason ?? 'Rolled back manually' },
     )
     const worked = await this.#parts.steps.rollBack(live, options.waitMs ?? defaultWaitMs)
     return this.#result(worked, `The canary of worker "${worker}" is rolled back to version ${live.stable}`)
@@ -147,7 +152,7 @@ export class CanaryService implements Canaries {
     await this.#parts.workers.get(worker)
     const { record, replayed, left } = await this.#parts.replays.run(await this.#last(worker))
     const jobs = `${replayed} ${replayed === 1 ? 'job' : 'jobs'}`
-    const rest = left === 0 ? '' : `; ${left} had ended otherwise meanwhile`
+    const rest = left === 0 ? '' : `; ${left} were no longer failed or no longer kept`
     const result = await this.#result({ record }, `${jobs} of worker "${worker}" run again on version ${record.stable}${rest}`)
     return { ...result, replayed, left }
   }
@@ -163,7 +168,7 @@ export class CanaryService implements Canaries {
     return { history: eventsOf(record), canaries: await this.#parts.store.past(worker) }
   }
 
-  /** Writes what the stored canary becomes; undefined leaves it as it is. */
+  /** Applies a move to the stored canary, with retries on concurrent changes. `next` returns undefined to leave the canary unchanged. */
   async #move(
     worker: string,
     verb: string,
@@ -185,7 +190,7 @@ export class CanaryService implements Canaries {
   async #live(worker: string): Promise<CanaryRecord> {
     const record = await this.#parts.store.get(worker)
     if (record !== undefined && isLive(record)) return record
-    // An unknown worker is told so.
+    // Throws WORKER_NOT_FOUND for an unknown worker.
     await this.#parts.workers.get(worker)
     throw canaryErrors.NO_CANARY(worker)
   }
@@ -203,7 +208,9 @@ export class CanaryService implements Canaries {
 
   async #demandVersion(worker: string, active: string, version: string): Promise<void> {
     if (version === active)
-      throw canaryErrors.INVALID_CANARY_VERSION(`"newVersion" is ${version}, which worker "${worker}" runs already; name another one`)
+      throw canaryErrors.INVALID_CANARY_VERSION(
+        `"newVersion" is ${version}, which is already the active version of worker "${worker}"; name another version`,
+      )
     const versions = await this.#parts.workers.versions(worker)
     if (versions.some((known) => known.version === version)) return
     throw canaryErrors.INVALID_CANARY_VERSION(

@@ -3,7 +3,7 @@ import { canaryErrors } from './errors.js'
 import { ladder } from './judge/index.js'
 import type { CanarySpec, CanaryStep } from './record.js'
 
-/** A checked request. */
+/** A validated request. */
 export interface StartPlan {
   readonly version: string
   readonly spec: CanarySpec
@@ -16,7 +16,7 @@ const dayMs = 86_400_000
 const longestMs = 30 * dayMs
 const mostSteps = 20
 const mostMinJobs = 1_000_000
-/** Characters of an unknown name that a message shows. */
+/** Maximum length of an unknown name in a message. */
 const mostShown = 100
 const known = [
   'newVersion',
@@ -44,7 +44,7 @@ const isPercent = (value: unknown): value is number => typeof value === 'number'
 const isScore = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= 100
 const isMs = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= longestMs
 
-/** A request that starts a canary, checked and with its defaults. Throws all that is wrong with it: the code is that of the first fault. */
+/** Validates a start request and applies defaults. Throws one error with all problems; its code is that of the first problem. */
 export function startPlan(input: unknown): StartPlan {
   if (!isObject(input)) throw canaryErrors.INVALID_CANARY('the request must be an object with newVersion, trafficPercentage and duration')
   const faults = faultsOf(input)
@@ -120,14 +120,17 @@ function faultsOf(input: Fields): readonly Fault[] {
   return faults
 }
 
-/** The first key that is not known, and what is wrong with it. */
+/** Returns the first unknown key, with a message. */
 function unknownKey(value: Fields, names: readonly string[]): { readonly key: string; readonly message: string } | undefined {
   const key = Object.keys(value)
     .find((one) => !names.includes(one))
     ?.slice(0, mostShown)
   if (key === undefined) return undefined
   const near = suggest(key, names)
-  return { key, message: `"${key}" is not known; ${near === undefined ? `known ones: ${names.join(', ')}` : `did you mean "${near}"?`}` }
+  return {
+    key,
+    message: `"${key}" is not a known field; ${near === undefined ? `known fields: ${names.join(', ')}` : `did you mean "${near}"?`}`,
+  }
 }
 
 function stepsProblem(steps: unknown, target: unknown): string | undefined {
@@ -137,7 +140,7 @@ function stepsProblem(steps: unknown, target: unknown): string | undefined {
     const problem = stepProblem(step)
     if (problem !== undefined) return `"steps[${at}]" ${problem}`
     const share = shareOf(step)
-    if (share <= before) return `"steps" must rise, but step ${at + 1} gives ${share} % after ${before} %`
+    if (share <= before) return `"steps" must be ascending, but step ${at + 1} is ${share} % after ${before} %`
     before = share
   }
   if (isPercent(target) && before > target) return `"steps" go up to ${before} %, above "trafficPercentage" of ${target} %`
@@ -149,11 +152,11 @@ function stepProblem(step: unknown): string | undefined {
   if (!isObject(step)) return 'must be a percentage above 0 and at most 100, or {trafficPercentage, duration?, minJobs?, gate?}'
   const { duration, gate, minJobs, trafficPercentage } = step
   const unknown = unknownKey(step, stepKeys)
-  if (unknown !== undefined) return `has a wrong field: ${unknown.message}`
+  if (unknown !== undefined) return `has an unknown field: ${unknown.message}`
   if (!isPercent(trafficPercentage)) return 'must have a "trafficPercentage" above 0 and at most 100'
   if (duration !== undefined && !isMs(duration)) return `must have a "duration" from 1 to ${longestMs} ms`
   const jobs = minJobs === undefined || (Number.isSafeInteger(minJobs) && (minJobs as number) >= 1 && (minJobs as number) <= mostMinJobs)
-  if (!jobs) return `must have "minJobs" from 1 to ${mostMinJobs}`
+  if (!jobs) return `must have a "minJobs" from 1 to ${mostMinJobs}`
   return gate === undefined || typeof gate === 'boolean' ? undefined : 'must have a "gate" of true or false'
 }
 

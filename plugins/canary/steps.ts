@@ -10,7 +10,7 @@ import type { CanaryStore } from './store/contract.js'
 import { itself, type Transitions } from './transitions.js'
 
 export interface StepsParts {
-  /** As this plugin. */
+  /** Acts on behalf of this plugin. */
   readonly workers: Workers
   readonly store: CanaryStore
   readonly transitions: Transitions
@@ -22,15 +22,15 @@ type Operation = OperationResult['operation']
 
 const removed = 'The worker was removed'
 
-/** Where a canary is after some work, and what was asked of the nodes for it. */
+/** The canary after some work, and the operation that was requested of the nodes. */
 export interface Worked {
   readonly record: CanaryRecord
   readonly operation?: Operation
 }
 
 /**
- * Brings a canary out of the states that it only passes through. Each can be repeated, so that a request begins it and the leader goes
- * on with it when that process dies. A change that another process made meanwhile stands.
+ * Moves a canary through its transient states. Each step is idempotent: a request starts it, and the leader continues it if that process
+ * dies. Concurrent changes by another process are kept.
  */
 export class CanarySteps {
   readonly #parts: StepsParts
@@ -39,7 +39,7 @@ export class CanarySteps {
     this.#parts = parts
   }
 
-  /** Loads the version in the nodes of the worker. Throws why none of them could. */
+  /** Loads the version on the nodes of the worker. Throws if it cannot be loaded. */
   async begin(record: CanaryRecord, waitMs: number): Promise<Worked> {
     const { workers } = this.#parts
     try {
@@ -53,7 +53,7 @@ export class CanarySteps {
     }
   }
 
-  /** The leader looks at a canary that has not begun. */
+  /** Called by the leader for a canary that has not started yet. */
   async awaitStart(record: CanaryRecord): Promise<CanaryRecord> {
     const nodes = (await this.#parts.workers.nodesOf(record.worker)).filter(({ state, version }) => state === 'running' && version !== null)
     const told = nodes.map(({ candidates = [], node }) => ({ node, found: candidates.find(({ version }) => version === record.canary) }))
@@ -62,8 +62,8 @@ export class CanarySteps {
     if (told.length > 0 && told.every(({ found }) => found !== undefined)) return this.#started(record, told.length)
     const waited = this.#parts.now() - record.startedAt
     if (waited >= record.spec.startTimeoutMs)
-      return this.failToStart(record, `Not every node has loaded version ${record.canary} within ${Math.round(waited / 1000)} s`)
-    // The process that asked may have died before it could.
+      return this.failToStart(record, `Not every node loaded version ${record.canary} within ${Math.round(waited / 1000)} s`)
+    // The process that handled the request may have died before it requested the load.
     if (told.every(({ found }) => found === undefined)) return (await this.begin(record, 0).catch(() => ({ record }))).record
     return record
   }
@@ -75,7 +75,7 @@ export class CanarySteps {
     return this.#now(record, after)
   }
 
-  /** Activates the version in all nodes. */
+  /** Activates the version on all nodes. */
   async promote(record: CanaryRecord, waitMs: number): Promise<Worked> {
     const { transitions, workers } = this.#parts
     const { canary, worker } = record
@@ -95,7 +95,7 @@ export class CanarySteps {
     }
   }
 
-  /** A rollback that another process did while this one activated the version stands. */
+  /** Restores the stable version if another process rolled back while this one activated the version. */
   async #keepRolledBack({ canary, id, worker }: CanaryRecord, waitMs: number): Promise<void> {
     const now = await this.#parts.store.get(worker)
     if (now?.id !== id || (now.state !== 'ROLLING_BACK' && now.state !== 'ROLLED_BACK')) return
@@ -104,7 +104,7 @@ export class CanarySteps {
     })
   }
 
-  /** Gives all jobs to the stable version, and has the other one refused. */
+  /** Gives all jobs to the stable version and marks the other one as refused. */
   async #toStable(record: CanaryRecord, { counts, health, rule, verdict }: Judgement, waitMs: number): Promise<void> {
     const { workers } = this.#parts
     const { canary, history, id, stable, worker } = record
@@ -114,7 +114,7 @@ export class CanarySteps {
     await workers.refuseVersion(worker, canary, { reason: (why?.reason ?? 'Rolled back').slice(0, 500), evidence })
   }
 
-  /** Ends the version in all nodes, and remembers why. */
+  /** Removes the version from all nodes and records the reason. */
   async rollBack(record: CanaryRecord, waitMs: number): Promise<Worked> {
     const { replays, store, transitions } = this.#parts
     const { spec, stable, worker } = record
@@ -133,7 +133,7 @@ export class CanarySteps {
     }
   }
 
-  /** The worker is gone, and its canary with it. */
+  /** Ends the canary of a removed worker. */
   async abandon(record: CanaryRecord, actor: Actor): Promise<void> {
     const { transitions } = this.#parts
     const rolling =
@@ -146,13 +146,13 @@ export class CanarySteps {
   async #started(record: CanaryRecord, nodes: number): Promise<CanaryRecord> {
     const percent = record.spec.steps[0]?.share ?? 0
     const where = nodes === 1 ? 'its node has' : `all ${nodes} nodes have`
-    const reason = `Version ${record.canary} gets ${percentOf(percent)} % of the jobs beside ${record.stable}, as ${where} loaded it`
+    const reason = `Version ${record.canary} gets ${percentOf(percent)} % of the jobs and ${record.stable} the rest: ${where} loaded it`
     return this.#now(record, await this.#parts.transitions.go(record, { to: 'RUNNING', actor: itself, reason, rule: 'canary/start' }))
   }
 
   async #succeeded(record: CanaryRecord): Promise<CanaryRecord> {
     const judgement = await this.#judgement(record)
-    const reason = `All nodes give their jobs to version ${record.canary}`
+    const reason = `All nodes run their jobs on version ${record.canary}`
     return this.#now(record, await this.#parts.transitions.go(record, { to: 'SUCCEEDED', actor: itself, reason, judgement }))
   }
 
@@ -164,13 +164,13 @@ export class CanarySteps {
     return ignoreMissing(async () => (await this.#parts.workers.setCandidates(worker, [], { waitMs })).operation)
   }
 
-  /** What is stored, when another process was faster. */
+  /** Returns the stored record if another process changed it first. */
   async #now(record: CanaryRecord, after?: CanaryRecord): Promise<CanaryRecord> {
     return after ?? (await this.#parts.store.get(record.worker)) ?? record
   }
 }
 
-/** A store that is away, or others that changed the worker at the same time: the leader tries again. */
+/** Whether an error is transient (the store is unavailable, or the worker was changed concurrently), so that the leader retries. */
 function isPassing(error: unknown): boolean {
   return error instanceof ZinError && (error.status >= 500 || error.code === 'WORKER_CHANGED')
 }

@@ -10,7 +10,7 @@ describe('the sticky key of a job', () => {
     ['is the id of its flow before all others', { id: '1', opts: { flowRoot: 'f', deduplication: { id: 'd' } } }, undefined, 'f'],
     ['is the value at stickyBy', { id: '1', opts: { flowRoot: 'f' }, data }, 'tenant.id', '7'],
     ['is its id when its data lack stickyBy', { id: '1', opts: {}, data }, 'tenant.name', '1'],
-    ['is its id when the value is no text or number', { id: '1', opts: {}, data }, 'list', '1'],
+    ['is its id when the value is not a string or number', { id: '1', opts: {}, data }, 'list', '1'],
     ['is its id when stickyBy is inherited', { id: '1', opts: {}, data }, 'constructor.name', '1'],
   ] as const)
     it(title, () => assert.equal(stickyKey(job, stickyBy), key))

@@ -1,6 +1,6 @@
 import { flowRootOf } from 'zin/plugins/workers'
 
-/** What of a job decides which way it goes. */
+/** The parts of a job that determine its sticky key. */
 export interface StickyJob {
   readonly id?: string | undefined
   readonly opts: object
@@ -8,8 +8,8 @@ export interface StickyJob {
 }
 
 /**
- * Jobs of one key go the same way: the value at `stickyBy` in their data, else the id of their flow, else of their deduplication, else
- * their own.
+ * Returns the sticky key of a job; jobs with the same key go to the same version. The key is the value at `stickyBy` in the data, else the id
+ * of the flow, else the deduplication id, else the job id.
  */
 export function stickyKey(job: StickyJob, stickyBy?: string): string {
   const value = stickyBy === undefined ? undefined : valueAt(job.data, stickyBy)

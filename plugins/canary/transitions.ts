@@ -22,15 +22,15 @@ export interface TransitionsParts {
   readonly beforeCanaryPromote: SlotOf<Gate<[canary: CanarySubject]>>
 }
 
-/** This plugin, when it acts by itself. */
+/** The actor of automatic actions. */
 export const itself: Actor = { kind: 'plugin', id: 'canary', via: 'plugin' }
 
 export type Request = Omit<Move, 'at'> & {
-  /** Of an automatic act: it is recorded as a decision. */
+  /** Rule of an automatic action, which is recorded as a decision. */
   readonly rule?: string
 }
 
-/** Writes the transitions of canaries and tells everybody: nodes, hooks and decisions. */
+/** Stores transitions of canaries and publishes them to nodes, hooks and decisions. */
 export class Transitions {
   readonly #parts: TransitionsParts
 
@@ -38,7 +38,7 @@ export class Transitions {
     this.#parts = parts
   }
 
-  /** Undefined: the stored canary is not the given one any more. */
+  /** Stores a transition. Returns undefined if the stored canary changed meanwhile. */
   async go(record: CanaryRecord, { rule, ...move }: Request): Promise<CanaryRecord | undefined> {
     const after = moved(record, { ...move, at: this.#parts.clock.now() })
     if (!(await this.#parts.store.replace(after))) return undefined
@@ -48,7 +48,7 @@ export class Transitions {
     return after
   }
 
-  /** Changes what is no transition. */
+  /** Changes fields without a transition. */
   async amend(
     record: CanaryRecord,
     changes: Partial<Pick<CanaryRecord, 'slowMs' | 'replayed' | 'judgement'>>,
@@ -59,14 +59,14 @@ export class Transitions {
     return after
   }
 
-  /** Of this process at once; the others read it when they hear of it, or with their next poll. */
+  /** Applies the record in this process immediately; other nodes read it on a message, or with their next poll. */
   async publish(record: CanaryRecord): Promise<void> {
     const { cluster, local, log } = this.#parts
     local().take(record)
     const { worker } = record
     await cluster
       .send(canaryChanged, { worker })
-      .catch((error: unknown) => log.debug({ worker, err: error }, 'the other nodes were not told of a canary'))
+      .catch((error: unknown) => log.debug({ worker, err: error }, 'the other nodes could not be notified of a canary change'))
   }
 
   tell(from: CanaryRecord['state'] | null, record: CanaryRecord): void {
@@ -109,7 +109,7 @@ export class Transitions {
         links: { canary: `${path}/status`, history: `${path}/history` },
       })
     } catch (error) {
-      log.error({ worker: after.worker, err: error }, 'a decision of a canary was not recorded')
+      log.error({ worker: after.worker, err: error }, 'a decision about a canary could not be recorded')
     }
   }
 }
@@ -125,7 +125,7 @@ function verdictOf(before: CanaryRecord, after: CanaryRecord): string {
   return (verdicts as Readonly<Record<string, string>>)[after.state] ?? after.state.toLowerCase()
 }
 
-/** The sentence that tells of a transition: the reasons of these states do not name the version themselves. */
+/** Returns the text of a decision; for states whose reasons do not name the version, it is prefixed. */
 function decisionText({ canary, stable, state }: CanaryRecord, reason: string): string {
   const text = reason.replaceAll(/\s+/g, ' ')
   const acts: Partial<Record<CanaryRecord['state'], string>> = {

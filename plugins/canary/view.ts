@@ -6,7 +6,7 @@ import type { CanaryRecord } from './record.js'
 
 const iso = (ms: number): string => new Date(ms).toISOString()
 
-/** A canary as the API shows it. */
+/** Converts a record to its API representation. */
 export function canaryView(record: CanaryRecord, judgement: Judgement, casualties: number): CanaryView {
   const { canary, endedAt, id, pausedFor, replayed, spec, stable, startedAt, state, step, updatedAt, worker } = record
   const { counts, health, metric, metrics, needs, reason, rule, verdict } = judgement

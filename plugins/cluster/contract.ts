@@ -90,7 +90,7 @@ export interface Cluster {
   readNodes(): Promise<readonly LeasedNode[]>
   /** Called when nodes join, leave, are lost or change their labels. Returns a function that removes the listener. */
   onNodes(listener: (change: NodesChange) => void): () => void
-  /** Sets labels of this node and notifies the other nodes. */
+  /** Sets labels of this node and notifies the other nodes. If the store is unavailable, it rejects, and the next heartbeat stores them. */
   label(labels: NodeLabels): Promise<void>
   /** Sends a message to every node of the app, including this one. Listeners receive it once; messages of one sender stay in order. */
   send<Body>(kind: MessageKind<Body>, body: Body): Promise<void>

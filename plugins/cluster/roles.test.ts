@@ -106,7 +106,7 @@ describe('the roles of a node', () => {
   it('leave no timer when a renewal ends after the close began', async () => {
     const clock = fakeClock()
     const store = memoryStore({ clock })
-    /** Called by each renewal, which goes on when this resolves. */
+    /** Called by each renewal, which continues when this resolves. */
     let renewing: () => Promise<void> = async () => {}
     const slow: typeof store = new Proxy(store, {
       get(target, key) {

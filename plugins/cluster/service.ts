@@ -13,13 +13,13 @@ export interface ClusterOptions {
   readonly log: Logger
   /** Duration of a lease, in ms: how long a node counts as alive after a renewal. */
   readonly leaseMs: number
-  /** What is left of the shutdown of the app, in ms. Default: no limit. */
+  /** Remaining time of the shutdown of the app, in ms. Default: no limit. */
   readonly shutdownLeftMs?: () => number
 }
 
 /** A cluster with the methods for its owner, who opens it, calls `heartbeat` three times per lease, and closes it. */
 export interface OwnedCluster extends Cluster {
-  /** Subscribes to messages and takes a lease. */
+  /** Subscribes to messages and acquires a lease. */
   open(): Promise<void>
   /** Renews the lease. Never rejects. */
   heartbeat(): Promise<void>
@@ -36,7 +36,7 @@ const leaveMs = 1_000
 /** How long after its end a lease is checked, in ms. */
 const graceMs = 20
 
-/** Heartbeats between attempts to acquire roles that were not announced as released. */
+/** Heartbeats between attempts to acquire roles whose release was not published. */
 const heartbeatsPerAttempt = 12
 
 /** Longest JSON of the labels of a node. */
@@ -54,6 +54,8 @@ class ClusterService implements OwnedCluster {
   readonly #onNodes: Listeners<[change: NodesChange]>
   readonly #onMissed: Listeners<[]>
   #labels: NodeLabels = {}
+  /** The labels in the store; undefined before the first renewal. */
+  #storedLabels: NodeLabels | undefined
   #state: 'new' | 'member' | 'left' = 'new'
   /** When the last successful renewal was requested, by the monotonic clock. */
   #renewedAt = Number.NEGATIVE_INFINITY
@@ -107,7 +109,7 @@ class ClusterService implements OwnedCluster {
       )
     }
     this.#labels = all
-    if (this.#state === 'member') await this.#renew(true)
+    if (this.#state === 'member') await this.#renew()
   }
 
   async send<Body>({ name }: MessageKind<Body>, body: Body): Promise<void> {
@@ -180,15 +182,17 @@ class ClusterService implements OwnedCluster {
     await store.close()
   }
 
-  /** Takes or renews the lease, and reads the nodes when they changed. */
-  #renew(changed = false): Promise<void> {
+  /** Acquires or renews the lease with the current labels, and reads the nodes when they changed. */
+  #renew(): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#state !== 'member') return
       const { clock, leaseMs, store } = this.#options
       // Taken before the request, because the lease in the store cannot start earlier.
       const asked = clock.monotonic()
-      const renewal = await this.#ask(store.renew(this.node, leaseMs, changed))
-      // It was closed meanwhile: nothing may start again.
+      const labels = this.#labels
+      const renewal = await this.#ask(store.renew(this.node, leaseMs, labels !== this.#storedLabels))
+      this.#storedLabels = labels
+      // Closed in the meantime: nothing may start again.
       if (this.#state !== 'member') return
       if (renewal.joined && this.#renewedAt > Number.NEGATIVE_INFINITY) {
         // The lease had expired, or the store lost it.

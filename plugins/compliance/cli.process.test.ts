@@ -61,7 +61,7 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
     await app.remove()
   })
 
-  it('list who did what, for people and as JSON', async () => {
+  it('list who did what, as text and as JSON', async () => {
     const { out, err } = await app.zin(['audit:list', '--target', 'worker:mailer'])
     assert.match(out, /^id +at +actor +action +target +outcome +reason\n/, err)
     assert.match(out, /^\d+ +\S+Z +local:local +worker\.create +worker:mailer +done +a new server *$/m)
@@ -75,7 +75,7 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
     assert.doesNotMatch(json.out, /letter to/)
   })
 
-  it('export a subject, and erase it only when that is confirmed', async () => {
+  it('export a subject, and erase it only after confirmation', async () => {
     const { jobs, complete } = JSON.parse((await app.zin(['gdpr:export', 'ann', '--json'])).out)
     assert.deepEqual([complete, jobs[0].data, jobs[0].result], [true, { user: { id: 'ann' }, text: 'a letter to ann' }, 'a letter to ann'])
 
@@ -85,7 +85,7 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
     const erased = await app.zin(['gdpr:erase', 'ann', '--yes'])
     assert.equal(erased.code, 0, erased.err)
     assert.match(erased.out, /Erased 1 job and 0 other records \(erasure \S+\)\n$/)
-    assert.match((await app.zin(['gdpr:export', 'ann'])).out, /^Nothing is kept about this subject/)
+    assert.match((await app.zin(['gdpr:export', 'ann'])).out, /^Nothing is stored about this subject/)
     const { jobs: left } = await call('GET', '/api/compliance/subjects/bob/export')
     assert.equal(left.length, 1)
   })
@@ -102,18 +102,18 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
   it('verify with and without the running app, and name the first entry that was changed', async () => {
     const whole = await app.zin(['audit:verify'])
     assert.equal(whole.code, 0, whole.err)
-    assert.match(whole.out, /^intact: \d+ entries in 1 chain\nChains whose process still runs or was killed: 1\n$/)
+    assert.match(whole.out, /^intact: \d+ entries in 1 chain\nChains whose process is still running or was killed: 1\n$/)
     const [entry] = (await call('GET', '/api/compliance/audit?action=worker.create')).entries
     await call('POST', `/vandalize/${entry.id}`)
     await running.end()
     const altered = await app.zin(['audit:verify'])
     assert.equal(altered.code, 1, altered.err)
-    assert.equal(altered.out, `not intact: entry ${entry.id} was altered, or is not where it was written\nFaults in all: 1\n`)
+    assert.equal(altered.out, `not intact: entry ${entry.id} was altered or moved\nFaults in all: 1\n`)
     const json = JSON.parse((await app.zin(['audit:verify', '--json'])).out)
     assert.deepEqual([json.faultCount, json.faults], [1, [json.fault]])
   })
 
-  it('refuse to verify a folder without a database, and one without the tables, and create nothing', async () => {
+  it('refuse to verify without a database or its tables, and create nothing', async () => {
     const missing = join(app.folder, 'nothing-here')
     const elsewhere = await app.zin(['audit:verify'], { ZIN_DATA_DIR: missing })
     assert.equal(elsewhere.code, 1)

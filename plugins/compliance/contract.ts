@@ -10,21 +10,21 @@ export interface AuditPage {
   readonly pagination: { readonly page: number; readonly limit: number; readonly total: number; readonly totalPages: number }
 }
 
-/** What this process knows of its writing. */
+/** Status of the audit log writer of this process. */
 export interface AuditStatus {
-  /** False: WORKER_AUDIT_LOG is false. */
+  /** Whether WORKER_AUDIT_LOG is true. */
   readonly enabled: boolean
-  /** Since when the log cannot be written, ISO 8601; null: it can. */
+  /** Since when the log has not been writable, ISO 8601; null if it is writable. */
   readonly downSince: string | null
-  /** Entries that wait to be written. */
+  /** Buffered entries. */
   readonly waiting: number
-  /** Entries that this process has written, did not keep, and refused to the callers of actions. */
+  /** Totals of this process: entries written, entries lost, and actions refused because their entry could not be written. */
   readonly written: number
   readonly unkept: number
   readonly refused: number
   /** Number of the chain that this process writes; null before its first entry. */
   readonly chain: number | null
-  /** How far a verification is that runs in this process: entries it has read, of so many when it began; null: none runs. */
+  /** Progress of the verification running in this process: entries read, of the total when it began; null if none is running. */
   readonly verifying: { readonly entries: number; readonly of: number } | null
 }
 
@@ -36,7 +36,7 @@ export interface AuditListOptions extends EntryQuery {
 }
 
 /**
- * The audit log, and the report of controls. Entries come from hooks: `ctx.manage` records what a plugin does for somebody.
+ * The audit log and the report of controls. Entries are created from hooks; `ctx.manage` records actions that a plugin performs for a caller.
  *
  * @example
  * import { definePlugin } from 'zin'
@@ -54,12 +54,12 @@ export interface AuditListOptions extends EntryQuery {
  * })
  */
 export interface Compliance {
-  /** Newest first, with what this process has just recorded. 400 INVALID_AUDIT_QUERY. */
+  /** Returns entries, newest first, including those that this process has just recorded. 400 INVALID_AUDIT_QUERY. */
   entries(options?: AuditListOptions): Promise<AuditPage>
-  /** Reads the whole log and compares it with its hashes and seals; one run at a time in a process. What it found becomes an entry. */
+  /** Verifies the whole log against its hashes and seals; one run at a time per process. The result is recorded as an entry. */
   verify(): Promise<AuditReport>
   readonly audit: AuditStatus
-  /** Controls, evidence and gaps, read from the app. 409 REPORT_OFF. */
+  /** Returns controls, evidence and gaps, read from the app. 409 REPORT_OFF. */
   report(): Promise<ComplianceReport>
 }
 

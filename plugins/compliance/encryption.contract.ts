@@ -14,7 +14,7 @@ const marker = `marker-${randomUUID()}`
 const key = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`
 const [first, second] = [key('first'), key('second')]
 
-/** @param leaksOf where the stores of the app hold a text. */
+/** @param leaksOf Returns where the stores of the app contain a text. */
 export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: string, text: string) => Promise<readonly string[]>): void {
   describe(`encryption of jobs on ${name}`, () => {
     let dataDir: string
@@ -80,7 +80,7 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
       await rm(dataDir, { recursive: true, force: true })
     })
 
-    it('leaves nothing readable of payload, result, error, log and progress in any file or key, but declared fields', async () => {
+    it('leaves no readable payload, result, error, log or progress in any file or key, except for clear fields', async () => {
       const workers = app.host.service(workersService)
       await workers.create({ name: 'orders', queueName: 'orders', features: { deadLetterQueue: true } })
       const data = { note: `${marker} in data`, order: { id: orderId } }
@@ -97,18 +97,18 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
       await boot({ WORKER_ENCRYPTION_KEYS: first })
     })
 
-    it('lets jobs be found by clear fields, and refuses to start when others are to be searched', async () => {
+    it('finds jobs by clear fields, and refuses to start if other fields are declared for search', async () => {
       const { completes, fails, later } = jobs
       assert.deepEqual(await found(), [completes, fails, later].sort())
       await app.stop()
       await assert.rejects(boot({ WORKER_ENCRYPTION_KEYS: first }, ['order.id', 'note']), {
         code: 'ZIN_BOOT_FAILED',
-        message: /Jobs of queue "orders" cannot be found by "note"/,
+        message: /Jobs of queue "orders" cannot be searched by "note"/,
       })
       await boot({ WORKER_ENCRYPTION_KEYS: first })
     })
 
-    it('keeps old jobs readable after a rotation, and encrypts them again in the background, until the old key can go', async () => {
+    it('keeps old jobs readable after a rotation, and re-encrypts them in the background until the old key can be removed', async () => {
       const gone = await app.host.service(workersService).enqueue('orders', { note: marker }, { name: 'completes', delay: 3_600_000 })
       const undo = { batch: 'gone', ms: 3_600_000 }
       assert.equal(await queues().deleteJob('orders', gone.id, undo), 'restorable')
@@ -135,7 +135,7 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
       await back.remove()
     })
 
-    it('keeps jobs of an unknown key without failing them, and names the key', async () => {
+    it('defers jobs with a missing key instead of failing them, and names the key', async () => {
       const { id } = await app.host.service(workersService).enqueue('orders', { note: 'x' }, { name: 'completes', delay: 500 })
       await reboot({ WORKER_ENCRYPTION_KEYS: key('other') })
       await eventually('the report says that jobs of the key are left', async () => {
@@ -148,7 +148,7 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
       assert.deepEqual([state, job.attemptsMade], ['delayed', 0])
       await assert.rejects(queues().restoredData(job), {
         code: 'JOB_PAYLOAD_UNREADABLE',
-        message: /the key "second", which is not configured \(other/,
+        message: /the key "second", which is not configured \(configured: other\)/,
       })
       assert.match(app.host.logText(), /the key \\"second\\"|the key "second"/)
       const seen = await app.host.inject({ method: 'GET', path: `/api/jobs/${jobs.fails}?queue=orders` })
@@ -158,7 +158,7 @@ export function encryptionContract(name: string, env: Env, leaksOf: (dataDir: st
       await settled(id, 'completed')
     })
 
-    it('reads both when it is off again, and stores plain', async () => {
+    it('reads both and stores plaintext after it is turned off', async () => {
       await reboot({ WORKER_ENCRYPTION_KEYS: second, WORKER_ENCRYPTION: 'false' })
       await isReadable()
       const known = await found()

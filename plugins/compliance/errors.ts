@@ -4,38 +4,38 @@ export const complianceErrors = defineErrors({
   AUDIT_UNAVAILABLE: {
     status: 503,
     message: (action: string, target: string, error: Error) =>
-      `"${action}" of ${target} is refused: it cannot be written to the audit log (${messageOf(error)}). Nothing was changed; try again`,
+      `"${action}" of ${target} was refused because it cannot be written to the audit log (${messageOf(error)}). Nothing was changed; try again`,
     headers: { 'Retry-After': '5' },
     details: (action: string, target: string) => ({ action, target }),
     when: 'A management action, a login or the view of a payload cannot be written to the audit log',
-    fix: 'Bring the database back; jobs go on meanwhile, and their outcomes wait',
+    fix: 'Bring the database back; meanwhile, jobs keep running and their outcomes are buffered',
   },
   INVALID_AUDIT_QUERY: {
     status: 400,
     message: (what: string) => `The audit log cannot be listed: ${what}`,
-    when: 'A filter is malformed',
+    when: 'A filter of the audit log is malformed',
     fix: 'Correct the parameter that the message names',
   },
   REPORT_OFF: {
     status: 409,
-    message: () => 'There is no report: WORKER_SOC2 is false',
+    message: () => 'The compliance report is off: WORKER_SOC2 is false',
     when: 'The report is requested while `WORKER_SOC2` is false',
     fix: 'Set `WORKER_SOC2` to true',
   },
   AUDIT_MISSING: {
     message: (error: Error) =>
-      `This database has no audit log (${messageOf(error)}): no app with the plugin compliance has migrated it yet, or its tables were dropped. Check ZIN_DATA_DIR or DB_*, and zin migrate --status`,
-    when: '`audit:verify` reads a database without the tables of the audit log',
+      `This database has no audit log (${messageOf(error)}): no app with the plugin compliance has migrated it yet, or its tables were dropped. Check ZIN_DATA_DIR or DB_*, and run zin migrate --status`,
+    when: '`audit:verify` is run on a database without the tables of the audit log',
     fix: 'Verify the database that the app uses, with the same `.env`',
   },
   COMPLIANCE_KEY_MISSING: {
-    message: (settings: string) => `APP_KEY is not set, and ${settings} needs it; set it to 32 random bytes or more`,
+    message: (settings: string) => `APP_KEY is not set, but ${settings} requires it; set it to at least 32 random bytes`,
     when: 'At boot in production without `APP_KEY`, while `WORKER_AUDIT_LOG` is true',
-    fix: 'Set `APP_KEY`; make one with `node -e "console.log(crypto.randomBytes(32).toString(\'base64url\'))"`',
+    fix: 'Set `APP_KEY`; generate one with `node -e "console.log(crypto.randomBytes(32).toString(\'base64url\'))"`',
   },
   HIPAA_REFUSED: {
-    message: (missing: string) => `WORKER_HIPAA is true, so the app does not start without ${missing}`,
-    when: 'At boot: `WORKER_HIPAA` is true and encryption or audit is off, or has no key',
-    fix: 'Set what the message names, or `WORKER_HIPAA` to false',
+    message: (missing: string) => `WORKER_HIPAA is true, but the app is missing ${missing}`,
+    when: 'At boot: `WORKER_HIPAA` is true and encryption or the audit log is off or has no key',
+    fix: 'Turn on what the message names, or set `WORKER_HIPAA` to false',
   },
 })

@@ -1,4 +1,4 @@
 import { defineWorkerFeature } from 'zin/plugins/workers'
 
-/** The feature `compliance` of a worker: false leaves the outcomes of its jobs out of the audit log. Default true. */
+/** The feature `compliance` of a worker: if false, the outcomes of its jobs are not recorded in the audit log. Default true. */
 export const compliance = defineWorkerFeature({ plugin: 'compliance', feature: 'compliance' })

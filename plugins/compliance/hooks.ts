@@ -6,9 +6,9 @@ export interface ComplianceHooks {
   eraseSubject: Collect<[subject: string], number>
 }
 
-/** What a plugin keeps about a subject beside its jobs. */
+/** A record that a plugin stores about a subject outside of jobs. */
 export interface SubjectRecord {
-  /** What it is: `webhook delivery`. */
+  /** Type of the record, such as `webhook delivery`. */
   readonly kind: string
   readonly id: string
   /** JSON. */
@@ -19,12 +19,12 @@ export const complianceHooks = {
   exportSubject: {
     kind: 'collect',
     args: ['subject'],
-    summary: 'A subject is exported: return what your plugin keeps about it beside its jobs, such as bodies of webhooks',
+    summary: 'A subject is exported: return the records that your plugin stores about it outside of jobs, such as webhook bodies',
   },
   eraseSubject: {
     kind: 'collect',
     args: ['subject'],
-    summary: 'A subject is erased: erase what your plugin keeps about it beside its jobs, and return how many records it was',
+    summary: 'A subject is erased: erase the records that your plugin stores about it outside of jobs, and return their number',
   },
 } satisfies HookSpecs<ComplianceHooks>
 

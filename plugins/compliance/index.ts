@@ -30,7 +30,7 @@ export const compliance = definePlugin({
   description: 'Audit log, encryption at rest, retention, rights of data subjects, and a report of controls',
   dependencies: ['ops'],
   uses: complianceUses,
-  // Their last job ends before the audit log and the encryption do.
+  // The workers stop first, so that their last jobs are still recorded and encrypted.
   before: ['workers'],
   provides: [complianceService],
   errors: { ...complianceErrors, ...encryptionErrors, ...subjectErrors },

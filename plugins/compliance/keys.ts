@@ -1,20 +1,20 @@
 import { createHash, hkdfSync } from 'node:crypto'
 import { parseSecrets } from 'zin/signing'
 
-/** A key for one purpose. */
+/** A key derived for one purpose. */
 export interface DerivedKey {
-  /** Names the key in what it sealed, and reveals nothing of it: 16 hex digits. */
+  /** Identifies the key in sealed data without revealing it: 16 hex digits. */
   readonly id: string
   /** 32 bytes. */
   readonly key: Buffer
 }
 
-/** The keys for one purpose: one that seals, and earlier ones that still open. */
+/** The keys for one purpose: the current one, and earlier ones that are only used for reading. */
 export interface KeyRing {
   readonly current: DerivedKey
   /** The current one first. */
   readonly all: readonly DerivedKey[]
-  /** The key that an id names; undefined: this app never had it, or no longer has it. */
+  /** Returns the key with an id, or undefined if it is not configured. */
   find(id: string): DerivedKey | undefined
 }
 
@@ -24,7 +24,7 @@ export interface KeySettings {
 }
 
 /**
- * Keys for one purpose, such as `audit`, derived from the master key and those before it (HKDF-SHA256, no salt, label
+ * Derives the keys for one purpose, such as `audit`, from the master key and earlier ones (HKDF-SHA256, no salt, label
  * `zin/compliance/<purpose>/v1`, 32 bytes). Throws SIGNING_SECRET_BACKUPS_INVALID for a malformed APP_KEY_BK.
  */
 export function keysFor(purpose: string, { APP_KEY, APP_KEY_BK }: KeySettings): KeyRing {

@@ -10,23 +10,23 @@ export const complianceOptions = defineOptions(
       maximum: 1_000_000,
       default: 10_000,
       description:
-        'Job outcomes that wait in memory while the audit log cannot be written; further ones are counted, and the count is written',
+        'Job outcomes buffered in memory while the audit log cannot be written; further ones are only counted, and the count is recorded',
     }),
     hipaaStreamMinutes: Type.Integer({
       minimum: 1,
       maximum: 15,
       default: 5,
-      description: 'Minutes after which an event stream ends with `WORKER_HIPAA`, so that its client proves again who it is',
+      description: 'With `WORKER_HIPAA`: minutes after which an event stream is closed, so that its client has to authenticate again',
     }),
     clearFields: Type.Record(Type.String(), Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 20 }), {
       default: {},
       description:
-        'By queue: paths of fields of the data, such as `order.id`, that are also stored unencrypted, for searches in the store. No personal data',
+        'By queue: paths of data fields, such as `order.id`, that are also stored unencrypted so that jobs can be searched by them. Must not contain personal data',
     }),
     subjects: Type.Record(Type.String(), Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { minItems: 1, maxItems: 20 }), {
       default: {},
       description:
-        'By queue: paths of the fields of the data that name a subject, such as `user.id`. A field may hold text, a number or a list',
+        'By queue: paths of the data fields that identify a subject, such as `user.id`. A field may contain a string, a number or a list',
     }),
   }),
 )

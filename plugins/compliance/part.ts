@@ -3,25 +3,25 @@ import type { complianceOptions } from './options.js'
 import type { complianceSettings } from './settings.js'
 import type { complianceUses } from './uses.js'
 
-/** What every part of the plugin gets: the context of the plugin, with its options, settings and services typed. */
+/** The context that every part of the plugin gets, with typed options, settings and services. */
 export type ComplianceContext = PluginContext<OptionsOf<typeof complianceOptions>, typeof complianceUses, typeof complianceSettings>
 
-/** One control of the report: what is in place, how that is known, and what is missing. */
+/** One control of the report, with its evidence and gaps. */
 export interface Control {
   /** `<part>/<control>`: `audit/chain`. */
   readonly id: string
-  /** What it is for, as a sentence without a full stop. */
+  /** The objective, as a sentence without a full stop. */
   readonly title: string
-  /** `met`: it acts. `gap`: it should, and does not; `gaps` says why. `off`: a setting turned it off. */
+  /** `met`: effective. `gap`: not fully effective, for the reasons in `gaps`. `off`: turned off by a setting. */
   readonly state: 'met' | 'gap' | 'off'
-  /** Facts that were read from the app for this report: settings, counts, times. No secrets, no payload. */
+  /** Facts read from the app for this report: settings, counts, times. No secrets or payloads. */
   readonly evidence: Readonly<Record<string, string | number | boolean | null>>
-  /** What is missing and what to do, one sentence each. */
+  /** What is missing and how to fix it, one sentence each. */
   readonly gaps: readonly string[]
 }
 
 /** A part of the plugin. It registers its routes, commands and listeners when it is created. */
 export interface CompliancePart {
-  /** Its controls, read afresh for each report. */
+  /** Returns the controls of the part, read again for each report. */
   controls(): readonly Control[] | Promise<readonly Control[]>
 }

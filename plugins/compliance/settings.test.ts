@@ -21,7 +21,7 @@ const get = async (env: Record<string, string>, path: string) => {
 const key = { APP_KEY: 'k'.repeat(32) }
 
 describe('settings of compliance', () => {
-  it('WORKER_AUDIT_LOG=false writes no row, and actions are done', async (t) => {
+  it('WORKER_AUDIT_LOG=false writes no rows, and actions still run', async (t) => {
     const { host, manage } = await auditedApp({ WORKER_AUDIT_LOG: 'false' })
     t.after(() => host.stop())
     assert.equal(await manage({ action: 'desk.sort', target: 'desk:1' }, async () => 'done'), 'done')
@@ -68,7 +68,7 @@ describe('settings of compliance', () => {
       })
       after(() => host.stop())
 
-      it(`${hipaa ? 'hides payloads from' : 'shows payloads to'} callers who were not granted them by name`, async () => {
+      it(`${hipaa ? 'hides payloads from' : 'shows payloads to'} callers without an explicit permission`, async () => {
         const { id } = await host.service(queuesService).add('letters', 'letter', { text: 'marker-4711' })
         const path = `/api/jobs/${id}?include=payload&queue=letters`
         const seen = await host.inject({ method: 'GET', path })
@@ -106,7 +106,7 @@ describe('settings of compliance', () => {
     const env = { NODE_ENV: 'production', APP_KEY: '', JWT_SECRET: 's'.repeat(32) }
     const on = (audit: boolean, encryption: boolean) =>
       auditedApp({ ...env, WORKER_AUDIT_LOG: `${audit}`, WORKER_ENCRYPTION: `${encryption}` }, {}, [jwt()])
-    await assert.rejects(on(true, false), /APP_KEY is not set, and WORKER_AUDIT_LOG needs it/)
+    await assert.rejects(on(true, false), /APP_KEY is not set, but WORKER_AUDIT_LOG requires it/)
     await assert.rejects(on(false, true), /WORKER_ENCRYPTION.*APP_KEY|APP_KEY.*WORKER_ENCRYPTION/)
     const { host } = await on(false, false)
     await host.stop()

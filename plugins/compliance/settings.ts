@@ -10,21 +10,21 @@ export const complianceSettings = defineSettings({
   WORKER_ENCRYPTION: {
     type: 'bool',
     default: true,
-    summary: 'Whether payloads, results, failure texts and logs of jobs are stored encrypted',
+    summary: 'Whether payloads, results, error messages and logs of jobs are stored encrypted',
   },
   WORKER_ENCRYPTION_KEYS: {
     type: 'string',
     default: '',
     secret: true,
     summary:
-      'Keys of stored jobs, newest first: `<id>:<32 bytes as base64>`, separated by commas. The first one encrypts, all decrypt. Empty: derived from `APP_KEY` and `APP_KEY_BK`, which decrypt in any case',
+      'Keys of stored jobs, newest first: `<id>:<32 bytes as base64>`, separated by commas. The first key encrypts; all keys decrypt. Empty: derived from `APP_KEY` and `APP_KEY_BK`, whose derived keys always decrypt',
   },
   WORKER_DATA_RETENTION: {
     type: 'int',
     default: 90,
     min: 1,
     max: 3650,
-    summary: 'Days for which job records, audit and history are kept',
+    summary: 'Days for which job records, audit entries and history are kept',
   },
   WORKER_GDPR: {
     type: 'bool',
@@ -34,7 +34,7 @@ export const complianceSettings = defineSettings({
   WORKER_HIPAA: {
     type: 'bool',
     default: false,
-    summary: 'Start only with encryption and audit, hide payloads without the permission, and limit event streams',
+    summary: 'Start only with encryption and the audit log, hide payloads without the permission, and limit the duration of event streams',
   },
   WORKER_SOC2: {
     type: 'bool',
@@ -46,6 +46,6 @@ export const complianceSettings = defineSettings({
     type: 'string',
     default: '',
     secret: true,
-    summary: 'Earlier master keys, with which what was sealed or encrypted before is still read: JSON array of strings',
+    summary: 'Earlier master keys, used to read data that was sealed or encrypted with them: JSON array of strings',
   },
 })

@@ -13,7 +13,7 @@ import type { Erasure } from './store/erasures.js'
 import type { SubjectExport } from './subjects/service.js'
 import { type ComplianceApp, complianceApp, type Env } from './testing/app.js'
 
-/** @param leaksOf where the stores of the app hold a text. */
+/** @param leaksOf Returns where the stores of the app contain a text. */
 export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: string, text: string) => Promise<readonly string[]>): void {
   describe(`subjects on ${name}`, () => {
     let dataDir: string
@@ -90,7 +90,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       }
     })
 
-    it('are exported from jobs in every state, also those added before, by path and by option, and from other plugins', async () => {
+    it('are exported from jobs in every state, including those added before, by path and by option, and from other plugins', async () => {
       const marker = `old-${randomUUID()}`
       const old = await add({ user: { id: 'ann' }, note: marker }, { name: 'completes' })
       const opted = await add({ note: marker }, { name: 'completes', subject: 'ann' })
@@ -120,7 +120,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       assert.doesNotMatch(JSON.stringify(raw?.opts), /ann/)
     })
 
-    it('are erased from jobs in every state, from dead letters, schedules and other plugins, and nothing of them is left', async () => {
+    it('are erased from jobs in every state, dead letters, schedules and other plugins, and nothing is left', async () => {
       const marker = `erase-${randomUUID()}`
       const data = { user: { id: 'ann' }, note: marker }
       const done = await add(data, { name: 'completes' })
@@ -170,12 +170,12 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       await boot()
     })
 
-    it('are not said to be erased, neither to the caller nor in the audit log, when a part was not', async () => {
+    it('are not reported as erased, to the caller or in the audit log, if a part was not', async () => {
       const audited = async (action: string) => (await app.host.service(complianceService).entries({ action, limit: 1 })).entries[0]
       const { status, text } = await erase('kept')
       const { code, details, message } = JSON.parse(text) as { code: string; details: { erasure: Erasure }; message: string }
       assert.deepEqual([status, code, details.erasure.state], [503, 'ERASURE_FAILED', 'failed'])
-      assert.match(message, /not erased: .*the archive is read-only/)
+      assert.match(message, /not fully erased: .*the archive is read-only/)
       const entry = await audited('subject.erase')
       assert.deepEqual([entry?.outcome, entry?.reason], ['failed', 'ERASURE_FAILED'])
 
@@ -192,7 +192,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       assert.equal((await audited('erasure.end'))?.outcome, 'failed')
     })
 
-    it('are refused without a name, and where no queue declares them with how to declare', async () => {
+    it('are refused if the subject or the erasure is invalid', async () => {
       assert.equal((await app.host.inject({ method: 'GET', path: `/api/compliance/subjects/${'x'.repeat(201)}/export` })).status, 400)
       assert.equal((await app.host.inject({ method: 'GET', path: '/api/compliance/erasures/none' })).status, 404)
     })

@@ -10,7 +10,7 @@ import { filesWith } from './testing/store-dump.js'
 // Without encryption, so that what is left would be seen.
 subjectsContract('the embedded stores', { WORKER_ENCRYPTION: 'false' }, filesWith)
 
-it('a subject without declared paths is refused with 400, which says how to declare them', async () => {
+it('a subject without declared paths is refused with a 400 that explains how to declare them', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'zin-subjects-'))
   const app = await complianceApp({ env: { WORKER_GDPR: 'true' }, dataDir })
   try {

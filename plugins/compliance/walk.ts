@@ -6,18 +6,18 @@ export interface WalkOptions {
   readonly queues: Queues
   readonly queue: string
   readonly signal: AbortSignal
-  /** Pause after each step in ms, so that a walk over a million jobs leaves the store to others. Default 50. */
+  /** Pause after each step in ms, so that a walk over a million jobs does not overload the store. Default 50. */
   readonly pauseMs?: number
 }
 
-/** Jobs that are read at once. */
+/** Jobs per step. */
 const atOnce = 100
-/** In the order in which jobs move, so that one that moves on during the walk is met again rather than missed. */
+/** In the order in which jobs change state, so that a job that changes state during the walk is visited again rather than missed. */
 const states: readonly ListedState[] = ['delayed', 'waiting', 'active', 'failed', 'completed']
 
 /**
- * The jobs of a queue in steps. Jobs that are removed or move while it walks shift the lists: one that stays may be met twice, or be missed;
- * who needs them all walks until a walk finds nothing to do.
+ * Yields the jobs of a queue in steps. Jobs that are removed or change state during the walk shift the lists, so other jobs may be visited
+ * twice or missed. Callers that need every job repeat the walk until it finds nothing to do.
  */
 export async function* walk({ pauseMs = 50, queue, queues, signal }: WalkOptions): AsyncGenerator<readonly Job[], void, undefined> {
   for (const state of states) {
@@ -36,7 +36,7 @@ export async function* walk({ pauseMs = 50, queue, queues, signal }: WalkOptions
   }
 }
 
-/** Deleted jobs of a queue that can still be restored, in steps. */
+/** Yields deleted jobs of a queue that can still be restored, in steps. */
 export async function* walkDeleted({ queue, queues, signal }: WalkOptions): AsyncGenerator<readonly DeletedJob[], void, undefined> {
   for (let offset = 0; !signal.aborted; offset += atOnce) {
     const jobs = await queues.deletedJobs(queue, { offset, limit: atOnce })

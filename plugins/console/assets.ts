@@ -6,14 +6,14 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { consoleErrors } from './errors.js'
 
-/** A file in every form in which it is sent. */
+/** A file in every encoding in which it is served. */
 export interface Asset {
   readonly type: string
   readonly etag: string
   readonly forms: Readonly<Record<'identity' | 'gzip' | 'br', Buffer>>
 }
 
-/** What the build wrote about its files. */
+/** The manifest written by the build. */
 interface Manifest {
   readonly script: string
   readonly style: string
@@ -21,13 +21,13 @@ interface Manifest {
   readonly files: Readonly<Record<string, string>>
 }
 
-/** The files of the page: `index` refers to the others by names that change with their content. */
+/** The files of the page: `index` references the others by names that change with their content. */
 export interface Assets {
   readonly index: Asset
   file(name: string): Asset | undefined
 }
 
-/** The folder of the built page. By the root of the package, since this file is in another place of it when it is built. */
+/** Returns the folder of the built page. Searches upwards, because this file is in a different folder once it is built. */
 function builtFolder(): string | undefined {
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
     const found = join(folder, 'dist', 'console')
@@ -55,7 +55,7 @@ export async function loadAssets(): Promise<Assets> {
 const gzipped = promisify(gzip)
 const brotlied = promisify(brotliCompress)
 
-/** Compresses a file that the build did not. */
+/** Compresses a file that was not part of the build. */
 export async function makeAsset(type: string, bytes: Buffer): Promise<Asset> {
   const [compressed, br] = await Promise.all([gzipped(bytes), brotlied(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })])
   return assetOf(type, bytes, compressed, br)
@@ -68,7 +68,7 @@ function assetOf(type: string, identity: Buffer, compressed: Buffer, br: Buffer)
 
 const base = '/console'
 
-/** It names nothing of the app: the script asks for that, with the credentials of its user. */
+/** Contains no data about the app: the script fetches that with the user's credentials. */
 function indexPage({ script, style }: Manifest): string {
   return `<!doctype html>
 <html lang="en">

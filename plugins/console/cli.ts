@@ -2,16 +2,16 @@ import { type Command, defineCommand } from 'zin'
 
 const defaultPort = 7790
 
-/** `zin monitor`: the console of an app that runs here or elsewhere. */
+/** `zin monitor`: serves the console of a local or remote app. */
 export const consoleCommands: readonly Command[] = [
   defineCommand({
     name: 'monitor',
-    summary: 'Serve the console of the running app, or of the one at --url, on this machine',
+    summary: 'Serve the console locally for the running app, or for the app at --url',
     needs: 'running app',
     serves: true,
     options: {
-      'console-port': { type: 'int', summary: 'Port to listen on, 0 for a free one', default: defaultPort, min: 0, max: 65_535 },
-      'read-only': { type: 'boolean', summary: 'Refuse everything that changes something' },
+      'console-port': { type: 'int', summary: 'Port to listen on; 0 picks a free port', default: defaultPort, min: 0, max: 65_535 },
+      'read-only': { type: 'boolean', summary: 'Reject all requests that change something' },
     },
     async run({ app, host, options, print, signal }) {
       const [{ startStandalone }, { loadAssets }, { consoleErrors }, { LinkAccess }] = await Promise.all([
@@ -39,7 +39,7 @@ export const consoleCommands: readonly Command[] = [
         readOnly: options['read-only'] === true,
         authorize: app.authorize,
       })
-      print.line(`Console of ${app.baseUrl}, for one browser: ${links.link(server.url)}`)
+      print.line(`Console of ${app.baseUrl} (link for one browser): ${links.link(server.url)}`)
       if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
       await server.close()
     },

@@ -44,7 +44,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     return page
   }
   const lookUp = async (page: Page, subject: string): Promise<void> => {
-    await page.getByRole('textbox', { name: 'Id of the subject' }).fill(subject)
+    await page.getByRole('textbox', { name: 'Subject id' }).fill(subject)
     await page.getByRole('button', { name: 'Look up' }).click()
   }
 
@@ -53,7 +53,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     ['light', wide],
     ['dark', phone],
   ] as const) {
-    it(`are shown without a violation of accessibility, ${colorScheme}, at ${viewport.width} px`, async () => {
+    it(`are shown without accessibility violations, ${colorScheme}, at ${viewport.width} px`, async () => {
       const page = await open('/audit', { viewport, colorScheme, bypassCSP: true })
       const check = async (what: string): Promise<void> => {
         await page.waitForFunction(() => document.querySelector('.loading') === null)
@@ -81,7 +81,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     })
   }
 
-  it('list entries by filters, and show text of clients as text', async () => {
+  it('filter entries, and show text from clients as text', async () => {
     const page = await open('/audit')
     await page.getByRole('searchbox', { name: 'Action' }).fill('worker.create')
     await page.keyboard.press('Enter')
@@ -92,7 +92,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     assert.match(page.url(), /action=worker\.create&outcome=asked/)
     await page.getByRole('searchbox', { name: 'Target' }).fill('worker:nobody')
     await page.keyboard.press('Enter')
-    await page.getByRole('button', { name: 'Clear the filters' }).click()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
     await page
       .getByRole('row', { name: /job\.end/ })
       .first()
@@ -102,7 +102,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await page.context().close()
   })
 
-  it('keep what is typed into a filter while the list behind it is read again', async () => {
+  it('keep the text typed into a filter while the list is reloaded', async () => {
     const page = await open('/audit')
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length > 2)
     const reads: (() => void)[] = []
@@ -124,11 +124,11 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await page.context().close()
   })
 
-  it('show how far a verification is, and what it found', async () => {
+  it('show the progress and result of a verification', async () => {
     const page = await open('/audit')
     const integrity = page.getByRole('region', { name: 'Integrity' })
     await integrity.getByRole('button', { name: 'Verify' }).waitFor()
-    // One of a long log, which runs when the page opens.
+    // A verification of a long log is already running when the page opens.
     let verifying: object | null = { entries: 40_000, of: 100_000 }
     await page.route('**/api/compliance/audit/status', async (route) => {
       const response = await route.fetch()
@@ -158,7 +158,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await page.context().close()
   })
 
-  it('erase a subject only when its id is typed, and show how far that is', async () => {
+  it('erase a subject only after its id is typed, and show the progress', async () => {
     const page = await open('/subjects')
     await lookUp(page, 'ann')
     await page.getByRole('heading', { level: 2, name: '2 jobs and 0 other records' }).waitFor()
@@ -178,14 +178,14 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await erasure.getByText('2 jobs and 0 other records erased', { exact: false }).waitFor()
     await erasure.getByRole('button', { name: 'Close' }).click()
     await lookUp(page, 'ann')
-    await page.getByText('The app keeps nothing about this subject').waitFor()
+    await page.getByText('No data about this subject').waitFor()
     await lookUp(page, hostile)
     await page.getByRole('heading', { level: 2, name: '1 job and 0 other records' }).waitFor()
     assert.equal(await page.locator('#app img').count(), 0)
     await page.context().close()
   })
 
-  it('are there for those who may', async () => {
+  it('are visible only to callers with the permission', async () => {
     const page = await open('')
     const rail = page.getByRole('navigation', { name: 'Pages' })
     await rail.getByRole('link', { name: 'Data subjects' }).waitFor()

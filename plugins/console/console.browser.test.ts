@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { queuesService } from 'zin/plugins/queues'
@@ -21,7 +24,7 @@ describe('the console in Chromium', () => {
     await app?.host.stop()
   })
 
-  /** A page of its own, which fails the test with what its console says. */
+  /** Opens a page and collects the errors of its browser console. */
   async function open(path: string, options: BrowserContextOptions = {}, url = app.url): Promise<{ page: Page; problems: string[] }> {
     const context = await browser.newContext({ viewport: wide, ...options })
     const page = await context.newPage()
@@ -47,12 +50,12 @@ describe('the console in Chromium', () => {
     ].map(([path = '', title = '']) => ({ path, title }))
 
   for (const viewport of [wide, phone]) {
-    it(`shows each page in both themes without a violation of accessibility and for use without a mouse, at ${viewport.width} px`, async () => {
+    it(`shows each page in both themes without accessibility violations and usable without a mouse, at ${viewport.width} px`, async () => {
       await auditPages(browser, app.url, pages(), viewport)
     })
   }
 
-  it('shows hostile names and payloads as text under a policy that forbids anything else', async () => {
+  it('shows hostile names and payloads as text, under a policy that prevents injected HTML', async () => {
     const { page, problems } = await open(`/queues/mails/jobs/${failedId}?tab=data`)
     await page.getByRole('heading', { level: 1, name: hostile, exact: true }).waitFor()
     await page.getByText(JSON.stringify(hostile)).waitFor()
@@ -71,7 +74,7 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('shows hostile names, errors and payloads as text on every page that has some', async () => {
+  it('shows hostile names, errors and payloads as text on every page that contains them', async () => {
     const { page, problems } = await open('')
     const { child, flow, retried } = app.hostileIds
     const lists = ['mails?state=failed', 'mails?state=failed&q=mailbox', 'mails?state=delayed', 'hostile-data?state=waiting']
@@ -104,7 +107,7 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('is used by keyboard alone: goes to the queues, opens one, marks jobs, searches, and lists its keys', async () => {
+  it('can be used with the keyboard alone: goes to the queues, opens one, selects jobs, searches, and lists its shortcuts', async () => {
     const { page, problems } = await open('')
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     await page.keyboard.press('?')
@@ -119,7 +122,7 @@ describe('the console in Chromium', () => {
     await page.getByRole('heading', { level: 1, name: 'mails' }).waitFor()
     await tabTo(page, page.locator('tr[data-index="0"]'))
     await page.keyboard.press('x')
-    await page.getByText('1 job marked').waitFor()
+    await page.getByText('1 job selected').waitFor()
     await page.keyboard.press('/')
     await page.getByRole('combobox').fill('hostile-data')
     const hits = page.getByRole('option', { name: /hostile-data/ })
@@ -132,7 +135,7 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('finds jobs by a declared field of their data by keyboard alone, and says where it looked', async () => {
+  it('finds jobs by a declared data field with the keyboard alone, and reports the coverage', async () => {
     const { id } = await app.host.service(queuesService).add('hostile-data', 'sought', { customer: { id: 'Ann 7' } })
     const { page, problems } = await open('/queues/hostile-data?state=waiting')
     const box = page.getByRole('searchbox')
@@ -157,7 +160,7 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('copies the path of a value and the request for a job by keyboard alone', async () => {
+  it('copies the path of a value and the request for a job with the keyboard alone', async () => {
     const { id } = await app.host.service(queuesService).add('hostile-data', 'copied', { customer: { id: 'Ann 7' } }, { jobId: "it's" })
     const { page } = await open(`/queues/hostile-data/jobs/${id}?tab=data`, { permissions: ['clipboard-read', 'clipboard-write'] })
     const copied = () => page.evaluate(() => navigator.clipboard.readText())
@@ -170,33 +173,39 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('marks a range of jobs by Shift with arrow keys, with x or with a click, and acts on it', async () => {
+  it('selects a range of jobs by Shift with arrow keys, x or a click, and cancels it after a confirmation', async () => {
     const { queue } = app.host.service(queuesService)
     await queue('ranges').addBulk(Array.from({ length: 6 }, (_, index) => ({ name: `job ${index}`, data: {} })))
     const { page } = await open('/queues/ranges?state=waiting')
     await tabTo(page, page.locator('tr[data-index="0"]'))
     await page.keyboard.press('ArrowDown')
     for (let n = 0; n < 3; n++) await page.keyboard.press('Shift+ArrowDown')
-    await page.getByText('4 jobs marked').waitFor()
+    await page.getByText('4 jobs selected').waitFor()
     await page.keyboard.press('Shift+ArrowUp')
-    await page.getByText('3 jobs marked').waitFor()
+    await page.getByText('3 jobs selected').waitFor()
     await pressWithKeys(page, page.getByRole('button', { name: 'Clear' }))
     await page.getByRole('checkbox').nth(1).click()
     await page
       .getByRole('checkbox')
       .nth(4)
       .click({ modifiers: ['Shift'] })
-    await page.getByText('4 jobs marked').waitFor()
+    await page.getByText('4 jobs selected').waitFor()
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Shift+X')
-    await page.getByText('5 jobs marked').waitFor()
+    await page.getByText('5 jobs selected').waitFor()
     await pressWithKeys(page, page.getByRole('button', { name: 'Cancel', exact: true }))
+    const dialog = page.getByRole('dialog', { name: 'Cancel 5 selected waiting jobs of ranges?' })
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Back' }))
+    await dialog.waitFor({ state: 'detached' })
+    assert.equal((await app.host.service(queuesService).counts('ranges')).waiting, 6)
+    await pressWithKeys(page, page.getByRole('button', { name: 'Cancel', exact: true }))
+    await pressWithKeys(page, dialog.getByRole('button', { name: 'Cancel' }))
     await page.getByText('5 jobs cancelled').waitFor()
     assert.equal((await app.host.service(queuesService).counts('ranges')).waiting, 1)
     await page.context().close()
   })
 
-  it('does with a queue, a job and a schedule by keyboard alone what a mouse can', async () => {
+  it('offers all actions on a queue, a job and a schedule with the keyboard alone', async () => {
     const { page } = await open('/queues/mails?state=failed')
     const dialog = page.getByRole('dialog')
     const button = (name: string) => page.getByRole('button', { name, exact: true })
@@ -205,7 +214,7 @@ describe('the console in Chromium', () => {
     await confirm('Pause')
     await page.getByText('mails is paused').waitFor()
     await pressWithKeys(page, button('Resume'))
-    await page.getByText('mails is open again').waitFor()
+    await page.getByText('mails is resumed').waitFor()
     await tabTo(page, page.getByRole('searchbox'))
     await page.keyboard.type('error:mailbox')
     await page.keyboard.press('Enter')
@@ -214,16 +223,18 @@ describe('the console in Chromium', () => {
     await page.keyboard.press('ArrowRight')
     await page.getByRole('tab', { name: /Waiting/, selected: true }).waitFor()
 
-    const later = await app.host.service(queuesService).add('hostile-data', 'later', { n: 1 }, { delay: 3_600_000 })
+    const later = await app.host.service(queuesService).add('hostile-data', 'later', { n: 1, token: 'kept' }, { delay: 3_600_000 })
     await page.goto(`${app.url}/console/queues/hostile-data/jobs/${later.id}`)
     await pressWithKeys(page, button('Run now'))
     await page.getByText(`Job ${later.id} promoted`).waitFor()
     await pressWithKeys(page, button('Edit and run…'))
     await tabTo(page, dialog.getByRole('textbox'))
     await page.keyboard.press('Control+A')
-    await page.keyboard.type('{"n": 2}')
-    await confirm('Add the job')
-    await page.getByText(/Added job \d+/).waitFor()
+    await page.keyboard.type('{"n": 2, "token": "[redacted]"}')
+    await confirm('Add job')
+    const added = await page.getByText(/Added job \d+/).textContent()
+    const copy = await app.host.service(queuesService).job('hostile-data', /\d+/.exec(added ?? '')?.[0] ?? '')
+    assert.deepEqual(copy?.job.data, { n: 2, token: 'kept' })
     await pressWithKeys(page, button('Cancel'))
     await confirm('Cancel')
     await page.getByText(/Job \d+ cancelled/).waitFor()
@@ -239,7 +250,7 @@ describe('the console in Chromium', () => {
     const queues = app.host.service(queuesService)
     const { id = '' } = await queues.add('mails', 'often', { bad: true }, { attempts: 12 })
     const { page } = await open(`/queues/mails/jobs/${id}?tab=error`)
-    for (const text of ['Last of 12 errors', 'Attempt 11', 'Attempt 3', 'And 2 errors before these']) {
+    for (const text of ['Latest of 12 errors', 'Attempt 11', 'Attempt 3', '2 earlier errors not shown']) {
       await page.getByText(text, { exact: true }).waitFor()
     }
     assert.equal(await page.getByText('Attempt 2', { exact: true }).count(), 0)
@@ -247,7 +258,7 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('retries a job, and deletes all failed ones only after their number was shown and confirmed', async () => {
+  it('retries a job, and deletes all failed jobs only after showing their number and a confirmation', async () => {
     await app.fail('again')
     const { page } = await open('/queues/mails?state=failed')
     await pressWithKeys(page, page.getByRole('link', { name: failedId, exact: true }))
@@ -272,7 +283,7 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('wants the name of the queue typed for more than 100 jobs, and scrolls through all of them', async () => {
+  it('requires the queue name to be typed for more than 100 jobs, and scrolls through all of them', async () => {
     const { queue } = app.host.service(queuesService)
     await queue('many').addBulk(Array.from({ length: 300 }, (_, index) => ({ name: `job ${index}`, data: {} })))
     const { page } = await open('/queues/many?state=waiting')
@@ -302,7 +313,7 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('says that it reconnects while the app cannot be reached, and is live again afterwards', async () => {
+  it('shows that it is reconnecting while the app cannot be reached, and is live again afterwards', async () => {
     const { page } = await open('/queues')
     await page.getByRole('button', { name: 'live' }).waitFor()
     await page.context().setOffline(true)
@@ -318,6 +329,64 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
+  it('closes a stream with an unreadable event before it connects again', async () => {
+    const states: string[] = []
+    const broken = createServer((_req, res) => {
+      states.push('opened')
+      res.once('close', () => states.push('closed'))
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {\n\n')
+    }).listen(0, '127.0.0.1')
+    await once(broken, 'listening')
+    const { page } = await open('/nowhere')
+    const url = `http://127.0.0.1:${(broken.address() as AddressInfo).port}/`
+    await page.route('**/api/queue/events', (route) => route.continue({ url }))
+    const again = once(broken, 'request').then(() => once(broken, 'request'))
+    await page.goto(`${app.url}/console/queues`)
+    await again
+    assert.deepEqual(states, ['opened', 'closed', 'opened'])
+    await page.context().close()
+    broken.close()
+  })
+
+  it('says why a download or a login gets no response', async () => {
+    const { page } = await open(`/queues/mails/jobs/${failedId}?tab=data`)
+    await page.route('**/payload?*', () => undefined)
+    await page.getByRole('button', { name: 'Download' }).waitFor()
+    const expireAtOnce = () => page.evaluate(() => void Object.assign(AbortSignal, { timeout: () => AbortSignal.abort() }))
+    await expireAtOnce()
+    await page.getByRole('button', { name: 'Download' }).click()
+    await page.getByText('The app did not respond within 20 s').waitFor()
+    await page.route('**/api/console/boot', (route) => route.fulfill({ status: 401, json: { code: 'X', message: 'No credentials' } }))
+    await page.route('**/auth/login', (route) => route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }))
+    await page.reload()
+    await page.getByText('App account', { exact: true }).click()
+    await page.getByLabel('Email').fill('ann@example.com')
+    await page.getByLabel('Password', { exact: true }).fill('a password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Login failed: the response with status 502 is not JSON').waitFor()
+    await expireAtOnce()
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('The app did not respond within 20 s').waitFor()
+    await page.context().close()
+  })
+
+  it('sends no request when updates are paused, and reads again when they are resumed', async () => {
+    const { page } = await open('')
+    await page.waitForResponse('**/api/queue/alerts')
+    await page.waitForResponse('**/api/queue/alerts')
+    let requests = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/queue/alerts')) requests++
+    })
+    await page.keyboard.press('p')
+    await page.getByRole('button', { name: 'paused' }).waitFor()
+    const resumed = page.waitForResponse('**/api/queue/alerts')
+    await page.keyboard.press('p')
+    await resumed
+    assert.equal(requests, 1)
+    await page.context().close()
+  })
+
   it('shows pages and panels of a plugin', async () => {
     const { page, problems } = await open('/guest')
     await page.getByText('<b>as text</b>').waitFor()
@@ -327,18 +396,21 @@ describe('the console in Chromium', () => {
     await page.context().close()
   })
 
-  it('asks for credentials where the app wants some, and has no buttons for those who only read', async () => {
+  it('asks for credentials if the app requires them, and hides actions from read-only callers', async () => {
     const guarded = await consoleApp(
       { OPS_AUTH: 'required', BULLETPROOF_SIGNING_SECRET: 'a secret that is long enough for tests only' },
       {},
     )
     try {
       const { page } = await open('/queues/mails', {}, guarded.url)
-      await page.getByLabel('User', { exact: true }).fill(basic.username)
-      await page.getByLabel('Password', { exact: true }).fill('wrong')
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('alert').getByText('not valid').waitFor()
-      await page.getByLabel('User', { exact: true }).fill(basic.username)
+      for (let attempt = 1; attempt <= 2; attempt++) {
+        await page.getByLabel('User name', { exact: true }).fill(basic.username)
+        await page.getByLabel('Password', { exact: true }).fill('wrong')
+        await page.getByRole('button', { name: 'Sign in' }).click()
+        await page.waitForFunction(() => document.querySelector<HTMLInputElement>('input[type=password]')?.value === '')
+        await page.getByRole('alert').getByText('not valid').waitFor()
+      }
+      await page.getByLabel('User name', { exact: true }).fill(basic.username)
       await page.getByLabel('Password', { exact: true }).fill(basic.password)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
@@ -352,7 +424,7 @@ describe('the console in Chromium', () => {
       await reader.page.getByRole('tab', { name: /Failed/ }).waitFor()
       assert.equal(await reader.page.getByRole('button', { name: 'Pause', exact: true }).count(), 0)
       await reader.page.goto(`${guarded.url}/console/schedules`)
-      await reader.page.getByText('not signed in for this').waitFor()
+      await reader.page.getByText('Your credentials are not accepted here').waitFor()
       await reader.page.context().close()
     } finally {
       await guarded.host.stop()

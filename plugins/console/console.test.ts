@@ -8,9 +8,9 @@ describe('the console over HTTP', () => {
 
   before(async () => {
     app = await consoleApp({}, { port: 0, auth: basic, readOnly: true })
-    const said = app.host.logs.map((line) => JSON.stringify(line)).find((line) => line.includes('the console is at'))
-    alone = /http:\/\/127\.0\.0\.1:\d+/.exec(said ?? '')?.[0] ?? ''
-    assert.notEqual(alone, '', 'the console says where it listens')
+    const logged = app.host.logs.map((line) => JSON.stringify(line)).find((line) => line.includes('the console is at'))
+    alone = /http:\/\/127\.0\.0\.1:\d+/.exec(logged ?? '')?.[0] ?? ''
+    assert.notEqual(alone, '', 'the console logs its address')
   })
   after(() => app?.host.stop())
 
@@ -18,7 +18,7 @@ describe('the console over HTTP', () => {
   const get = (url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
     fetch(url, { headers, redirect: 'manual' })
 
-  it('serves the page for every path below it, without anything of the app, and lets browsers ask whether it changed', async () => {
+  it('serves the page for every path below /console, without app data and with an ETag', async () => {
     const page = await get(`${app.url}/console/queues/mails/jobs/1`)
     const text = await page.text()
     assert.equal(page.status, 200)
@@ -35,7 +35,7 @@ describe('the console over HTTP', () => {
     assert.deepEqual([slash.status, slash.headers.get('location')], [302, '/console?a=1'])
   })
 
-  it('serves its files compressed and for a year, and names those that it does not have', async () => {
+  it('serves its files compressed and cacheable for a year, and returns 404 for unknown files', async () => {
     const script = /\/console\/assets\/main-[^"]+\.js/.exec(await (await get(`${app.url}/console`)).text())?.[0] ?? ''
     for (const [accepts, coding] of [
       ['br, gzip', 'br'],
@@ -52,7 +52,7 @@ describe('the console over HTTP', () => {
     assert.deepEqual([missing.status, (await missing.json()).code], [404, 'CONSOLE_FILE_NOT_FOUND'])
   })
 
-  it('tells the page what the caller may do, and which modules plugins add', async () => {
+  it('returns the permissions of the caller and the modules of plugins at boot', async () => {
     const boot = await (await get(`${app.url}/api/console/boot`)).json()
     assert.deepEqual(boot.may, { write: true, admin: true, payload: true, operate: true, subjects: true })
     assert.equal(boot.readOnly, true)
@@ -66,7 +66,7 @@ describe('the console over HTTP', () => {
     assert.deepEqual([attention.items, attention.unknown], [[], []])
   })
 
-  it('asks for its user on a port of its own, and passes requests on to the app without the credentials of the browser', async () => {
+  it('requires its user on the separate port, and forwards requests to the app without the credentials of the browser', async () => {
     const refused = await get(`${alone}/console`)
     assert.deepEqual([refused.status, refused.headers.get('www-authenticate')], [401, 'Basic realm="console", charset="UTF-8"'])
     assert.equal((await get(`${alone}/api/queue/stats`)).status, 401)
@@ -77,7 +77,7 @@ describe('the console over HTTP', () => {
     assert.equal((await get(`${alone}/openapi.json`, { authorization })).status, 404)
   })
 
-  it('refuses pages of other sites on its own port, and changes when it is read-only', async () => {
+  it('rejects requests of other sites on the separate port, and changes when it is read-only', async () => {
     const foreign = await get(`${alone}/api/queue/stats`, { authorization, origin: 'https://evil.test' })
     assert.deepEqual([foreign.status, (await foreign.json()).code], [403, 'CONSOLE_FORBIDDEN'])
     const change = await fetch(`${alone}/api/queue/mails/pause`, {
@@ -87,13 +87,13 @@ describe('the console over HTTP', () => {
     assert.deepEqual([change.status, (await change.json()).message], [403, 'This console is read-only'])
   })
 
-  it('takes no more guesses of its password on its own port than ten a minute', async () => {
+  it('blocks a network after ten wrong passwords within a minute on the separate port', async () => {
     const guess = () => get(`${alone}/console`, { authorization: `Basic ${btoa('ann:guess')}` })
-    let answer = await guess()
-    for (let guesses = 0; answer.status === 401 && guesses < 20; guesses++) answer = await guess()
-    assert.deepEqual([answer.status, (await answer.json()).code], [429, 'CONSOLE_THROTTLED'])
-    assert.ok(Number(answer.headers.get('retry-after')) > 0)
-    // Also when it is right at last.
+    let response = await guess()
+    for (let guesses = 0; response.status === 401 && guesses < 20; guesses++) response = await guess()
+    assert.deepEqual([response.status, (await response.json()).code], [429, 'CONSOLE_THROTTLED'])
+    assert.ok(Number(response.headers.get('retry-after')) > 0)
+    // The correct password is blocked, too.
     assert.equal((await get(`${alone}/console`, { authorization })).status, 429)
     assert.equal((await get(`${alone}/console`)).status, 401)
   })

@@ -1,24 +1,26 @@
 /**
- * What a plugin adds to the console: an ES module for the browser, which default-exports a {@link ConsoleModule}.
+ * A plugin's contribution to the console: an ES module for the browser that default-exports a {@link ConsoleModule}.
  *
  * @example
  * ctx.hooks.on('collectConsole', () => ({ module: new URL('./console-page.js', import.meta.url), permission: 'mail:read' }))
  */
 export interface ConsoleContribution {
-  /** A file of JavaScript without imports, at most 1 MiB. It is code, not data: anybody who can open the console's address can read it. */
+  /**
+   * A JavaScript file without imports, at most 1 MiB. Anyone who can open the console's URL can read it, so it must not contain secrets.
+   */
   readonly module: URL
-  /** Its pages and panels are shown only to callers with this permission; see `permissions` of the plugin `ops`. Default: everybody. */
+  /** Permission required to see its pages and panels; see `permissions` of the plugin `ops`. Default: none, everyone sees them. */
   readonly permission?: string
 }
 
-/** Something to show: what {@link ConsoleKit.h} returns, text, a number, nothing, or a list of these. Text is never read as HTML. */
+/** Renderable content: the result of {@link ConsoleKit.h}, text, a number, nothing, or a list of these. Text is never parsed as HTML. */
 // biome-ignore lint/suspicious/noExplicitAny: nodes of the renderer are opaque
 export type ConsoleNode = any
 
-/** A function that is called again whenever something that it shows has changed. */
+/** A component: called again whenever something it renders has changed. */
 export type ConsoleView<P = object> = (props: P) => ConsoleNode
 
-/** Icons of the console, of 16 px. */
+/** Icons of the console, 16 px. */
 export type ConsoleIcon =
   | 'overview'
   | 'queue'
@@ -35,43 +37,43 @@ export type ConsoleIcon =
   | 'page'
 
 /**
- * What a caller may do: the permissions of the queue monitor, `operate` for the APIs behind the guard `ops`, and `subjects` for the
+ * A permission of the caller: those of the queue monitor, `operate` for the APIs behind the guard `ops`, and `subjects` for the
  * permission `compliance:subjects`.
  */
 export type ConsoleAbility = 'write' | 'admin' | 'payload' | 'operate' | 'subjects'
 
-/** Where a page stands in the address bar. */
+/** The route of a page: path parameters and query string. */
 export interface ConsolePlace {
-  /** Parts of the path by name, decoded. */
+  /** Path parameters by name, decoded. */
   readonly params: Readonly<Record<string, string>>
-  /** The query of the address. */
+  /** The query string of the URL. */
   readonly query: URLSearchParams
 }
 
-/** A page of the console. The built-in ones are made of the same. */
+/** A page of the console. Built-in pages use the same interface. */
 export interface ConsolePage {
-  /** Below `/console`: `/mails` or `/mails/:box`. */
+  /** Path below `/console`, such as `/mails` or `/mails/:box`. */
   readonly path: string
-  /** Title of the page and name of its entry. */
+  /** Title of the page and label of its navigation entry. */
   readonly title: string
-  /** Its entry in the navigation; absent: none. */
+  /** The navigation entry. Default: none. */
   readonly nav?: {
     readonly icon: ConsoleIcon
-    /** Lower comes first. The built-in pages have 10, 20, … Default 1000. */
+    /** Lower comes first. Built-in pages use 10, 20, … Default: 1000. */
     readonly order?: number
-    /** The key that opens it after `g`. */
+    /** Keyboard shortcut: opens the page when pressed after `g`. */
     readonly key?: string
   }
   /** Shown only while this plugin is enabled. */
   readonly plugin?: string
-  /** Shown only to callers who may do this. */
+  /** Shown only to callers with this permission. */
   readonly may?: ConsoleAbility
   readonly view: ConsoleView<ConsolePlace>
 }
 
-/** A part of a built-in page. */
+/** A panel on a built-in page. */
 export interface ConsolePanel {
-  /** The page that it stands on, at its end. */
+  /** The page at whose end the panel is shown. */
   readonly on: 'overview' | 'queue' | 'job' | 'worker'
   readonly title: string
   /** Shown only while this plugin is enabled. */
@@ -79,7 +81,7 @@ export interface ConsolePanel {
   readonly view: ConsoleView<ConsolePlace>
 }
 
-/** What a module adds. */
+/** Pages and panels added by a module. */
 export interface ConsoleAdditions {
   readonly pages?: readonly ConsolePage[]
   readonly panels?: readonly ConsolePanel[]
@@ -88,13 +90,13 @@ export interface ConsoleAdditions {
 /** The default export of a contributed module, called once. */
 export type ConsoleModule = (kit: ConsoleKit) => ConsoleAdditions
 
-/** The state of something that is read from the app. */
+/** The state of data fetched from the app. */
 export interface ConsoleData<T> {
-  /** Undefined until it was read once. Kept, while reading it again fails. */
+  /** Undefined until the first successful read. Kept when a later read fails. */
   readonly data: T | undefined
   readonly error: { readonly status: number; readonly code: string; readonly message: string } | undefined
   readonly loading: boolean
-  /** When it was read, ms since 1970. */
+  /** Time of the last successful read, in ms since the Unix epoch. */
   readonly at: number | undefined
   reload(): void
 }
@@ -104,9 +106,9 @@ export interface ConsoleColumn<Row> {
   readonly key: string
   readonly title: string
   readonly cell: (row: Row) => ConsoleNode
-  /** Numbers stand at the right. */
+  /** Right-aligned. Default: false. */
   readonly numeric?: boolean
-  /** What the column is sorted by; absent: it cannot be. */
+  /** Sort key of a row. Default: the column is not sortable. */
   readonly sort?: (row: Row) => number | string
   /** Hidden below a width of 640 px (`phone`) or 1100 px (`tablet`). */
   readonly hideOn?: 'phone' | 'tablet'
@@ -114,22 +116,22 @@ export interface ConsoleColumn<Row> {
   readonly width?: string
 }
 
-/** What a module builds its pages from. */
+/** The components and functions passed to a module. */
 export interface ConsoleKit {
-  /** Makes a node: `h('p', { class: 'dim' }, 'text')` or `h(kit.Table, { … })`. */
+  /** Creates a node: `h('p', { class: 'dim' }, 'text')` or `h(kit.Table, { … })`. */
   // biome-ignore lint/suspicious/noExplicitAny: attributes differ by element and component
   readonly h: (type: string | ConsoleView<any>, props?: object | null, ...children: ConsoleNode[]) => ConsoleNode
   /** State of a view. */
   readonly useState: <T>(initial: T) => [T, (next: T) => void]
-  /** Reads JSON of the app: `useData('/api/mails', { refresh: 5000 })`, `refresh` in ms. Not while the tab is hidden. */
+  /** Fetches JSON from the app: `useData('/api/mails', { refresh: 5000 })`, `refresh` in ms. Paused while the tab is hidden. */
   readonly useData: <T>(path: string | undefined, options?: { readonly refresh?: number }) => ConsoleData<T>
-  /** Sends a request that changes something, and returns the body of its response. Throws with `status`, `code` and `message`. */
+  /** Sends a mutating request and returns the response body. Throws an error with `status`, `code` and `message`. */
   readonly send: <T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown) => Promise<T>
-  /** A page: its title, what stands beside it, its content. */
+  /** A page with a title, actions next to the title, and content. */
   readonly Page: ConsoleView<{ readonly title: string; readonly actions?: ConsoleNode; readonly children?: ConsoleNode }>
-  /** A framed part of a page. */
+  /** A framed section of a page. */
   readonly Card: ConsoleView<{ readonly title?: string; readonly children?: ConsoleNode }>
-  /** A table, of which only the visible rows are in the document. `empty` is shown when it has none. */
+  /** A virtualized table: only visible rows are in the document. `empty` is shown when there are no rows. */
   readonly Table: ConsoleView<{
     readonly label: string
     // biome-ignore lint/suspicious/noExplicitAny: the type of a row belongs to the caller
@@ -142,13 +144,13 @@ export interface ConsoleKit {
     readonly href?: (row: any) => string
     readonly empty?: ConsoleNode
   }>
-  /** A word with a sign, coloured only where it needs a person. */
+  /** A word with an icon, coloured by tone. */
   readonly Badge: ConsoleView<{ readonly tone: 'neutral' | 'ok' | 'info' | 'warn' | 'bad'; readonly children?: ConsoleNode }>
-  /** A number under its name. */
+  /** A number with its label. */
   readonly Stat: ConsoleView<{ readonly label: string; readonly value: ConsoleNode; readonly hint?: string; readonly href?: string }>
-  /** A time relative to now, with the absolute one on hover. */
+  /** A time relative to now, with the absolute time on hover. */
   readonly Time: ConsoleView<{ readonly at: string | number | null }>
-  /** Shows `data`, or that it is loading, failed, or may not be seen. */
+  /** Renders `data`, or a loading, error or access-denied state. */
   readonly Loaded: ConsoleView<{
     // biome-ignore lint/suspicious/noExplicitAny: the type of the data belongs to the caller
     readonly from: ConsoleData<any>
@@ -157,7 +159,7 @@ export interface ConsoleKit {
   }>
   /** A link inside the console: `h(kit.Link, { to: '/mails/inbox' }, 'Inbox')`. */
   readonly Link: ConsoleView<{ readonly to: string; readonly children?: ConsoleNode }>
-  /** A button that asks first. `typed`: what has to be typed to go on. */
+  /** A button that asks for confirmation if `confirm` is set. `typed`: text that must be typed to confirm. */
   readonly ActionButton: ConsoleView<{
     readonly label: string
     readonly tone?: 'bad'
@@ -167,9 +169,9 @@ export interface ConsoleKit {
   readonly format: {
     /** `1.2 M` */
     readonly count: (value: number) => string
-    /** Of ms: `340 ms`, `1.2 s`, `2 h 05` */
+    /** From ms: `340 ms`, `1.2 s`, `2 h 05` */
     readonly duration: (ms: number) => string
-    /** Of 0–1: `14.3 %` */
+    /** From a ratio of 0–1: `14.3 %` */
     readonly percent: (ratio: number) => string
     readonly bytes: (bytes: number) => string
   }

@@ -5,7 +5,7 @@ import { type Asset, makeAsset } from './assets.js'
 import type { ConsoleContribution } from './contract.js'
 import { consoleErrors } from './errors.js'
 
-/** A module of a plugin, under a name that changes with its content. */
+/** A plugin's module, under a file name that changes with its content. */
 export interface LoadedModule {
   readonly plugin: string
   readonly permission: string | undefined
@@ -15,7 +15,7 @@ export interface LoadedModule {
 
 const mostBytes = 1024 * 1024
 
-/** Reads the modules that plugins add. Those that cannot be read are reported and left out. */
+/** Loads the modules contributed by plugins. Modules that cannot be loaded are reported and skipped. */
 export async function loadModules(
   slot: CollectSlot<[], ConsoleContribution>,
   report: (error: Error) => void,
@@ -37,7 +37,7 @@ export async function loadModules(
 
 async function loadModule(plugin: string, { module, permission }: ConsoleContribution): Promise<LoadedModule> {
   const bytes = await readFile(module)
-  if (bytes.length > mostBytes) throw new Error(`its module has ${bytes.length} bytes; ${mostBytes} is the most`)
+  if (bytes.length > mostBytes) throw new Error(`its module has ${bytes.length} bytes; the limit is ${mostBytes}`)
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
   const name = `${plugin.replaceAll(/[^\w-]/g, '-')}-${hash}.js`
   return { plugin, permission, name, asset: await makeAsset('text/javascript; charset=utf-8', bytes) }

@@ -3,24 +3,24 @@ import { defineErrors } from 'zin'
 export const consoleErrors = defineErrors({
   CONSOLE_NOT_BUILT: {
     status: 503,
-    message: () => 'The files of the console are missing; run `npm run build`, or install the package zin again',
-    when: 'The package has no built console',
+    message: () => 'The console files are missing; run `npm run build`, or reinstall the package zin',
+    when: 'The package does not contain the built console',
     fix: 'Run `npm run build`',
   },
   CONSOLE_FILE_NOT_FOUND: {
     status: 404,
-    message: (name: string) => `The console has no file "${name.slice(0, 100)}"; a newer version may be running, so reload the page`,
-    when: 'A file of another version of the console is requested',
+    message: (name: string) => `The console has no file "${name.slice(0, 100)}"; a different version may be running, so reload the page`,
+    when: 'A file of a different console version was requested',
     fix: 'Reload the page',
   },
   CONSOLE_CONTRIBUTION: {
-    message: (plugin: string, why: string) => `Plugin "${plugin}" cannot add to the console: ${why}`,
-    when: 'At start: a listener of `collectConsole` failed, or its module cannot be read. The console runs without it',
-    fix: 'Correct what the message names',
+    message: (plugin: string, why: string) => `The console cannot load the module of plugin "${plugin}": ${why}`,
+    when: 'At start: a listener of `collectConsole` failed, or its module cannot be read. The console starts without it',
+    fix: 'Fix the cause given in the message',
   },
   CONSOLE_AUTH_REQUIRED: {
-    message: (host: string) => `The console would be open to everybody on ${host}; set its option auth, or leave out port`,
-    when: 'At boot: `port` without `auth`, and the app is reachable from other machines or in production',
+    message: (host: string) => `The console would be accessible without credentials on ${host}; set its option auth, or remove port`,
+    when: 'At boot: `port` is set without `auth`, and the app is reachable from other machines or runs in production',
     fix: 'Set the option `auth`',
   },
   CONSOLE_UNAUTHORIZED: {
@@ -32,26 +32,38 @@ export const consoleErrors = defineErrors({
   },
   CONSOLE_LINK_REQUIRED: {
     status: 401,
-    message: () => 'Open the newest link that `zin monitor` has printed; each works once',
-    when: 'With `zin monitor`: the browser has opened no link, or one that was used before',
-    fix: 'Open the newest link in the terminal of `zin monitor`',
+    message: () => 'Open the latest link printed by `zin monitor`; each link works once',
+    when: 'With `zin monitor`: the browser has not opened a link, or its link was already used',
+    fix: 'Open the latest link printed in the terminal of `zin monitor`',
   },
   CONSOLE_THROTTLED: {
     status: 429,
-    message: (seconds: number) => `Too many wrong credentials came from your network; try again in ${seconds} s`,
+    message: (seconds: number) => `Too many failed sign-in attempts from your network; try again in ${seconds} s`,
     headers: (seconds: number) => ({ 'Retry-After': String(seconds) }),
-    when: 'On `port`: more than 10 wrong credentials came from one network within a minute',
+    when: 'On `port`: more than 10 failed sign-in attempts came from one network within a minute',
     fix: 'Wait for `Retry-After`',
   },
   CONSOLE_FORBIDDEN: {
     status: 403,
     message: (why: string) => why,
-    when: 'On `port`: a page of another site sent the request, or the console is read-only',
+    when: 'On `port` and with `zin monitor`: a page of another site sent the request, a header is missing, or the console is read-only',
     fix: 'See the message',
+  },
+  CONSOLE_BAD_URL: {
+    status: 400,
+    message: () => 'The URL of the request is not valid',
+    when: 'On `port` and with `zin monitor`: the URL of a request cannot be parsed',
+    fix: 'Correct the URL',
+  },
+  CONSOLE_BODY_TOO_LARGE: {
+    status: 413,
+    message: (limit: number) => `The request body exceeds the limit of ${limit} bytes`,
+    when: 'On `port` and with `zin monitor`: the body of a request exceeds 1 MiB',
+    fix: 'Send a smaller body, or send it to the app directly',
   },
   CONSOLE_ADDRESS: {
     message: (host: string, port: number, why: string) => `The console cannot listen on ${host}:${port}: ${why}. Choose another port`,
-    when: 'The port of the console is taken',
+    when: 'The console cannot listen on its port',
     fix: 'Choose another port',
   },
   CONSOLE_APP_UNREACHABLE: {
@@ -59,6 +71,6 @@ export const consoleErrors = defineErrors({
     message: (_cause: unknown) => 'The app does not respond',
     cause: (cause: unknown) => cause,
     when: 'On `port` and with `zin monitor`: the app cannot be reached',
-    fix: 'Start the app, or correct `--url`',
+    fix: 'Start the app, or fix `--url`',
   },
 })

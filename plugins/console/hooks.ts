@@ -1,7 +1,7 @@
 import type { Collect, HookSpecs } from 'zin'
 import type { ConsoleContribution } from './contract.js'
 
-/** Hooks that the plugin fires. */
+/** Hooks fired by the plugin. */
 export interface ConsoleHooks {
   collectConsole: Collect<[], ConsoleContribution>
 }
@@ -10,7 +10,7 @@ export const consoleHooks = {
   collectConsole: {
     kind: 'collect',
     args: [],
-    summary: 'Pages and panels that plugins add to the console; called once, after the start',
+    summary: 'Pages and panels that plugins add to the console; called once, after the app has started',
   },
 } satisfies HookSpecs<ConsoleHooks>
 

@@ -7,7 +7,7 @@ import { declined, type IncidentsApp, incidentsApp } from './testing/incidents-a
 const executablePath = process.env.TEST_CHROMIUM
 assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- incidents')
 
-/** Somebody who looks for a cause from the overview, by mouse. */
+/** An operator who starts at the overview and looks for a cause, with the mouse. */
 interface Walk {
   readonly page: Page
   readonly clicks: number
@@ -62,9 +62,9 @@ describe('the console on Redis and MariaDB', () => {
   }
 
   const need = ({ page }: Walk, words: string): Locator =>
-    page.getByRole('region', { name: 'Needs you' }).getByRole('listitem').filter({ hasText: words })
+    page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem').filter({ hasText: words })
 
-  it('leads from the overview to the job that blocks a queue by its retries, and to its error', async () => {
+  it('leads from the overview to the job whose retries block a queue, and to its error', async () => {
     const id = await app.poisonJob()
     const operator = await walk()
     const { page } = operator
@@ -77,7 +77,7 @@ describe('the console on Redis and MariaDB', () => {
     await operator.end()
   })
 
-  it('leads from the overview to the version that fails 10 %, beside the one that does not', async () => {
+  it('leads from the overview to the version that fails 10 %, compared with the one that does not', async () => {
     await app.releaseBadVersion()
     const operator = await walk()
     const { page } = operator

@@ -18,7 +18,7 @@ export type * from './contract.js'
 export type { ConsoleHooks } from './hooks.js'
 export type { ConsoleOptions } from './options.js'
 
-/** The web console: queues, jobs, workers and what the app did by itself, under `/console`. */
+/** The web console under `/console`: queues, jobs, workers and automatic decisions. */
 export const webConsole = definePlugin({
   name: 'console',
   version: '1.0.0',
@@ -47,7 +47,7 @@ export const webConsole = definePlugin({
     ctx.routes(consoleRoutes(service, attention))
     ctx.commands(consoleCommands)
     ctx.describe(() => '/console')
-    // The router has no paths that end with a slash, and people type them.
+    // The router does not match a trailing slash, but people type one.
     ctx.use((request, next) => (request.path === '/console/' ? request.redirect(`/console${request.search}`) : next()))
     ctx.onReady(async () => {
       service.setModules(await loadModules(hooks.slot('collectConsole'), (error) => log.error(messageOf(error))))

@@ -4,28 +4,28 @@ import type { ZinError } from 'zin'
 import { consoleErrors } from './errors.js'
 
 /**
- * Lets in the browser that opens a link. The token of a link is good once: it is exchanged for a cookie, so that it stays neither in the
- * address nor in the history. Other accounts of this machine reach the port, and have neither.
+ * Grants access to the browser that opens a link. The token of a link works once: it is exchanged for a cookie, so it stays neither in the
+ * URL nor in the browser history. Other accounts on this machine can reach the port but have neither token nor cookie.
  */
 export class LinkAccess {
   readonly #session = randomBytes(32).toString('base64url')
   #token: Buffer | undefined
 
-  /** A link that works once; the one before it works no more. @param url the origin of the console. */
+  /** Returns a link that works once, and invalidates the previous link. @param url the origin of the console. */
   link(url: string): string {
     const token = randomBytes(32).toString('base64url')
     this.#token = digestOf(token)
     return `${url}/console?token=${token}`
   }
 
-  /** The cookie for a token, as the value of `Set-Cookie`; undefined: the token is wrong, or was used. */
+  /** Returns the `Set-Cookie` value for a token; undefined if the token is wrong or already used. */
   exchange(token: string, req: IncomingMessage): string | undefined {
     if (this.#token === undefined || !timingSafeEqual(digestOf(token), this.#token)) return undefined
     this.#token = undefined
     return `${cookieName(req)}=${this.#session}; Path=/; HttpOnly; SameSite=Strict`
   }
 
-  /** Why a request is refused that brings no token. */
+  /** Checks the cookie of a request without a token. Returns the error if it is rejected. */
   refusalOf(req: IncomingMessage): ZinError | undefined {
     const start = `${cookieName(req)}=`
     const given = (req.headers.cookie ?? '').split(/; */).find((one) => one.startsWith(start))
@@ -34,7 +34,7 @@ export class LinkAccess {
   }
 }
 
-/** By port: cookies of a host are those of all its ports. */
+/** Includes the port, because browsers share the cookies of a host across its ports. */
 function cookieName({ socket }: IncomingMessage): string {
   return `zin-console-${socket.localPort}`
 }

@@ -20,7 +20,7 @@ describe('zin monitor', () => {
   let app: AppFolder
   let command: ReturnType<typeof spawn>
   let lines: AsyncIterator<string>
-  /** The link of the next line. */
+  /** Returns the link in the next line of output. */
   const nextLink = async (): Promise<URL> => {
     const { value } = await lines.next()
     const link = /http:\/\/127\.0\.0\.1:\d+\/console\?token=[\w-]{43}$/.exec(String(value))?.[0]
@@ -45,7 +45,7 @@ describe('zin monitor', () => {
     await app.remove()
   })
 
-  it('lets in only the browser that opened its link, which works once and leaves no token in the address', async () => {
+  it('grants access only to the browser that opened its link, which works once and leaves no token in the URL', async () => {
     const link = await nextLink()
     const api = `${link.origin}/api/console/boot`
     for (const url of [`${link.origin}/console`, api]) assert.deepEqual(await codeOf(await get(url)), [401, 'CONSOLE_LINK_REQUIRED'])
@@ -67,7 +67,7 @@ describe('zin monitor', () => {
     assert.equal((await get(another)).status, 303)
   })
 
-  it('refuses names that a page of another site can have, also with a link', async () => {
+  it('rejects non-local host names, also with a link', async () => {
     const link = await nextLink()
     const port = link.port
     const { request } = await import('node:http')

@@ -26,7 +26,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
   }
 
   for (const viewport of [wide, phone]) {
-    it(`are shown in both themes without a violation of accessibility and for use without a mouse, at ${viewport.width} px`, async () => {
+    it(`are shown in both themes without accessibility violations and usable without a mouse, at ${viewport.width} px`, async () => {
       const [node] = await app.workers.nodes()
       const pages = [
         { path: '/workers', title: 'Workers' },
@@ -46,7 +46,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     })
   }
 
-  it('show the canary as intervals, and decide about it by keyboard alone', async () => {
+  it('show the canary as intervals, and allow decisions about it with the keyboard alone', async () => {
     const page = await open('/workers')
     await page.getByRole('row', { name: /email-sender/ }).focus()
     await page.keyboard.press('Enter')
@@ -56,11 +56,11 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await pressWithKeys(page, canary.getByRole('button', { name: 'Pause' }))
     await page.getByRole('dialog').getByText('It keeps its share of the jobs').waitFor()
     await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Pause' }))
-    await canary.getByText('Somebody paused it.', { exact: false }).waitFor()
+    await canary.getByText('It was paused manually.', { exact: false }).waitFor()
     await page.context().close()
   })
 
-  it('stop a worker only when its name is typed, and start it again', async () => {
+  it('stop a worker only after its name is typed, and start it again', async () => {
     const page = await open('/workers/thumbnails')
     await pressWithKeys(page, page.getByRole('button', { name: 'Stop' }))
     const dialog = page.getByRole('dialog')
@@ -73,17 +73,78 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.context().close()
   })
 
-  it('start a canary with the version, share and time that are typed', async () => {
+  it('list workers that changed while the list was read, and none that was removed while it was read', async () => {
+    const page = await open('/nowhere')
+    await page.addInitScript(() => {
+      const set = globalThis.setTimeout
+      Object.assign(globalThis, {
+        // Counts the timers that gather changes, so that the test knows when they have fired.
+        gathered: 0,
+        setTimeout: (run: () => void, ms?: number) =>
+          set(() => {
+            run()
+            if (ms === 1000) (globalThis as unknown as { gathered: number }).gathered++
+          }, ms),
+      })
+    })
+    let lists = 0
+    let releaseList = (): void => undefined
+    const listReleased = new Promise<void>((resolve) => {
+      releaseList = resolve
+    })
+    await page.route('**/api/workers?includeInactive*', async (route) => {
+      lists++
+      const response = await route.fetch()
+      if (lists === 1) await listReleased
+      await route.fulfill({ response })
+    })
+    const read = page.waitForRequest('**/api/workers?includeInactive*')
+    await page.goto(`${app.url}/console/workers`)
+    await read
+    await page.getByRole('button', { name: 'live' }).waitFor()
+    await app.workers.create({ name: 'late', queueName: 'late', processor: () => null })
+    await page.waitForFunction(() => (globalThis as unknown as { gathered: number }).gathered > 0)
+    releaseList()
+    await page.getByRole('row', { name: /late/ }).waitFor()
+    assert.equal(lists, 1)
+
+    let releaseOne = (): void => undefined
+    const oneReleased = new Promise<void>((resolve) => {
+      releaseOne = resolve
+    })
+    const isRead = new Promise<void>((resolve) => {
+      void page.route('**/api/workers/late', async (route) => {
+        const response = await route.fetch()
+        resolve()
+        await oneReleased
+        await route.fulfill({ response })
+      })
+    })
+    await app.workers.pause('late')
+    await isRead
+    await app.workers.remove('late')
+    await page.getByRole('row', { name: /late/ }).waitFor({ state: 'detached' })
+    const stale = page.waitForEvent('requestfinished', (request) => request.url().endsWith('/api/workers/late'))
+    releaseOne()
+    await stale
+    await app.workers.create({ name: 'latest', queueName: 'latest', processor: () => null })
+    await page.getByRole('row', { name: /latest/ }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'late', exact: true }).count(), 0)
+    await app.workers.remove('latest')
+    await page.context().close()
+  })
+
+  it('start a canary with the entered version, share and duration', async () => {
     await app.workers.create({ name: 'invoices', queueName: 'invoices', processor: () => null })
     for (const version of ['1.1.0', '1.2.0']) await app.workers.registerVersion('invoices', { version, processor: () => null })
     const page = await open('/workers/invoices')
-    await pressWithKeys(page, page.getByRole('button', { name: 'Start a canary' }))
+    await pressWithKeys(page, page.getByRole('button', { name: 'Start canary' }))
     const dialog = page.getByRole('dialog')
     await tabTo(page, dialog.getByRole('combobox', { name: 'Version' }))
     await page.keyboard.type('1.2')
     for (const [name, value] of [
       ['Largest share of the jobs, %', '35'],
-      ['Minutes of all steps', '90'],
+      ['Total duration, minutes', '90'],
     ] as const) {
       await tabTo(page, dialog.getByRole('spinbutton', { name }))
       await page.keyboard.press('Control+A')
@@ -98,7 +159,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.context().close()
   })
 
-  it('activate a version, and roll back to the one before', async () => {
+  it('activate a version, and roll back to the previous one', async () => {
     await app.workers.create({ name: 'exports', queueName: 'exports', processor: () => null })
     await app.workers.registerVersion('exports', { version: '2.0.0', processor: () => null })
     const page = await open('/workers/exports')
@@ -114,7 +175,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.context().close()
   })
 
-  it('remove the devices of an account, at last the one in use', async () => {
+  it('remove the devices of an account, including the one in use', async () => {
     const logIn = async () => {
       const response = await fetch(`${app.url}/auth/login`, {
         method: 'POST',
@@ -130,7 +191,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.evaluate((text) => sessionStorage.setItem('zin-console-credential', text), credential)
     await page.reload()
     const rows = page.getByRole('table', { name: 'Devices' }).locator('tbody tr')
-    const [used, spare] = [rows.filter({ hasText: 'this one' }), rows.filter({ hasNotText: 'this one' })]
+    const [used, spare] = [rows.filter({ hasText: 'this device' }), rows.filter({ hasNotText: 'this device' })]
     await used.waitFor()
     assert.deepEqual([await used.count(), await spare.count()], [1, 1])
     const remove = async (row: Locator, text: string): Promise<void> => {
@@ -138,15 +199,15 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
       await page.getByRole('dialog').getByText(text).waitFor()
       await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Remove' }))
     }
-    await remove(spare, 'Nothing that it signs is accepted any more.')
+    await remove(spare, 'Its signatures are no longer accepted.')
     await spare.waitFor({ state: 'detached' })
-    await remove(used, 'this tab has to sign in again')
+    await remove(used, 'this tab will have to sign in again')
     await page.getByText('You are not signed in with a device').waitFor()
     assert.equal(await page.evaluate(() => sessionStorage.getItem('zin-console-credential')), null)
     await page.context().close()
   })
 
-  it('are filtered, unfolded and switched by keyboard alone', async () => {
+  it('can be filtered, expanded and switched with the keyboard alone', async () => {
     const page = await open('/workers')
     const wait = (part: string) => page.waitForFunction((text) => location.search.includes(text), part)
     await tabTo(page, page.getByRole('radio', { name: /^All/ }))
@@ -162,16 +223,16 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await tabTo(page, page.getByRole('radio', { name: '1 h' }))
     await page.keyboard.press('ArrowRight')
     await wait('hours=6')
-    await pressWithKeys(page, page.getByRole('button', { name: 'Stop measuring' }))
-    await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Stop measuring' }))
-    await page.getByRole('button', { name: 'Start measuring' }).waitFor()
+    await pressWithKeys(page, page.getByRole('button', { name: 'Stop monitoring' }))
+    await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Stop monitoring' }))
+    await page.getByRole('button', { name: 'Start monitoring' }).waitFor()
     await page.goto(`${app.url}/console/plugins`)
     await tabTo(page, page.getByRole('tab', { name: /Boot graph/ }))
     await page.keyboard.press('ArrowRight')
     await page.getByRole('tab', { name: /Hooks/, selected: true }).waitFor()
     await page.goto(`${app.url}/console/workers/imports`)
-    await pressWithKeys(page, page.getByRole('button', { name: 'Close the breaker' }))
-    await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Close the breaker' }))
+    await pressWithKeys(page, page.getByRole('button', { name: 'Close breaker' }))
+    await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Close breaker' }))
     await page.getByText('The breaker is closed').waitFor()
     await page.context().close()
   })
@@ -188,7 +249,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.context().close()
   })
 
-  it('keep few rows of 1,000 workers in the document, and find one by name', async () => {
+  it('render only some rows of 1,000 workers, and find one by name', async () => {
     const [one] = (await app.workers.list()).workers
     const page = await open('/access')
     await page.route('**/api/workers?*', (route) => {
@@ -206,7 +267,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.context().close()
   })
 
-  it('show what a plugin needs when it is chosen in the boot graph', async () => {
+  it('show the dependencies of a plugin selected in the boot graph', async () => {
     const page = await open('/plugins')
     await page.getByRole('link', { name: 'workers, enabled' }).focus()
     await page.keyboard.press('Enter')

@@ -8,7 +8,7 @@ import type { ConsoleService } from './service.js'
 
 const tag = 'console'
 
-/** The page and its files, and what the page asks about the app. */
+/** Routes for the page, its files, and the APIs that serve the page. */
 export function consoleRoutes(service: ConsoleService, attention: AttentionService): readonly Route[] {
   const page = (path: string): Route =>
     defineRoute({
@@ -24,14 +24,14 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
     defineRoute({
       method: 'GET',
       path: '/console/assets/:file',
-      summary: 'A file of the console',
+      summary: 'A static file of the console',
       hidden: true,
       handler: async (ctx) => send(ctx, await service.file(ctx.input.params.file), 'by its content'),
     }),
     defineRoute({
       method: 'GET',
       path: '/api/console/boot',
-      summary: 'What the console shows to the caller: the app, its plugins, and what the caller may do',
+      summary: 'Start-up data of the console: the app, its plugins, and the permissions of the caller',
       tag,
       use: ['monitor'],
       response: { 200: bootResponse },
@@ -40,8 +40,8 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
     defineRoute({
       method: 'GET',
       path: '/api/console/attention',
-      summary: 'What needs a person, over all nodes: workers, versions, nodes, circuit breakers, canaries, jobs that fail again and again',
-      description: 'At most two seconds old. Alerts of queues are at /api/queue/alerts.',
+      summary: 'What needs attention, across all nodes: workers, versions, nodes, circuit breakers, canaries and repeatedly failing jobs',
+      description: 'At most two seconds old. Queue alerts are listed at /api/queue/alerts.',
       tag,
       use: ['ops'],
       response: { 200: attentionResponse },

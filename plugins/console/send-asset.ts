@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Asset } from './assets.js'
 
-/** No other origin, nothing inline, and no text that becomes HTML or code. */
+/** Content Security Policy: no other origin, nothing inline, and no text evaluated as HTML or code. */
 export const contentPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,7 +21,7 @@ export interface AssetResponse {
   readonly body: Buffer | undefined
 }
 
-/** The response with a file. A name with a hash never has another content, so that it is never asked for again. */
+/** Builds the response for a file. A file named by its hash never changes, so it is cached as immutable. */
 export function assetResponse(asset: Asset, request: IncomingHttpHeaders, named: 'by its content' | 'by its place'): AssetResponse {
   const headers: Record<string, string> = {
     'Cache-Control': named === 'by its content' ? 'public, max-age=31536000, immutable' : 'no-cache',
@@ -42,7 +42,7 @@ export function assetResponse(asset: Asset, request: IncomingHttpHeaders, named:
   return { status: 200, headers, body }
 }
 
-/** The smallest form that the client accepts. A weight of 0 refuses one. */
+/** Returns the smallest encoding the client accepts. An encoding with `q=0` is not accepted. */
 function formFor(accepted: string | string[] | undefined): keyof Asset['forms'] {
   const codings = String(accepted ?? '')
     .split(',')

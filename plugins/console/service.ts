@@ -8,7 +8,7 @@ import type { LoadedModule } from './contributions.js'
 import { consoleErrors } from './errors.js'
 import type { ConsoleOptions } from './options.js'
 
-/** What the page has to know before it shows anything. */
+/** The data the page needs before it can render. */
 export interface BootReport {
   readonly app: { readonly name: string; readonly environment: string; readonly production: boolean; readonly region?: string }
   readonly caller: { readonly kind: string; readonly id: string }
@@ -28,7 +28,7 @@ export interface ConsoleParts {
 
 const monitorPermissions = ['read', 'write', 'admin', 'payload:read'] as const
 
-/** The files of the console, and what it asks about the app. */
+/** Provides the console's files and its data about the app. */
 export class ConsoleService {
   readonly #parts: ConsoleParts
   #modules: readonly LoadedModule[] = []
@@ -42,12 +42,12 @@ export class ConsoleService {
     this.#modules = modules
   }
 
-  /** Throws CONSOLE_NOT_BUILT. */
+  /** Returns the HTML page. Throws CONSOLE_NOT_BUILT. */
   async index(): Promise<Asset> {
     return (await this.#loaded()).index
   }
 
-  /** A file of the page, or the module of a plugin. Throws CONSOLE_FILE_NOT_FOUND. */
+  /** Returns a file of the page or the module of a plugin. Throws CONSOLE_FILE_NOT_FOUND. */
   async file(name: string): Promise<Asset> {
     const found = (await this.#loaded()).file(name) ?? this.#modules.find((module) => module.name === name)?.asset
     if (found === undefined) throw consoleErrors.CONSOLE_FILE_NOT_FOUND(name)
@@ -95,7 +95,7 @@ export class ConsoleService {
     return { plugins: host.plugins(), hooks: host.hooks(), routes: host.routes(), settings: host.settings() }
   }
 
-  /** A failure is not remembered: the build may be under way. */
+  /** A failure is not cached: the build may still be running. */
   #loaded(): Promise<Assets> {
     this.#assets ??= loadAssets().catch((error: unknown) => {
       this.#assets = undefined

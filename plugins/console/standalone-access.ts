@@ -5,13 +5,13 @@ import type { FailureThrottle } from 'zin/plugins/queue-monitor'
 import { consoleErrors } from './errors.js'
 import type { LinkAccess } from './link-access.js'
 
-/** The one user of the console on its own port. */
+/** The only user of the console on its own port. */
 export interface BasicUser {
   readonly username: string
   readonly password: string
 }
 
-/** Who may use it, and how often a network may guess. */
+/** The user, and the throttle for failed sign-in attempts per network. */
 export interface StandaloneAccess {
   readonly user: BasicUser
   readonly throttle: FailureThrottle
@@ -19,18 +19,18 @@ export interface StandaloneAccess {
 
 export interface AccessRules {
   readonly auth: StandaloneAccess | undefined
-  /** Without `auth`: only browsers that opened a link are let in. */
+  /** Without `auth`: only browsers that opened a link have access. */
   readonly links?: LinkAccess
   readonly readOnly: boolean
 }
 
-/** Without a password, only names that a page of another site cannot have are accepted (DNS rebinding). */
+/** Without a password, only local host names are accepted, to prevent DNS rebinding. */
 export function wrongName({ headers }: IncomingMessage, auth: StandaloneAccess | undefined): ZinError | undefined {
   if (auth !== undefined || isLocalName(headers.host)) return undefined
-  return consoleErrors.CONSOLE_FORBIDDEN('Use the name 127.0.0.1, localhost or [::1]')
+  return consoleErrors.CONSOLE_FORBIDDEN('Open the console as 127.0.0.1, localhost or [::1]')
 }
 
-/** Why a request is refused: its credentials, a page of another site, or because nothing may be changed. */
+/** Returns the error for a request with wrong credentials, from another site, or that changes something in read-only mode. */
 export function refusalOf(req: IncomingMessage, { auth, links, readOnly }: AccessRules): ZinError | undefined {
   const { headers, method = 'GET' } = req
   const wrong = wrongName(req, auth) ?? (auth === undefined ? links?.refusalOf(req) : wrongUser(req, auth))
@@ -41,7 +41,7 @@ export function refusalOf(req: IncomingMessage, { auth, links, readOnly }: Acces
   const isForeign =
     headers.origin !== undefined && headers.origin !== `http://${headers.host}` && headers.origin !== `https://${headers.host}`
   if (!isPage && (isForeign || (site !== undefined && site !== 'same-origin' && site !== 'none')))
-    return consoleErrors.CONSOLE_FORBIDDEN('The request comes from a page of another site')
+    return consoleErrors.CONSOLE_FORBIDDEN('The request was sent by a page of another site')
   if (reads) return undefined
   if (readOnly) return consoleErrors.CONSOLE_FORBIDDEN('This console is read-only')
   return headers['x-requested-with'] === undefined
@@ -50,7 +50,7 @@ export function refusalOf(req: IncomingMessage, { auth, links, readOnly }: Acces
 }
 
 function wrongUser({ headers: { authorization }, socket }: IncomingMessage, { throttle, user }: StandaloneAccess): ZinError | undefined {
-  // A browser asks for the password once it hears that there is one.
+  // The 401 makes the browser prompt for the password; it is not a failed attempt.
   if (authorization === undefined) return consoleErrors.CONSOLE_UNAUTHORIZED()
   const network = clientNetwork(socket.remoteAddress ?? '')
   const wait = throttle.waitSeconds(network)
@@ -64,7 +64,7 @@ function isLocalName(host: string | undefined): boolean {
   return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? '')
 }
 
-/** Compares digests in constant time, both always. */
+/** Compares digests in constant time; always compares both. */
 function isUser({ password, username }: BasicUser, header: string): boolean {
   const encoded = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(header)?.[1] ?? ''
   const text = Buffer.from(encoded, 'base64').toString('utf8')

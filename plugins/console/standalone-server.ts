@@ -13,13 +13,13 @@ export interface StandaloneOptions extends AccessRules {
   readonly port: number
   /** Base URL of the app. */
   readonly target: () => string
-  /** Name of the app, so that no other one takes the requests. */
+  /** Name of the app, so that no other app accepts the requests. */
   readonly appName: string
   readonly index: () => Promise<Asset>
   readonly file: (name: string) => Promise<Asset>
-  /** Called when a link was opened, which works no more. */
+  /** Called after a link was opened and is no longer valid. */
   readonly onLinkUsed?: () => void
-  /** What lets a request into the app. */
+  /** Returns the credential for a request to the app. */
   readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>
 }
 
@@ -30,13 +30,13 @@ export interface StandaloneServer {
 
 const mostBody = 1024 * 1024
 const drainMs = 2_000
-/** What the page asks of the app. */
+/** Paths forwarded to the app. */
 const forwarded = /^\/(api\/|graphql$|health(\/|$))/
-/** Headers of a request that go on, and of a response that come back. */
+/** Request headers that are forwarded, and response headers that are returned. */
 const requestHeaders = ['accept', 'content-type']
 const responseHeaders = ['content-type', 'content-disposition', 'cache-control', 'retry-after', 'x-content-type-options', 'x-request-id']
 
-/** Serves the console alone, and passes what it asks on to the app, with a credential that the browser never sees. */
+/** Serves the console on its own port and forwards its API requests to the app with a credential that the browser never receives. */
 export async function startStandalone(options: StandaloneOptions): Promise<StandaloneServer> {
   const server = createServer((req, res) => {
     serve(options, req, res).catch((error: unknown) => sendError(res, error))
@@ -61,7 +61,9 @@ async function close(server: Server): Promise<void> {
 }
 
 async function serve(options: StandaloneOptions, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { pathname, search, searchParams } = new URL(req.url ?? '/', 'http://console')
+  const given = req.url ?? '/'
+  if (!URL.canParse(given, 'http://console')) throw consoleErrors.CONSOLE_BAD_URL()
+  const { pathname, search, searchParams } = new URL(given, 'http://console')
   const token = pathname === '/console' ? searchParams.get('token') : null
   if (token !== null && options.links !== undefined) return openLink(options, req, res, token)
   const refusal = refusalOf(req, options)
@@ -77,7 +79,7 @@ async function serve(options: StandaloneOptions, req: IncomingMessage, res: Serv
   return sendAsset(req, res, await options.index(), 'by its place')
 }
 
-/** Exchanges the token of a link for a cookie, and leaves it behind. */
+/** Exchanges the token of a link for a cookie and redirects to a URL without the token. */
 function openLink({ auth, links, onLinkUsed }: StandaloneOptions, req: IncomingMessage, res: ServerResponse, token: string): void {
   const wrong = wrongName(req, auth)
   if (wrong !== undefined) throw wrong
@@ -94,6 +96,9 @@ function sendAsset(req: IncomingMessage, res: ServerResponse, asset: Asset, name
 
 async function forward(options: StandaloneOptions, req: IncomingMessage, res: ServerResponse, path: string): Promise<void> {
   const method = req.method ?? 'GET'
+  // Registered first: a client may disconnect while the credential is created.
+  const gone = new AbortController()
+  res.once('close', () => gone.abort())
   const body = await bodyOf(req)
   const url = `${options.target()}${path}`
   const picked = requestHeaders.flatMap((name) => {
@@ -107,8 +112,6 @@ async function forward(options: StandaloneOptions, req: IncomingMessage, res: Se
     ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
   }
   const credential = await options.authorize({ method, url, body, contentType: headers['content-type'] })
-  const gone = new AbortController()
-  res.once('close', () => gone.abort())
   const send = url.startsWith('https:') ? httpsRequest : httpRequest
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     send(url, { method, headers: { ...headers, ...credential?.headers }, signal: gone.signal, agent: false }, resolve)
@@ -129,9 +132,10 @@ async function bodyOf(req: IncomingMessage): Promise<string | undefined> {
   let length = 0
   for await (const chunk of req) {
     length += (chunk as Buffer).length
-    if (length > mostBody) throw consoleErrors.CONSOLE_FORBIDDEN(`A request of the console has at most ${mostBody} bytes`)
-    chunks.push(chunk as Buffer)
+    // The rest of a body that is too large is read and discarded: a client that is still sending would miss the response.
+    if (length <= mostBody) chunks.push(chunk as Buffer)
   }
+  if (length > mostBody) throw consoleErrors.CONSOLE_BODY_TOO_LARGE(mostBody)
   return length === 0 ? undefined : Buffer.concat(chunks).toString('utf8')
 }
 

@@ -14,8 +14,8 @@ export interface Database {
   /** Connects, bounded in time. Safe to call again. */
   connect(): Promise<void>
   /**
-   * For commands that only read, in the `check` of the command: throws DATABASE_MISSING when the connection `default` is a SQLite file that
-   * is not there, which {@link Database.connect} would create. Opens nothing.
+   * Throws DATABASE_MISSING when the connection `default` is a SQLite file that does not exist, which {@link Database.connect} would
+   * create. Opens nothing. For the `check` of commands that only read.
    */
   checkExists(): Promise<void>
   /** A Kysely handle typed with your tables. `name` is a configured connection; default `default`. */
@@ -23,14 +23,14 @@ export interface Database {
   tables<Tables = any>(name?: string): Kysely<Tables>
   /**
    * Runs the work in a transaction, and retries all of it after a deadlock: side effects outside of the transaction must be
-   * repeatable. A single statement outside of a transaction is retried automatically. The edge proxy has no such transactions, and the
-   * relational proxy only if it allows them: use {@link Database.batch} in code for every connection.
+   * repeatable. A single statement outside of a transaction is retried automatically. The edge proxy has no interactive transactions, and
+   * the relational proxy has them only if it allows them: use {@link Database.batch} in code that must run on every connection.
    */
   // biome-ignore lint/suspicious/noExplicitAny: as tables()
   transaction<T, Tables = any>(work: (tx: Transaction<Tables>) => Promise<T>, name?: string): Promise<T>
   /**
-   * Runs queries in one transaction, in order: all or nothing. Every connection has it: behind a proxy it is one request, where
-   * {@link Database.transaction} needs a proxy that holds connections. Repeated after a deadlock.
+   * Runs queries in one transaction, in order: all or nothing. Works on every connection: behind a proxy it is a single request, whereas
+   * {@link Database.transaction} needs a proxy that holds connections. Retried after a deadlock.
    */
   batch(queries: readonly Compilable[], name?: string): Promise<readonly QueryResult<unknown>[]>
   /** Pings the server on a separate connection, so that a busy pool does not look like a broken server. Integer ms. */
@@ -44,8 +44,8 @@ export interface Database {
   /** Whether an error means that the server is unreachable or too busy, so that the caller responds with 503. */
   isUnavailable(error: unknown): boolean
   /**
-   * Calls the observer after each query, in the context of the code that made it, on connections that open from now on: call it in `setup`
-   * to cover all of them. It must not throw. Returns a function that removes it.
+   * Calls the observer after each query, in the async context of the caller, on connections opened from now on: call it in `setup` to cover
+   * all connections. It must not throw. Returns a function that removes it.
    *
    * @example
    * const slow = ctx.services.database.observe(({ ms, sql }) => ms > 500 && log.warn({ ms, sql }, 'slow query'))

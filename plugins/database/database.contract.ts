@@ -47,7 +47,7 @@ const createTags = defineMigration({
 })
 const never = defineMigration({ id: '0003_never', up: () => Promise.reject(new Error('must not run')), down: () => Promise.resolve() })
 
-/** How long statements may take in tests that are not about it, in ms. */
+/** Statement timeouts for tests of other behavior, in ms. */
 export const limits = { statementTimeoutMs: 5000, migrationTimeoutMs: 60_000 }
 
 /** The behavior of every backend. */
@@ -204,7 +204,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       assert.equal(database.isUnavailable(syntax), false)
     })
 
-    it('keeps all writes of a batch or none, and gives the result of each query', async () => {
+    it('keeps all writes of a batch or none, and returns the result of each query', async () => {
       const add = (id: string) => notes().insertInto('notes').values({ id, title: 'x', at: 1 })
       await assert.rejects(database.batch([add('b1'), add('b2'), add('b1')]), (error) => database.isUniqueViolation(error))
       const written = notes().selectFrom('notes').select(['id', 'at']).where('id', 'in', ['b1', 'b2']).orderBy('id')
@@ -232,7 +232,7 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       assert.deepEqual(await database.batch([]), [])
     })
 
-    it('writes and reads more values than one statement takes', async () => {
+    it('writes and reads more values than one statement allows', async () => {
       const rows = Array.from({ length: 300 }, (_, i) => ({ id: `many-${i}`, title: `t${i}`, at: 2 ** 40 + i }))
       await upsertRows(notes(), { table: 'notes', key: ['id'], rows, existing: 'replace' })
       await upsertRows(notes(), { table: 'notes', key: ['id'], rows: rows.map((row) => ({ ...row, at: row.at + 1 })), existing: 'replace' })

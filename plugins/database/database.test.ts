@@ -3,14 +3,14 @@ import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { sql } from 'kysely'
+import { type KyselyPlugin, sql } from 'kysely'
 import { type SettingValues, systemClock } from 'zin'
 import { ProxyError } from 'zin/clients'
 import { createTestHost, memoryLogger } from 'zin/testing'
 import { type ConfigInput, type ConnectionConfig, connectionConfigs } from './connections/config.js'
 import { databaseContract, limits } from './database.contract.js'
 import * as failures from './failures.js'
-import { database, databaseService } from './index.js'
+import { database, databaseService, deleteBefore } from './index.js'
 import { createDatabase } from './service.js'
 import type { databaseSettings } from './settings.js'
 
@@ -163,7 +163,7 @@ describe('errors of a SQL proxy', () => {
     return [isUniqueViolation(error), isConflict(error), isUnavailable(error)]
   }
 
-  it('are told apart as those of a driver', () => {
+  it('are classified like those of a driver', () => {
     assert.deepEqual(kinds('CONSTRAINT_VIOLATION', { kind: 'unique' }), [true, false, false])
     assert.deepEqual(kinds('CONSTRAINT_VIOLATION', { kind: 'unique', errno: 1062 }), [true, false, false])
     assert.deepEqual(kinds('CONSTRAINT_VIOLATION', { kind: 'check' }), [false, false, false])
@@ -174,7 +174,34 @@ describe('errors of a SQL proxy', () => {
   })
 })
 
-it('the plan of a write on SQLite is given, and later writes succeed', async () => {
+it('deleteBefore keeps a row that gets a newer time after it was selected', async () => {
+  const host = await createTestHost({ plugins: [database()] })
+  const db = host.service(databaseService).tables<{ aging: { id: string; part: number; at: number } }>()
+  await db.schema
+    .createTable('aging')
+    .addColumn('id', 'varchar(36)')
+    .addColumn('part', 'integer')
+    .addColumn('at', 'bigint')
+    .addPrimaryKeyConstraint('aging_key', ['id', 'part'])
+    .execute()
+  const renewing: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      await db.updateTable('aging').set({ at: 9 }).where('id', '=', 'renewed').execute()
+      return result
+    },
+  }
+  for (const key of [['id'], ['id', 'part']]) {
+    await db.deleteFrom('aging').execute()
+    const rows = ['old', 'renewed'].map((id) => ({ id, part: 1, at: 1 }))
+    await db.insertInto('aging').values(rows).execute()
+    assert.equal(await deleteBefore(db.withPlugin(renewing), { table: 'aging', key, column: 'at', before: 2 }), false)
+    assert.deepEqual(await db.selectFrom('aging').select(['id', 'at']).execute(), [{ id: 'renewed', at: 9 }])
+  }
+  await host.stop()
+})
+
+it('explain of a write on SQLite returns the plan, and later writes succeed', async () => {
   const host = await createTestHost({ plugins: [database()] })
   const db = host.service(databaseService).tables<{ planned: { id: number } }>()
   await db.schema.createTable('planned').addColumn('id', 'integer').execute()

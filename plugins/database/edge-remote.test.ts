@@ -96,7 +96,7 @@ describe('a database behind the edge proxy', () => {
     await strict.stop()
   })
 
-  it('is a 503 while the proxy is away, and works again when it is back', async () => {
+  it('fails with a 503 while the proxy is down, and works again when it is back', async () => {
     const first = await proxyHost()
     const host = await createTestHost({ plugins: [database()], env: appEnv(first.url, { DB_STATEMENT_TIMEOUT_MS: '2000' }) })
     const db: Database = host.service(databaseService)

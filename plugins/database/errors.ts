@@ -27,15 +27,15 @@ export const databaseErrors = defineErrors({
   },
   DATABASE_NO_TRANSACTIONS: {
     status: 500,
-    message: (where: string, how: string) => `Database ${where} has no transactions that stay open between statements. Use batch(), ${how}`,
-    when: '`transaction()` behind a proxy that has no interactive transactions, or does not allow them',
+    message: (where: string, how: string) => `Database ${where} has no interactive transactions. Use batch(), ${how}`,
+    when: '`transaction()` behind a proxy that does not support or allow interactive transactions',
     fix: 'Use `batch`; or set `RDB_PROXY_TRANSACTIONS=true` on the relational proxy',
   },
   DATABASE_STATEMENT_UNREGISTERED: {
     status: 500,
     message: (where: string, sql: string) =>
-      `Database ${where}: no statement is registered whose SQL is: ${sql}. Register it on the proxy, in a map with "hashIds": true, or set EDGE_REMOTE_MODE=sql`,
-    when: 'A statement behind a proxy that has not registered it, with `EDGE_REMOTE_MODE=registry`',
+      `Database ${where}: this SQL is not registered: ${sql}. Register it on the proxy, in a map with "hashIds": true, or set EDGE_REMOTE_MODE=sql`,
+    when: 'With `EDGE_REMOTE_MODE=registry`: a statement that is not registered on the proxy',
     fix: 'Register the SQL that the message shows, or set `EDGE_REMOTE_MODE=sql`',
   },
   DATABASE_NOT_STARTED: {

@@ -59,14 +59,14 @@ export function isUnavailable(error: unknown): boolean {
 
 /** Whether an error, or one of its causes, means that the server rolled back a transaction in favor of another one. */
 export function isConflict(error: unknown): boolean {
-  // TX_CONFLICT of a proxy has the number of its server, if that has numbers.
+  // TX_CONFLICT of a proxy contains the error number of its server, if the server has numbers.
   return some(error, ({ code, errno }) => conflictNumbers.has(errno) || (code === 'TX_CONFLICT' && errno === 0))
 }
 
 interface Facts {
   readonly code: string
   readonly errno: number
-  /** Of a violated constraint, as the proxies name it. */
+  /** Kind of a violated constraint, as reported by the proxies. */
   readonly kind: string
   readonly message: string
 }
@@ -74,7 +74,7 @@ interface Facts {
 function some(error: unknown, test: (facts: Facts) => boolean, depth = 0): boolean {
   if (typeof error !== 'object' || error === null || depth > 5) return false
   const { code, errno: own, message, cause, errors, details } = error as Record<string, unknown>
-  // Errors of the proxies have these in their details.
+  // Errors of the proxies contain these in their details.
   const { errno = own, kind } = (typeof details === 'object' && details !== null ? details : {}) as Record<string, unknown>
   const facts = {
     code: typeof code === 'string' ? code : '',

@@ -55,7 +55,8 @@ export const database = definePlugin({
     ctx.describe(() => service.dialect)
     ctx.command(migrateCommand({ migrations: service.migrations, app: host.app }))
     ctx.hooks.on('beforePluginStart', {
-      timeoutMs: 600_000,
+      // A migration may take as long as its statements, and waits up to 5 minutes for another process that migrates.
+      timeoutMs: Math.max(600_000, settings.DB_MIGRATION_TIMEOUT_MS + 300_000),
       handler: async (plugin) => {
         if (!host.migrations().some((entry) => entry.plugin === plugin)) return undefined
         await service.connect()

@@ -73,6 +73,19 @@ describe('a SQLite file that another connection has locked', () => {
     await second.stop()
   })
 
+  it('is locked before a write that begins with comments, so that later transactions succeed', async () => {
+    const impatient = await boot({ DB_STATEMENT_TIMEOUT_MS: '100' })
+    const tables = impatient.service(databaseService)
+    other.exec('begin exclusive')
+    const commented = sql`-- a note\n/* of ** two */ /**/ insert into notes values (${'g'})`
+    await assert.rejects(commented.execute(tables.tables()), { code: 'DATABASE_UNAVAILABLE' })
+    other.exec('commit')
+    await tables.transaction((tx) => tx.insertInto('notes').values({ id: 'h' }).execute())
+    await commented.execute(tables.tables())
+    assert.deepEqual((await ids()).slice(-2), ['g', 'h'])
+    await impatient.stop()
+  })
+
   it('makes migrations wait and log the reason', async () => {
     await sql`drop table notes`.execute(db.tables())
     await sql`delete from zin_migrations`.execute(db.tables())
@@ -100,4 +113,31 @@ describe('a SQLite file that another connection has locked', () => {
     assert.equal(await write('f', starting), true)
     await starting.close()
   })
+})
+
+it('a statement waits for all earlier transactions of the process together no longer than DB_ACQUIRE_TIMEOUT_MS', async (t) => {
+  const host = await createTestHost({ plugins: [database(), notes()], env: { DB_ACQUIRE_TIMEOUT_MS: '5000' } })
+  const db = host.service(databaseService)
+  let now = systemClock.monotonic()
+  t.mock.method(systemClock, 'monotonic', () => now)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const pass = (ms: number): void => {
+    now += ms
+    t.mock.timers.tick(ms)
+  }
+  const ends: (() => void)[] = []
+  const transactions = [1, 2].map(() => db.transaction(() => new Promise<void>((resolve) => ends.push(resolve))))
+  while (ends.length < 1) await setImmediate()
+  const statement = sql`select id from notes`.execute(db.tables())
+  const refused = assert.rejects(statement, { code: 'DATABASE_BUSY' })
+  await setImmediate()
+  pass(4000)
+  ends[0]?.()
+  while (ends.length < 2) await setImmediate()
+  pass(4000)
+  ends[1]?.()
+  await Promise.all(transactions)
+  await refused
+  t.mock.timers.reset()
+  await host.stop()
 })

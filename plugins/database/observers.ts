@@ -1,20 +1,20 @@
 import type { LogEvent } from 'kysely'
 
-/** A query that has ended. It carries no values of parameters. */
+/** A completed query, without the values of its parameters. */
 export interface ObservedQuery {
   /** Name of the connection, such as `default`. */
   readonly connection: string
   readonly dialect: 'sqlite' | 'mysql'
-  /** With placeholders; text that code wrote into it as a literal is in it. */
+  /** With placeholders; contains literals that the code wrote into the SQL. */
   readonly sql: string
   readonly ms: number
-  /** Why it failed. */
+  /** The error of a failed query. */
   readonly error?: unknown
 }
 
 export type QueryObserver = (query: ObservedQuery) => void
 
-/** Who hears of queries. Connections that open while there is nobody measure nothing. */
+/** The observers of queries. Connections opened without observers measure nothing. */
 export class QueryObservers {
   #observers: readonly QueryObserver[] = []
 
@@ -29,16 +29,16 @@ export class QueryObservers {
     }
   }
 
-  tell(query: ObservedQuery): void {
+  notify(query: ObservedQuery): void {
     for (const observer of this.#observers) observer(query)
   }
 
-  /** Options of a Kysely handle that tells of its queries. */
+  /** Options for a Kysely handle that reports its queries to the observers. */
   logOf(connection: string, dialect: ObservedQuery['dialect']): { readonly log?: (event: LogEvent) => void } {
     if (!this.active) return {}
     return {
       log: ({ query, queryDurationMillis: ms, ...event }) =>
-        this.tell({ connection, dialect, sql: query.sql, ms, ...('error' in event ? { error: event.error } : {}) }),
+        this.notify({ connection, dialect, sql: query.sql, ms, ...('error' in event ? { error: event.error } : {}) }),
     }
   }
 }

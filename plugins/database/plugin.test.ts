@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { type CommandContext, definePlugin, type Printer } from 'zin'
 import { createTestHost, describePlugin, type TestHost } from 'zin/testing'
 import { database, databaseService, defineMigration } from './index.js'
@@ -59,6 +60,38 @@ describe('the plugin database', () => {
   it('stops the boot when a migration fails, and names it with its plugin', async () => {
     const boot = createTestHost({ plugins: [database(), plugin('sums', [table('0001_sums', 'sums'), broken])] })
     await assert.rejects(boot, { message: /migration 0002_broken of plugin "sums" failed: cannot work/ })
+  })
+
+  it('lets migrations before a start take as long as DB_MIGRATION_TIMEOUT_MS allows', async (t) => {
+    let finish: (() => void) | undefined
+    const long = defineMigration({
+      id: '0001_long',
+      up: () => {
+        return new Promise<void>((resolve) => {
+          finish = resolve
+        })
+      },
+      down: () => Promise.resolve(),
+    })
+    const empty = definePlugin({
+      name: 'empty',
+      version: '1.0.0',
+      dependencies: ['database'],
+      setup: (ctx) => ctx.migration(long),
+      start() {},
+    })
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const boot = createTestHost({ plugins: [database(), empty()], env: { DB_MIGRATION_TIMEOUT_MS: '3600000' } })
+    while (finish === undefined) await setImmediate()
+    t.mock.timers.tick(3_600_000)
+    finish()
+    const host = await boot
+    t.mock.timers.reset()
+    assert.deepEqual(
+      (await host.service(databaseService).migrations.status()).map(({ id, status }) => [id, status]),
+      [['0001_long', 'applied']],
+    )
+    await host.stop()
   })
 
   it('stops the boot in manual mode while a migration is pending, and names the command to run', async () => {

@@ -8,7 +8,7 @@ const edge = { DB_CONNECTION: 'edge-remote', EDGE_REMOTE_KEY_ID: 'app', EDGE_REM
 const boot = (env: Readonly<Record<string, string>>) =>
   createTestHost({ plugins: [database()], env: { DB_CONNECT_TIMEOUT_MS: '100', ...env } })
 
-/** The text of the boot error, which never holds a secret. */
+/** The message of the boot error, which never contains a secret. */
 async function refusalOf(env: Readonly<Record<string, string>>): Promise<string> {
   const error = await boot(env).then(
     async (host) => {
@@ -42,10 +42,10 @@ describe('settings of the SQL proxies', () => {
     ['a header that frames', { ...rdb, RDB_PROXY_HEADERS_TRANSFER_ENCODING: 'chunked' }, /transfer-encoding/],
     ['a header that splits', { ...rdb, RDB_PROXY_HEADERS_X_Tenant: 'canary\r\nx: y' }, /value of the header x-tenant/],
     ['a header set twice', { ...rdb, RDB_PROXY_HEADERS_X_A: '1', RDB_PROXY_HEADERS_x_a: '2' }, /header x-a is set twice/],
-    // Nothing listens there.
-    ['a relational proxy that is away', { ...rdb, RDB_PROXY_PORT: '1' }, /127\.0\.0\.1:1.*did not respond within 100 ms.*RDB_PROXY_URL/],
-    ['an edge proxy that is away', { ...edge, EDGE_REMOTE_URL: 'http://127.0.0.1:1' }, /did not respond within 100 ms.*EDGE_REMOTE_URL/],
+    // Nothing listens on this port.
+    ['a relational proxy that is down', { ...rdb, RDB_PROXY_PORT: '1' }, /127\.0\.0\.1:1.*did not respond within 100 ms.*RDB_PROXY_URL/],
+    ['an edge proxy that is down', { ...edge, EDGE_REMOTE_URL: 'http://127.0.0.1:1' }, /did not respond within 100 ms.*EDGE_REMOTE_URL/],
   ] as const) {
-    it(`refuse ${what}, and say what to set`, async () => assert.match(await refusalOf(env), expected))
+    it(`refuse ${what}, and name the fix`, async () => assert.match(await refusalOf(env), expected))
   }
 })

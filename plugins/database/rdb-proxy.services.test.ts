@@ -55,14 +55,14 @@ describe('a database behind the relational proxy', () => {
     await store.drop()
   })
 
-  it('uses batches where the proxy allows no open transactions, and says so', async () => {
+  it('supports batches when the proxy allows no interactive transactions, and refuses transactions with that fix', async () => {
     await assert.rejects(
       db.transaction(() => assert.fail('it began')),
       { code: 'DATABASE_NO_TRANSACTIONS', message: /RDB_PROXY_TRANSACTIONS=true/ },
     )
   })
 
-  it('fails a slow statement with a 503 in time, and stops it on the server', async () => {
+  it('fails a slow statement with a 503 at the deadline, and stops it on the server', async () => {
     const error = await sql`select sleep(600)`.execute(db.tables()).then(
       () => assert.fail('it ended'),
       (thrown: unknown) => thrown as { code: string; status: number },

@@ -19,12 +19,12 @@ export const databaseSettings = defineSettings({
   },
   RDB_PROXY_HOST: { type: 'string', default: '127.0.0.1', summary: 'Host of the relational proxy' },
   RDB_PROXY_PORT: { type: 'int', default: 8789, min: 0, max: 65_535, summary: 'Port of the relational proxy' },
-  RDB_PROXY_KEY_ID: { type: 'string', default: '', summary: 'Key id with which requests to the relational proxy are signed' },
+  RDB_PROXY_KEY_ID: { type: 'string', default: '', summary: 'Key id for signing requests to the relational proxy' },
   RDB_PROXY_SECRET: {
     type: 'string',
     default: '',
     secret: true,
-    summary: 'Secret of that key; with both empty, requests are not signed, which is refused in production',
+    summary: 'Secret of that key; when both are empty, requests are not signed, which is refused in production',
   },
   'RDB_PROXY_HEADERS_*': {
     type: 'family',
@@ -32,7 +32,7 @@ export const databaseSettings = defineSettings({
     summary: 'Further headers of requests to the relational proxy: `RDB_PROXY_HEADERS_X_Tenant` is `X-Tenant`',
   },
   EDGE_REMOTE_URL: { type: 'string', default: '', summary: 'URL of the edge proxy' },
-  EDGE_REMOTE_KEY_ID: { type: 'string', default: '', summary: 'Key id with which requests to the edge proxy are signed' },
+  EDGE_REMOTE_KEY_ID: { type: 'string', default: '', summary: 'Key id for signing requests to the edge proxy' },
   EDGE_REMOTE_SECRET: {
     type: 'string',
     default: '',
@@ -46,7 +46,7 @@ export const databaseSettings = defineSettings({
     summary:
       '`registry`: queries are sent as the hash of their SQL, for a proxy that runs registered statements only; `sql`: as SQL. Migrations are always sent as SQL',
   },
-  // As the plugins bulletproof and jwt declare them.
+  // Must match the declarations of the plugins bulletproof and jwt.
   SIGNATURE_HEADER_PREFIX: {
     type: 'string',
     default: 'x-sig-',

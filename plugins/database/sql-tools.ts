@@ -45,21 +45,21 @@ type Row = Readonly<Record<string, unknown>>
 export interface UpsertRows {
   readonly table: string
   readonly key: readonly string[]
-  /** All with the same columns. */
+  /** All rows must have the same columns. */
   readonly rows: readonly Row[]
-  /** How an existing row changes: set to the new values, or add them. */
+  /** How an existing row changes: its columns are set to the new values, or the new values are added to them. */
   readonly existing: 'replace' | 'add'
 }
 
-/** Most parameters of one statement on the connection of a handle. */
+/** Returns the maximum number of parameters in one statement on the connection of a handle. */
 export function maxParameters(db: Tables): number {
   const { maxParameters = 32_766 } = db.getExecutor().adapter as { readonly maxParameters?: number }
   return maxParameters
 }
 
 /**
- * A condition: the column has one of the values. A list too long for the parameters of a statement, which are few behind a proxy, is passed
- * as one JSON text.
+ * Returns the condition that the column has one of the values. A list too long for the parameters of a statement (few behind a proxy) is
+ * passed as one JSON text.
  *
  * @example
  * const db = database.tables()
@@ -69,7 +69,7 @@ export async function inList(db: Tables, column: string, values: readonly (strin
   const { MysqlAdapter, sql } = await import('kysely')
   const ref = sql.ref(column)
   if (values.length === 0) return sql<SqlBool>`1 = 0`
-  // Other conditions of the statement have parameters, too.
+  // The other conditions of the statement also need parameters.
   if (values.length <= maxParameters(db) / 4) return sql<SqlBool>`${ref} in (${sql.join([...values])})`
   const json = JSON.stringify(values)
   if (!(db.getExecutor().adapter instanceof MysqlAdapter)) return sql<SqlBool>`${ref} in (select value from json_each(${json}))`
@@ -77,12 +77,12 @@ export async function inList(db: Tables, column: string, values: readonly (strin
   return sql<SqlBool>`${ref} in (select listed.value from json_table(${json}, '$[*]' columns (value ${type} path '$')) as listed)`
 }
 
-/** Inserts rows, or updates the non-key columns of existing ones: one statement, unless the rows have too many values for one. */
+/** Inserts rows, or updates the non-key columns of existing ones. Uses one statement unless the rows have too many values for one. */
 export async function upsertRows(db: Tables, input: UpsertRows): Promise<void> {
   for (const query of await upsertQueries(db, input)) await query.execute()
 }
 
-/** The statements of {@link upsertRows}, for `Database.batch`. */
+/** Returns the statements of {@link upsertRows}, for `Database.batch`. */
 export async function upsertQueries(db: Tables, { table, key, rows, existing }: UpsertRows): Promise<readonly UpsertQuery[]> {
   const { MysqlAdapter } = await import('kysely')
   const mysql = db.getExecutor().adapter instanceof MysqlAdapter
@@ -118,9 +118,11 @@ export interface UpsertQuery extends Compilable {
   execute(): Promise<unknown>
 }
 
-/** Rows per statement of {@link deleteBefore}, as SQLite limits the depth of a condition to 1,000, and statements per call. */
+/** Rows per statement of {@link deleteBefore} (SQLite limits the depth of a condition to 1,000), and statements per call. */
 const rowsPerStatement = 500
 const maxStatements = 200
+/** Parameters of a statement of {@link deleteBefore} besides its keys. */
+const otherParameters = 4
 
 export interface DeleteBefore {
   readonly table: string
@@ -133,10 +135,11 @@ export interface DeleteBefore {
 }
 
 /**
- * Deletes old rows in short statements, so that locks are held only briefly: at most 200 statements of up to 500 rows per call. Returns true when more may be left.
+ * Deletes old rows in short statements, so that locks are held only briefly: at most 200 statements of up to 500 rows per call. A row that
+ * gets a newer time in the meantime is kept. Returns true when more may be left.
  */
 export async function deleteBefore(db: Tables, { table, key, column, before }: DeleteBefore): Promise<boolean> {
-  const rowsAtOnce = Math.min(rowsPerStatement, Math.floor(maxParameters(db) / key.length))
+  const rowsAtOnce = Math.min(rowsPerStatement, Math.floor((maxParameters(db) - otherParameters) / key.length))
   for (let round = 0; round < maxStatements; round++) {
     const rows: readonly Row[] = await db
       .selectFrom(table)
@@ -153,11 +156,13 @@ export async function deleteBefore(db: Tables, { table, key, column, before }: D
           'in',
           rows.map((row) => row[only]),
         )
+        .where(column, '<', before)
         .execute()
     } else if (rows.length > 0) {
       await db
         .deleteFrom(table)
         .where((eb) => eb.or(rows.map((row) => eb.and(row as Record<string, string>))))
+        .where(column, '<', before)
         .execute()
     }
     if (rows.length < rowsAtOnce) return false

@@ -20,12 +20,12 @@ const malformed: readonly (readonly [title: string, fields: Readonly<Record<stri
   ['a reason with half a surrogate pair', { reason: 'a\ud800' }, /"reason" must be/],
   ['a reason of 501 characters', { reason: 'a'.repeat(501) }, /"reason" must be/],
   ['inputs that are a list', { inputs: [] }, /"inputs" must be an object/],
-  ['inputs beyond 4 KiB', { inputs: { text: 'é'.repeat(2100) } }, /"inputs" has 4211 bytes of JSON, and at most 4096 are kept/],
+  ['inputs beyond 4 KiB', { inputs: { text: 'é'.repeat(2100) } }, /"inputs" has 4211 bytes of JSON; the maximum is 4096/],
   ['inputs with a cycle', { inputs: cyclic }, /cannot be serialized/],
   ['inputs that turn into text', { inputs: { toJSON: () => 'text' } }, /"inputs" must be an object/],
   ['a rule without its plugin', { rule: 'backlog' }, /"rule" must be/],
   ['an unknown actor', { actor: { kind: 'robot', id: 'r', via: 'plugin' } }, /"actor" must be/],
-  ['an actor with more in it', { actor: { kind: 'user', id: 'u', via: 'http', token: 't' } }, /"actor" must be/],
+  ['an actor with unknown fields', { actor: { kind: 'user', id: 'u', via: 'http', token: 't' } }, /"actor" must be/],
   ['a link to elsewhere', { links: { site: 'https://example.com' } }, /"links" must be/],
   ['eleven links', { links: Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`l${index}`, '/api'])) }, /"links" must be/],
 ]
@@ -36,11 +36,11 @@ describe('a decision', () => {
       assert.throws(() => checkDecision({ ...fine, ...fields } as NewDecision), { code: 'DECISION_INVALID', message })
     })
 
-  it('that is none is refused', () => {
+  it('that is not an object is refused', () => {
     for (const none of [null, undefined, 'text']) assert.throws(() => checkDecision(none as never), { code: 'DECISION_INVALID' })
   })
 
-  it('keeps its own actor, and no fields that are not known', () => {
+  it('keeps its own actor, and drops unknown fields', () => {
     const actor = { kind: 'user', id: 'u1', via: 'cli' } as const
     assert.deepEqual(checkDecision({ ...fine, actor, more: 1 } as NewDecision), { ...fine, actor })
   })

@@ -14,7 +14,7 @@ const mostLinks = 10
 const inputBytes = 4096
 const latestTime = 8.64e15
 
-/** A checked copy of a decision, with its actor. Throws DECISION_INVALID. */
+/** Returns a validated copy of a decision, with its actor. Throws DECISION_INVALID. */
 export function checkDecision(given: NewDecision): NewDecision & { readonly actor: Actor } {
   const rule = isText(given?.rule) ? JSON.stringify(given.rule.slice(0, longest.rule)) : '(unknown)'
   const demand = (holds: boolean, what: string): void => {
@@ -22,23 +22,20 @@ export function checkDecision(given: NewDecision): NewDecision & { readonly acto
   }
   demand(typeof given === 'object' && given !== null, 'it must be an object')
   const { kind, subject, verdict, acted, reason, inputs, rule: ruleId, actor, links } = given
-  demand(matches(kind, word, 40), '"kind" must be 2 to 40 of a-z, 0-9 and "-", a letter first')
+  demand(matches(kind, word, 40), '"kind" must be 2 to 40 characters of a-z, 0-9 and "-", starting with a letter')
   demand(
     matches(subject, subjectForm, longest.subject),
     `"subject" must be <type>:<id> such as worker:email-sender, at most ${longest.subject} characters without spaces`,
   )
-  demand(matches(verdict, word, 40), '"verdict" must be 2 to 40 of a-z, 0-9 and "-", a letter first')
+  demand(matches(verdict, word, 40), '"verdict" must be 2 to 40 characters of a-z, 0-9 and "-", starting with a letter')
   demand(typeof acted === 'boolean', '"acted" must be true, or false in a dry run')
   demand(matches(reason, line, longest.reason) && reason.trim() !== '', `"reason" must be one line of 1 to ${longest.reason} characters`)
   demand(
     matches(ruleId, ruleForm, longest.rule),
-    '"rule" must be <plugin>/<rule> such as canary/fast-path, at most 100 of a-z, 0-9, "-" and "."',
+    '"rule" must be <plugin>/<rule> such as canary/fast-path, at most 100 characters of a-z, 0-9, "-" and "."',
   )
-  demand(actor === undefined || isActor(actor), '"actor" must be {kind, id, via, device?} as onWorkerChange has it')
-  demand(
-    links === undefined || areLinks(links),
-    `"links" must be at most ${mostLinks} paths of the API by name, such as {"circuit": "/api/..."}`,
-  )
+  demand(actor === undefined || isActor(actor), '"actor" must be {kind, id, via, device?}, as in onWorkerChange')
+  demand(links === undefined || areLinks(links), `"links" must be at most ${mostLinks} API paths by name, such as {"circuit": "/api/..."}`)
   return {
     kind,
     subject,
@@ -52,7 +49,7 @@ export function checkDecision(given: NewDecision): NewDecision & { readonly acto
   }
 }
 
-/** Throws INVALID_DECISIONS_QUERY. */
+/** Validates a filter and applies defaults. Throws INVALID_DECISIONS_QUERY. */
 export function checkFilter({ subject, kind, since, page = 1, limit = 100 }: DecisionFilter): DecisionFilter & {
   readonly page: number
   readonly limit: number
@@ -64,7 +61,7 @@ export function checkFilter({ subject, kind, since, page = 1, limit = 100 }: Dec
     subject === undefined || matches(subject, subjectForm, longest.subject),
     `"subject" must be <type>:<id> such as worker:email-sender, at most ${longest.subject} characters`,
   )
-  demand(kind === undefined || matches(kind, word, 40), '"kind" must be 2 to 40 of a-z, 0-9 and "-", a letter first')
+  demand(kind === undefined || matches(kind, word, 40), '"kind" must be 2 to 40 characters of a-z, 0-9 and "-", starting with a letter')
   demand(
     since === undefined || isIntIn(since, 0, latestTime),
     '"since" must be ms since 1970 or an ISO 8601 time such as 2026-01-31T12:00:00Z',
@@ -89,7 +86,7 @@ function checkInputs(inputs: unknown, demand: (holds: boolean, what: string) => 
     demand(false, '"inputs" cannot be serialized as JSON')
   }
   const bytes = Buffer.byteLength(text ?? '')
-  demand(bytes <= inputBytes, `"inputs" has ${bytes} bytes of JSON, and at most ${inputBytes} are kept`)
+  demand(bytes <= inputBytes, `"inputs" has ${bytes} bytes of JSON; the maximum is ${inputBytes}`)
   const copy: unknown = JSON.parse(text ?? 'null')
   demand(isObject(copy), '"inputs" must be an object')
   return copy as Readonly<Record<string, Json>>

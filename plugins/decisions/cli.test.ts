@@ -56,12 +56,12 @@ describe('zin why', () => {
     return { lines, requests, tables }
   }
 
-  it('tells decisions in their order, by day, and says which were dry runs and whose', () => {
+  it('shows decisions in chronological order by day, with dry runs and actors', () => {
     assert.deepEqual(timelineOf(newestFirst, 'worker:email-sender'), told)
     assert.match(timelineOf(newestFirst)[1] ?? '', /^ {2}03:12:08 {2}worker:email-sender: breaker open$/)
   })
 
-  it('asks for a worker by its name, for any other subject as it is, and for all without one', async () => {
+  it('queries a worker by its name, any other subject as given, and all without one', async () => {
     const subjectOf = async (args: Readonly<Record<string, string>>) => {
       const [request] = (await run(args)).requests
       return (request as { query: { subject?: string } }).query.subject
@@ -73,15 +73,18 @@ describe('zin why', () => {
 
   it('prints the timeline and how many more there are, or rows with --json', async () => {
     const { lines } = await run({ subject: 'email-sender' })
-    assert.deepEqual(lines, [...told, '\n2 earlier ones about worker:email-sender: use --limit (up to 100)'])
+    assert.deepEqual(lines, [...told, '\n2 earlier decisions about worker:email-sender: use --limit (up to 100)'])
     assert.deepEqual((await run({}, { json: true })).tables, newestFirst)
     assert.deepEqual((await run({ subject: 'calm' }, { found: [], options: { since: '2h' } })).lines, [
       'The app made no decisions about worker:calm since 2h',
     ])
   })
 
-  it('refuses a time that it cannot read', async () => {
-    await assert.rejects(run({}, { options: { since: 'yesterday' } }), { code: 'INVALID_DECISIONS_QUERY', message: /--since takes 30m/ })
+  it('refuses an invalid time', async () => {
+    await assert.rejects(run({}, { options: { since: 'yesterday' } }), {
+      code: 'INVALID_DECISIONS_QUERY',
+      message: /--since is "yesterday"; it must be 30m/,
+    })
   })
 })
 

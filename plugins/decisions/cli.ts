@@ -8,17 +8,17 @@ import { timelineOf } from './timeline.js'
 export const decisionCommands: readonly Command[] = [
   defineCommand({
     name: 'why',
-    summary: 'Show what the app did by itself and why, as a timeline',
+    summary: 'Show what the app did automatically and why, as a timeline',
     args: [
-      { name: 'subject', summary: 'Name of a worker, or a subject such as node:<id> or region:<name>; all without it', required: false },
+      { name: 'subject', summary: 'Name of a worker, or a subject such as node:<id> or region:<name>. Default: all', required: false },
     ],
     needs: 'running app',
     route: 'GET /api/decisions',
     json: true,
     options: {
-      limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Number of decisions, the newest' },
-      since: { type: 'string', summary: 'Only those since then: 30m, 2h or 7d ago, ms since 1970, or an ISO date' },
-      kind: { type: 'string', summary: 'Only those of a kind, such as canary, scale or breaker' },
+      limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Maximum number of decisions; the newest are shown' },
+      since: { type: 'string', summary: 'Only since this time: 30m, 2h or 7d ago, ms since 1970, or an ISO date' },
+      kind: { type: 'string', summary: 'Only this kind, such as canary, scale or breaker' },
     },
     run: async ({ app, args, options, print }) => {
       const { subject: given } = args
@@ -26,7 +26,7 @@ export const decisionCommands: readonly Command[] = [
       const since = options.since === undefined ? undefined : parseSince(options.since, systemClock.now())
       if (Number.isNaN(since)) {
         throw decisionErrors.INVALID_DECISIONS_QUERY(
-          `--since takes 30m, 2h, 7d, ms since 1970, or an ISO date such as 2026-01-31T12:00:00Z, not "${options.since}"`,
+          `--since is "${options.since}"; it must be 30m, 2h, 7d, ms since 1970, or an ISO date such as 2026-01-31T12:00:00Z`,
         )
       }
       const query = { subject, kind: options.kind, since, limit: options.limit }
@@ -38,7 +38,7 @@ export const decisionCommands: readonly Command[] = [
       }
       for (const line of timelineOf(decisions, subject)) print.line(line)
       const left = pagination.total - decisions.length
-      if (left > 0) print.line(`\n${left} earlier ones${about}: use --limit (up to 100)`)
+      if (left > 0) print.line(`\n${left} earlier decisions${about}: use --limit (up to 100)`)
     },
   }),
 ]

@@ -4,31 +4,31 @@ import type { Actor } from 'zin/plugins/ops'
 /** A value that JSON can hold. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 
-/** What a plugin records of an act of its own. */
+/** An automatic action that a plugin records. */
 export interface NewDecision {
-  /** What sort of act: `canary`, `scale`, `breaker`, `failover`, `alert`, `restart`, or a plugin's own. 2–40 of a–z, 0–9 and `-`. */
+  /** Kind of action: `canary`, `scale`, `breaker`, `failover`, `alert`, `restart`, or a plugin's own. 2–40 of a–z, 0–9 and `-`. */
   readonly kind: string
-  /** What it acted on, as `<type>:<id>`: `worker:email-sender`, `node:<id>`, `region:us-east-1`. At most 200 characters, no spaces. */
+  /** Subject of the action, as `<type>:<id>`: `worker:email-sender`, `node:<id>`, `region:us-east-1`. At most 200 characters, no spaces. */
   readonly subject: string
-  /** What was decided, in a word: `rollback`, `promote`, `up`, `down`, `open`, `closed`, `raised`, `cleared`. 2–40 of a–z, 0–9 and `-`. */
+  /** The decision in one word: `rollback`, `promote`, `up`, `down`, `open`, `closed`, `raised`, `cleared`. 2–40 of a–z, 0–9 and `-`. */
   readonly verdict: string
-  /** False in a dry run: nothing was changed. */
+  /** False in a dry run, in which nothing was changed. */
   readonly acted: boolean
-  /** Why, as a person would say it: one sentence with its numbers, 1–500 characters on one line. */
+  /** The reason for people: one sentence with its numbers, 1–500 characters on one line. */
   readonly reason: string
-  /** What the rule saw: an object of at most 4 KiB as JSON. */
+  /** Inputs of the rule: an object of at most 4 KiB as JSON. */
   readonly inputs?: Readonly<Record<string, Json>>
   /** The rule that decided, as `<plugin>/<rule>`: `canary/fast-path`, `autoscale/backlog`. At most 100 characters. */
   readonly rule: string
-  /** Who acted. Default: the plugin that `rule` names. */
+  /** The actor. Default: the plugin that `rule` names. */
   readonly actor?: Actor
   /** Name → path in the API, at most 10: `{ canary: '/api/workers/email-sender/canary/status' }`. */
   readonly links?: Readonly<Record<string, string>>
 }
 
-/** A decision as it is kept and sent. */
+/** A decision as stored and sent. */
 export interface Decision extends NewDecision {
-  /** UUID version 7: ids of later decisions of a process are greater. */
+  /** UUID version 7; ids increase within a process. */
   readonly id: string
   /** ISO 8601. */
   readonly at: string
@@ -38,7 +38,7 @@ export interface Decision extends NewDecision {
 export interface DecisionFilter {
   readonly subject?: string
   readonly kind?: string
-  /** ms since 1970, inclusive. Default: all that are kept. */
+  /** ms since 1970, inclusive. Default: all stored decisions. */
   readonly since?: number
   /** From 1. Default 1. */
   readonly page?: number
@@ -53,7 +53,7 @@ export interface DecisionPage {
 }
 
 /**
- * What the app did by itself, and why.
+ * What the app did automatically, and why.
  *
  * @example
  * import { definePlugin } from 'zin'
@@ -80,15 +80,15 @@ export interface DecisionPage {
  */
 export interface Decisions {
   /**
-   * Records a decision and returns at once; it is stored in the background. While the store is down, up to 1,000 decisions wait in
-   * memory; the oldest are kept, and the log names each that is dropped. Throws DECISION_INVALID when a field is malformed.
+   * Records a decision and returns immediately; it is stored in the background. While the store is down, up to 1,000 decisions are buffered
+   * in memory; the oldest are kept, and each dropped one is logged. Throws DECISION_INVALID if a field is malformed.
    */
   record(decision: NewDecision): Decision
-  /** Decisions of all processes, including what this process has just recorded. 400 INVALID_DECISIONS_QUERY. */
+  /** Returns decisions of all processes, including those that this process has just recorded. 400 INVALID_DECISIONS_QUERY. */
   list(filter?: DecisionFilter): Promise<DecisionPage>
   /** Calls `listener` for each new decision of any process. Returns a function that removes the listener. */
   follow(listener: (decision: Decision) => void): () => void
-  /** Resolves when everything recorded so far is stored, or the store has failed; what is left is retried later. Never rejects. */
+  /** Resolves when everything recorded so far is stored, or the store has failed; the rest is retried later. Never rejects. */
   flush(): Promise<void>
 }
 

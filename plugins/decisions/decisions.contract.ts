@@ -39,7 +39,7 @@ export function decisionsContract(title: string, env: Readonly<Record<string, st
     const reader = () => hosts.at(-1) as TestHost
     const get = (path: string) => reader().inject({ method: 'GET', path })
 
-    it('are stored as they were recorded, and listed newest first by subject, kind and time', async () => {
+    it('are stored unchanged, and listed newest first by subject, kind and time', async () => {
       const first = writer().record(opened)
       const second = writer().record({
         kind: 'scale',
@@ -82,7 +82,7 @@ export function decisionsContract(title: string, env: Readonly<Record<string, st
       assert.equal((await get('/api/decisions/events?kind=A')).status, 400)
     })
 
-    it('are sent to the clients of every process as they happen, by subject', async () => {
+    it('are streamed to the clients of every process, by subject', async () => {
       const abort = new AbortController()
       const response = await fetch(`${reader().url}/api/decisions/events?subject=worker:streamed`, { signal: abort.signal })
       assert.equal(response.headers.get('content-type'), 'text/event-stream')
@@ -97,14 +97,14 @@ export function decisionsContract(title: string, env: Readonly<Record<string, st
       abort.abort()
     })
 
-    it('are stored once when the store had accepted them without saying so', async () => {
+    it('are stored once if the store had accepted them without a response', async () => {
       const decision = writer().record({ ...opened, subject: 'worker:twice' })
       await writer().flush()
       await databaseStore(reader().service(databaseService)).add([decision, { ...decision, id: randomUUID() }])
       assert.equal((await writer().list({ subject: 'worker:twice' })).pagination.total, 2)
     })
 
-    it('are deleted when they are too old, and the oldest when there are too many', async () => {
+    it('are deleted when they are too old, and the oldest ones when there are too many', async () => {
       const store = databaseStore(reader().service(databaseService))
       const at = (ms: number): Decision => ({
         ...opened,

@@ -4,12 +4,12 @@ export const decisionErrors = defineErrors({
   DECISION_INVALID: {
     message: (rule: string, what: string) => `The decision of rule ${rule} cannot be recorded: ${what}`,
     when: '`record` is called with a malformed field',
-    fix: 'Correct the field that the message names, in the plugin that the rule belongs to',
+    fix: 'Correct the field that the message names, in the plugin of the rule',
   },
   INVALID_DECISIONS_QUERY: {
     status: 400,
     message: (what: string) => `The decisions cannot be listed: ${what}`,
-    when: 'A filter is malformed',
+    when: 'A filter of the decisions is malformed',
     fix: 'Correct the parameter that the message names',
   },
 })

@@ -1,6 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
 
-/** Ids of version 7 (RFC 9562, 6.2, method 1): each is greater than the one before, also when the clock stands still or goes back. */
+/** Generates UUIDs of version 7 (RFC 9562, 6.2, method 1) that always increase, even if the clock stands still or goes back. */
 export class DecisionIds {
   #ms = 0
   #count = 0

@@ -15,16 +15,16 @@ export type { Decision, DecisionFilter, DecisionPage, Decisions, Json, NewDecisi
 export { decisionsService } from './contract.js'
 export type { DecisionsOptions } from './options.js'
 
-/** Intervals for storing again what the store refused and for deleting old decisions, in ms. */
+/** Intervals for retrying to store decisions and for deleting old ones, in ms. */
 const retryMs = 2_000
 const pruneMs = 600_000
 const dayMs = 86_400_000
 
-/** What the app did by itself and why: one record of every automatic act, for all plugins. */
+/** Records what the app did automatically and why, for all plugins. */
 export const decisions = definePlugin({
   name: 'decisions',
   version: '1.0.0',
-  description: 'What the app did by itself and why: one record of every automatic act',
+  description: 'What the app did automatically and why: one record for every automatic action',
   dependencies: ['ops'],
   uses: { cluster: clusterService, database: optional(databaseService) },
   provides: [decisionsService],

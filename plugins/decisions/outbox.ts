@@ -4,16 +4,16 @@ import type { Decision } from './contract.js'
 export interface OutboxOptions {
   readonly add: (decisions: readonly Decision[]) => Promise<void>
   readonly log: Logger
-  /** Most decisions that wait. Default 1000. */
+  /** Maximum number of buffered decisions. Default 1000. */
   readonly most?: number
 }
 
-/** Decisions of one statement. */
+/** Decisions per statement. */
 const batch = 100
 
 /**
- * Decisions on their way to the store. The oldest are kept when it is full: they tell how the trouble began. What is dropped is
- * written to the log.
+ * Buffers decisions on their way to the store. If it is full, the oldest are kept, because they show how the problem began. Dropped
+ * decisions are written to the log.
  */
 export class Outbox {
   readonly #options: OutboxOptions
@@ -34,13 +34,13 @@ export class Outbox {
     if (!this.#down) void this.send()
   }
 
-  /** The store can be written to from now on. */
+  /** Starts writing to the store. */
   open(): void {
     this.#state = 'open'
     void this.send()
   }
 
-  /** Resolves when all that waits is stored, or the store has failed. Never rejects. */
+  /** Resolves when all buffered decisions are stored, or the store has failed. Never rejects. */
   async send(): Promise<void> {
     if (this.#state !== 'open' || this.#waiting.length === 0) return
     this.#sending ??= this.#sendAll().finally(() => {
@@ -49,7 +49,7 @@ export class Outbox {
     await this.#sending
   }
 
-  /** Stores what waits, or drops it. */
+  /** Stores the buffered decisions, or drops them. */
   async close(): Promise<void> {
     await this.send()
     this.#state = 'closed'
@@ -58,19 +58,19 @@ export class Outbox {
 
   async #sendAll(): Promise<void> {
     const { add, log } = this.#options
-    // Decisions of one turn of the event loop go together.
+    // Batches the decisions of one turn of the event loop.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) {
       const some = this.#waiting.slice(0, batch)
       try {
         await add(some)
       } catch (error) {
-        if (!this.#down) log.warn({ err: error }, `decisions cannot be stored and are kept in memory until they can: ${messageOf(error)}`)
+        if (!this.#down) log.warn({ err: error }, `decisions cannot be stored and are buffered in memory: ${messageOf(error)}`)
         this.#down = true
         return
       }
       this.#waiting.splice(0, some.length)
-      if (this.#down) log.info({ waiting: this.#waiting.length }, 'decisions are stored again')
+      if (this.#down) log.info({ waiting: this.#waiting.length }, 'decisions can be stored again')
       this.#down = false
     }
   }
@@ -78,7 +78,7 @@ export class Outbox {
   #drop({ id, at, kind, subject, verdict, acted, reason, rule }: Decision, why: string): void {
     this.#options.log.error(
       { decision: { id, at, kind, subject, verdict, acted, reason, rule } },
-      `a decision about ${subject} is not stored, because ${why}: ${reason}`,
+      `a decision about ${subject} was not stored because ${why}: ${reason}`,
     )
   }
 }

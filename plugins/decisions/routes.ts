@@ -7,13 +7,13 @@ import { parseTime } from './time.js'
 const use = ['ops']
 const tag = 'decisions'
 
-/** What the app did by itself, and why. */
+/** Routes for listing and following decisions. */
 export function decisionRoutes(decisions: Decisions, streams: EventStreams): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/decisions',
-      summary: 'What the app did by itself and why, newest first',
+      summary: 'What the app did automatically and why, newest first',
       tag,
       use,
       query: listQuery,
@@ -27,7 +27,7 @@ export function decisionRoutes(decisions: Decisions, streams: EventStreams): rea
       method: 'GET',
       path: '/api/decisions/events',
       summary: 'New decisions of all nodes, as server-sent events',
-      description: 'Events are named decision; each is JSON as in the list.',
+      description: 'Events are named decision; their data is a decision as in the list, as JSON.',
       tag,
       use,
       query: eventsQuery,

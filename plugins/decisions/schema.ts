@@ -2,7 +2,7 @@ import { Type } from 'zin'
 
 const iso = Type.String({ description: 'ISO 8601' })
 const subject = Type.Optional(Type.String({ description: '<type>:<id>, such as worker:email-sender' }))
-const kind = Type.Optional(Type.String({ description: 'canary, scale, breaker, failover, alert, restart, or what a plugin records' }))
+const kind = Type.Optional(Type.String({ description: 'canary, scale, breaker, failover, alert, restart, or a kind defined by a plugin' }))
 
 export const listQuery = Type.Object(
   {
@@ -23,12 +23,12 @@ const decision = Type.Object({
   kind: Type.String(),
   subject: Type.String(),
   verdict: Type.String(),
-  acted: Type.Boolean({ description: 'False: a dry run' }),
+  acted: Type.Boolean({ description: 'False in a dry run' }),
   reason: Type.String(),
-  inputs: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'What the rule saw' })),
+  inputs: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Inputs of the rule' })),
   rule: Type.String({ description: '<plugin>/<rule>' }),
   actor: Type.Object({ kind: Type.String(), id: Type.String(), device: Type.Optional(Type.String()), via: Type.String() }),
-  links: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Paths of the API by name' })),
+  links: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'API paths by name' })),
 })
 
 export const listResponse = Type.Object({

@@ -41,7 +41,19 @@ function brokenStore(): DecisionStore & { mend(): void } {
 }
 
 describe('decisions', () => {
-  it('are recorded at once, with an id, a time and the plugin as the actor, and listed newest first', async () => {
+  it('are listed while the store accepts no new ones', async () => {
+    const store = memoryStore()
+    const { decisions, cluster } = await openLog({ store: { ...store, add: () => new Promise<never>(() => undefined) } })
+    await store.add([{ ...opened, id: 'stored', at: '2026-01-01T00:00:00.000Z', actor: { kind: 'plugin', id: 'breaker', via: 'plugin' } }])
+    decisions.record(opened)
+    assert.deepEqual(
+      (await decisions.list({})).decisions.map(({ id }) => id),
+      ['stored'],
+    )
+    await cluster.close()
+  })
+
+  it('are recorded immediately, with an id, a time and the plugin as the actor, and listed newest first', async () => {
     const { clock, close, decisions } = await openLog()
     const first = decisions.record(opened)
     assert.match(first.id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -66,7 +78,7 @@ describe('decisions', () => {
     await close()
   })
 
-  it('are heard once in every process, and not after a listener was removed', async () => {
+  it('are published once in every process, and not to removed listeners', async () => {
     const hub = new MemoryHub()
     const one = await openLog({ hub })
     const other = await openLog({ hub })
@@ -96,7 +108,7 @@ describe('decisions', () => {
     await other.close()
   })
 
-  it('wait in order while the store is down, the oldest of them, and the log names each that is dropped', async () => {
+  it('are buffered in order while the store is down, the oldest are kept, and each dropped one is logged', async () => {
     const store = brokenStore()
     const { close, decisions, log } = await openLog({ store })
     const kept = Array.from({ length: 1000 }, (_, index) => decisions.record({ ...opened, reason: `Number ${index}` }))
@@ -104,30 +116,30 @@ describe('decisions', () => {
     decisions.record({ ...opened, reason: 'Number 1000' })
     const lines = () => log.lines.map(({ level, msg }) => [level, msg])
     assert.deepEqual(lines(), [
-      ['warn', 'decisions cannot be stored and are kept in memory until they can: the disk is gone'],
-      ['error', 'a decision about worker:email-sender is not stored, because the store is down and the buffer is full: Number 1000'],
+      ['warn', 'decisions cannot be stored and are buffered in memory: the disk is gone'],
+      ['error', 'a decision about worker:email-sender was not stored because the store is down and the buffer is full: Number 1000'],
     ])
     store.mend()
     const { decisions: newest, pagination } = await decisions.list()
     assert.deepEqual(newest, kept.slice(900).reverse())
     assert.equal(pagination.total, 1000)
-    assert.deepEqual(lines()[2], ['info', 'decisions are stored again'])
+    assert.deepEqual(lines()[2], ['info', 'decisions can be stored again'])
     await close()
   })
 
-  it('are named by the log when the process ends while the store is down', async () => {
+  it('are logged when the process ends while the store is down', async () => {
     const { close, decisions, log } = await openLog({ store: brokenStore() })
     decisions.record(opened)
     await close()
     decisions.record(opened)
     const errors = log.lines.filter(({ level }) => level === 'error').map(({ msg }) => msg)
     assert.deepEqual(errors, [
-      `a decision about worker:email-sender is not stored, because the app is stopping and the store is down: ${opened.reason}`,
-      `a decision about worker:email-sender is not stored, because the app is stopping: ${opened.reason}`,
+      `a decision about worker:email-sender was not stored because the app is stopping and the store is down: ${opened.reason}`,
+      `a decision about worker:email-sender was not stored because the app is stopping: ${opened.reason}`,
     ])
   })
 
-  it('are copied: a plugin that changes what it recorded changes nothing', async () => {
+  it('are copied, so that later changes by the plugin have no effect', async () => {
     const { close, decisions } = await openLog()
     const inputs = { failed: 7 }
     decisions.record({ ...opened, inputs })

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf } from 'zin'
+import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import { type Cluster, defineMessage, type Leadership } from 'zin/plugins/cluster'
 import { checkDecision, checkFilter } from './check.js'
 import type { Decision, DecisionFilter, DecisionPage, Decisions, NewDecision } from './contract.js'
@@ -12,16 +12,19 @@ export interface DecisionLogOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly keepMs: number
-  /** Most decisions in the store. */
+  /** Maximum number of decisions in the store. */
   readonly most: number
 }
 
 /** The leader deletes old decisions. */
 const role = 'decisions'
 
+/** Longest time a list waits until this node has stored its own decisions, in ms. The queries that follow have their own deadline. */
+const flushMs = 500
+
 const recorded = defineMessage<Decision>('decisions.recorded')
 
-/** Decisions with the methods for their owner. */
+/** The service, with additional methods for the plugin itself. */
 export class DecisionLog implements Decisions {
   readonly #options: DecisionLogOptions
   readonly #ids = new DecisionIds()
@@ -48,7 +51,7 @@ export class DecisionLog implements Decisions {
 
   async list(filter: DecisionFilter = {}): Promise<DecisionPage> {
     const { page, limit, ...query } = checkFilter(filter)
-    await this.flush()
+    await withDeadline(this.flush(), flushMs, '').catch(() => undefined)
     const { decisions, total } = await this.#options.store.list({ ...query, offset: (page - 1) * limit, limit })
     return { decisions, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } }
   }
@@ -63,7 +66,7 @@ export class DecisionLog implements Decisions {
     return this.#outbox.send()
   }
 
-  /** The store and the cluster can be used from now on. */
+  /** Starts using the store and the cluster. */
   open(): void {
     const { cluster } = this.#options
     this.#open = true
@@ -73,7 +76,7 @@ export class DecisionLog implements Decisions {
     this.#outbox.open()
   }
 
-  /** Deletes old decisions, on the leader only; those in memory on every node. */
+  /** Deletes old decisions, on the leader only; with the memory store, on every node. */
   async prune(): Promise<void> {
     const { clock, cluster, keepMs, most, store } = this.#options
     if (store.kind !== 'memory') {
@@ -83,7 +86,7 @@ export class DecisionLog implements Decisions {
     await store.prune(clock.now() - keepMs, most)
   }
 
-  /** Stores what waits, or drops it with a line in the log each. */
+  /** Stores the buffered decisions; those that cannot be stored are logged and dropped. */
   async close(): Promise<void> {
     this.#open = false
     this.#unsubscribe()
@@ -92,7 +95,7 @@ export class DecisionLog implements Decisions {
     this.#listeners.clear()
   }
 
-  /** Listeners of this process hear it also while the cluster cannot be reached. */
+  /** Notifies listeners of this process, even while the cluster is unavailable, and other nodes. */
   #publish(decision: Decision): void {
     const { cluster, log } = this.#options
     this.#call(decision)

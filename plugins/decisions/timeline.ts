@@ -1,6 +1,6 @@
 import type { Decision } from './contract.js'
 
-/** Lines that tell decisions in the order in which they were made, by day; times are UTC. Those about one subject do not repeat it. */
+/** Formats decisions as lines in chronological order, grouped by day, in UTC. If they are all about one subject, it is not repeated. */
 export function timelineOf(newestFirst: readonly Decision[], about?: string): readonly string[] {
   const lines: string[] = []
   let day = ''

@@ -14,7 +14,7 @@ const env = { EDGE_REMOTE_SECRET: testSecret, EDGE_REMOTE_MODE: 'sql' }
 
 for (const runtime of ['node', 'workerd'] as const) {
   describe(`zin proxy in ${runtime}`, () => {
-    it('runs in a folder without an app, keeps rows and nonces over restarts, and ends on SIGTERM', async (t) => {
+    it('runs in a folder without an app, keeps rows and nonces across restarts, and stops on SIGTERM', async (t) => {
       const folder = await plainFolder({ '.env': `EDGE_REMOTE_SECRET=${testSecret}\nEDGE_REMOTE_MODE=sql\nZIN_DATA_DIR=kept\n` })
       cleanUp(t)(() => folder.remove())
       const first = await folder.proxy(['--runtime', runtime])
@@ -34,7 +34,7 @@ for (const runtime of ['node', 'workerd'] as const) {
       assert.equal(await second.end('SIGTERM'), 0)
     })
 
-    it('runs a write once whose response was lost with kill -9, when it is sent again with its key', async (t) => {
+    it('runs a write only once if it is repeated with its key after kill -9', async (t) => {
       const folder = await plainFolder({ 'kill.mjs': killAfterCommit('proxy') })
       cleanUp(t)(() => folder.remove())
       const preload = runtime === 'node' ? { NODE_OPTIONS: `--import=${new URL(`file://${join(folder.path, 'kill.mjs')}`).href}` } : {}
@@ -64,7 +64,7 @@ for (const runtime of ['node', 'workerd'] as const) {
 }
 
 describe('zin proxy in Node', () => {
-  it('says that the outcome of a write is unknown whose database process was lost, and runs it once', async (t) => {
+  it('reports an unknown outcome for a write whose database process was lost, and runs it only once', async (t) => {
     const folder = await plainFolder({ 'kill.mjs': killAfterCommit('database') })
     cleanUp(t)(() => folder.remove())
     const preload = { NODE_OPTIONS: `--import=${new URL(`file://${join(folder.path, 'kill.mjs')}`).href}` }
@@ -73,14 +73,14 @@ describe('zin proxy in Node', () => {
     const write = { sql: 'INSERT INTO killer DEFAULT VALUES', options: { idempotencyKey: 'order-1' } }
     const { status, body } = await client.call('exec', write)
     assert.deepEqual([status, body.code, body.retryable, body.details], [503, 'DB_UNAVAILABLE', false, { outcome: 'unknown' }])
-    assert.match(output(), /the database process is started again: .*SIGKILL/)
+    assert.match(output(), /the database process exited unexpectedly, restarting it: .*SIGKILL/)
     const again = await client.call('exec', write)
     assert.deepEqual([again.status, again.body.meta?.replayed, again.body.lastInsertId], [200, true, '1'], again.text)
     assert.equal((await client.call('queryOne', { sql: 'SELECT count(*) AS n FROM killer' })).body.row.n, 1)
     assert.equal(await end('SIGTERM'), 0)
   })
 
-  it('leaves no process behind when it is killed in the middle of a statement', async (t) => {
+  it('leaves no process behind when it is killed during a statement', async (t) => {
     const folder = await plainFolder()
     cleanUp(t)(() => folder.remove())
     const { client, end } = await folder.proxy(['--runtime', 'node'], env)
@@ -97,22 +97,22 @@ describe('zin proxy', () => {
   const refusals: readonly (readonly [string, readonly string[], Readonly<Record<string, string>>, RegExp, number])[] = [
     ['without a secret', [], {}, /EDGE_REMOTE_SECRET is not set, and neither is APP_KEY/, 1],
     ['with an unknown mode', [], { ...env, EDGE_REMOTE_MODE: 'all' }, /EDGE_REMOTE_MODE=all: expected one of registry, sql/, 1],
-    ['with broken statements', [], { ...env, EDGE_STATEMENTS_JSON: '{"a"' }, /EDGE_STATEMENTS_JSON: it is no JSON text/, 1],
-    ['with a statements file that is not there', ['--statements', 'none.json'], env, /--statements .*none\.json cannot be read/, 1],
-    ['with a rate that is no number', [], { ...env, EDGE_RATE_PER_MINUTE: 'x' }, /EDGE_RATE_PER_MINUTE=x: expected/, 1],
-    ['with a binding that is no name', [], { ...env, EDGE_BINDING: 'a-b' }, /EDGE_BINDING=a-b: expected/, 1],
+    ['with broken statements', [], { ...env, EDGE_STATEMENTS_JSON: '{"a"' }, /EDGE_STATEMENTS_JSON: it is not valid JSON/, 1],
+    ['with a missing statements file', ['--statements', 'none.json'], env, /--statements .*none\.json cannot be read/, 1],
+    ['with a rate that is not a number', [], { ...env, EDGE_RATE_PER_MINUTE: 'x' }, /EDGE_RATE_PER_MINUTE=x: expected/, 1],
+    ['with a binding that is not an identifier', [], { ...env, EDGE_BINDING: 'a-b' }, /EDGE_BINDING=a-b: expected/, 1],
     ['with an unknown option', ['--prot', '1'], env, /unknown option --prot; did you mean --port\?/, 2],
     ['with a secret on the command line', ['--secret', 'x'], env, /unknown option --secret/, 2],
-    ['on a port that is none', ['--port', '70000'], env, /--port must be .*65535/, 2],
+    ['on an invalid port', ['--port', '70000'], env, /--port must be .*65535/, 2],
     [
       'on an address of another machine',
       ['--host', '203.0.113.1', '--runtime', 'node'],
       env,
-      /cannot listen on 203\.0\.113\.1:8790: this machine has no such address/,
+      /cannot listen on 203\.0\.113\.1:8790: it is not an address of this machine/,
       1,
     ],
   ]
-  it('refuses to start with wrong input, and says what to do', async (t) => {
+  it('refuses to start with invalid input, and names the fix', async (t) => {
     const folder = await plainFolder()
     cleanUp(t)(() => folder.remove())
     for (const [what, args, given, message, expected] of refusals) {
@@ -123,7 +123,7 @@ describe('zin proxy', () => {
     }
   })
 
-  it('says that its port is taken', async (t) => {
+  it('reports that its port is in use', async (t) => {
     const step = cleanUp(t)
     const folder = await plainFolder()
     step(() => folder.remove())
@@ -134,13 +134,13 @@ describe('zin proxy', () => {
     for (const runtime of ['node', 'workerd']) {
       const { code, output } = await folder.zin(['proxy', '--port', `${port}`, '--runtime', runtime], env)
       assert.equal(code, 1)
-      assert.match(output, new RegExp(`cannot listen on 127\\.0\\.0\\.1:${port}: the port is taken`), runtime)
+      assert.match(output, new RegExp(`cannot listen on 127\\.0\\.0\\.1:${port}: the port is in use`), runtime)
     }
   })
 })
 
 describe('commands that need no app', () => {
-  it('are listed by zin help, in every folder', async (t) => {
+  it('are listed by zin help in every folder', async (t) => {
     const step = cleanUp(t)
     for (const files of [
       {},
@@ -156,7 +156,7 @@ describe('commands that need no app', () => {
     }
   })
 
-  it('run in a folder of an app as well, on its settings', async (t) => {
+  it('also run in the folder of an app, with its settings', async (t) => {
     const folder = await plainFolder({
       'zin.config.mjs': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n",
       '.env': `APP_KEY=${testSecret}\nEDGE_REMOTE_MODE=sql\n`,
@@ -180,7 +180,7 @@ describe('zin deploy', () => {
   const dryRun = (folder: PlainFolder, more: Readonly<Record<string, string>> = {}, args: readonly string[] = []) =>
     folder.zin(['deploy', '--dry-run', '--statements', 'statements.json', ...args], { ...settings, ...more })
 
-  it('--dry-run needs no account, prints what would be sent, and puts the secret nowhere', async (t) => {
+  it('--dry-run needs no account, prints what would be sent, and never writes the secret', async (t) => {
     const folder = await plainFolder(files)
     cleanUp(t)(() => folder.remove())
     const { code, output } = await dryRun(folder)
@@ -199,7 +199,7 @@ describe('zin deploy', () => {
     assert.deepEqual([vars.EDGE_REMOTE_MODE, vars.EDGE_BINDING, 'EDGE_REMOTE_SECRET' in vars], ['registry', 'SHOP_DB', false])
   })
 
-  /** Notes how it was called; `fails` is a command that it refuses, and answers with what it read. */
+  /** Records its calls. @param fails command that fails and prints its standard input. */
   const wrangler = (fails = ''): Readonly<Record<string, string>> => ({
     'node_modules/wrangler/package.json': '{"name":"wrangler","type":"module","bin":{"wrangler":"cli.js"}}',
     'node_modules/wrangler/cli.js': `
@@ -212,8 +212,9 @@ describe('zin deploy', () => {
     `,
   })
 
-  it('sends the worker, then the secret by the input of wrangler alone', async (t) => {
-    const folder = await plainFolder({ ...files, ...wrangler() }, { packages: false })
+  it('deploys the worker, then passes the secret only through the standard input of wrangler', async (t) => {
+    const dotenv = { '.env': 'DB_PASSWORD=password-in-dotenv\nCLOUDFLARE_API_TOKEN=token-in-dotenv\n' }
+    const folder = await plainFolder({ ...files, ...wrangler(), ...dotenv }, { packages: false })
     cleanUp(t)(() => folder.remove())
     const { code, output } = await folder.zin(['deploy', '--statements', 'statements.json'], settings)
     assert.equal(code, 0, output)
@@ -230,11 +231,14 @@ describe('zin deploy', () => {
       calls.map(({ input }) => input),
       ['', testSecret],
     )
-    for (const { args, env: values } of calls) assert.ok(!args.includes(testSecret) && !values.includes(testSecret))
+    for (const { args, env: values } of calls) {
+      assert.ok(!args.includes(testSecret) && !values.includes(testSecret))
+      assert.ok(!values.includes('password-in-dotenv') && values.includes('token-in-dotenv'))
+    }
     assert.ok(!output.includes(testSecret))
   })
 
-  it('reports what wrangler refuses, without the secret', async (t) => {
+  it('reports errors of wrangler without the secret', async (t) => {
     const folder = await plainFolder({ ...files, ...wrangler('secret') }, { packages: false })
     cleanUp(t)(() => folder.remove())
     const { code, output } = await folder.zin(['deploy', '--statements', 'statements.json'], settings)
@@ -243,12 +247,12 @@ describe('zin deploy', () => {
     assert.ok(!output.includes(testSecret), output)
   })
 
-  it('refuses wrong input, and says what to do', async (t) => {
+  it('refuses invalid input, and names the fix', async (t) => {
     const folder = await plainFolder(files)
     cleanUp(t)(() => folder.remove())
     const wrong: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
       [{ EDGE_REMOTE_SECRET: '' }, /EDGE_REMOTE_SECRET is not set/],
-      [{ EDGE_REMOTE_SECRET: 'short' }, /EDGE_REMOTE_SECRET has 5 bytes; a deployed proxy needs 32 or more/],
+      [{ EDGE_REMOTE_SECRET: 'short' }, /EDGE_REMOTE_SECRET has 5 bytes; a deployed proxy requires 32 or more/],
       [{ EDGE_WORKER_NAME: 'Shop Edge' }, /EDGE_WORKER_NAME must be/],
       [{ EDGE_DATABASE_NAME: '' }, /EDGE_DATABASE_NAME is not set; create a database with "npx wrangler d1 create/],
       [{ EDGE_DATABASE_ID: 'shop' }, /EDGE_DATABASE_ID must be the database_id/],
@@ -260,7 +264,7 @@ describe('zin deploy', () => {
     }
   })
 
-  it('says which package to install where wrangler is missing', async (t) => {
+  it('names the package to install if wrangler is missing', async (t) => {
     const folder = await plainFolder(files, { packages: false })
     cleanUp(t)(() => folder.remove())
     const { code, output } = await dryRun(folder)

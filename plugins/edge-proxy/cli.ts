@@ -1,12 +1,12 @@
 import { isAbsolute, join } from 'node:path'
 import { type Command, defineCommand, readSettings } from 'zin'
 
-/** The port of the local proxy. */
+/** Default port of the local proxy. */
 const defaultPort = 8790
 
-const statements = { type: 'string', summary: 'File with the registered statements, in place of EDGE_STATEMENTS_JSON' } as const
+const statements = { type: 'string', summary: 'File with the registered statements; overrides EDGE_STATEMENTS_JSON' } as const
 
-/** `zin proxy`: the edge proxy on this machine. */
+/** `zin proxy`: runs the edge proxy on this machine. */
 export const proxyCommand = defineCommand({
   name: 'proxy',
   summary: 'Run the edge SQL proxy on this machine',
@@ -14,11 +14,11 @@ export const proxyCommand = defineCommand({
   serves: true,
   options: {
     host: { type: 'string', summary: 'Address to listen on', default: '127.0.0.1' },
-    port: { type: 'int', summary: 'Port to listen on, 0 for a free one', default: defaultPort, min: 0, max: 65_535 },
+    port: { type: 'int', summary: 'Port to listen on; 0: any free port', default: defaultPort, min: 0, max: 65_535 },
     statements,
     runtime: {
       type: 'string',
-      summary: 'What runs the worker; auto is workerd where the package miniflare is installed',
+      summary: 'Runtime for the worker; auto: workerd if the package miniflare is installed, otherwise node',
       default: 'auto',
       values: ['auto', 'workerd', 'node'],
     },
@@ -46,21 +46,24 @@ export const proxyCommand = defineCommand({
     print.line(`  secret   ${settings.EDGE_REMOTE_SECRET === '' ? 'APP_KEY' : 'EDGE_REMOTE_SECRET'}`)
     if (config.mode === 'registry' && config.registry.statements.length === 0)
       print.error(
-        'no statement is registered, so that it refuses all: set EDGE_STATEMENTS_JSON, pass --statements, or set EDGE_REMOTE_MODE=sql',
+        'no statements are registered, so all requests are refused; set EDGE_STATEMENTS_JSON, pass --statements, or set EDGE_REMOTE_MODE=sql',
       )
     if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
     await proxy.close()
   },
 })
 
-/** `zin deploy`: the edge proxy as a worker. */
+/** `zin deploy`: deploys the edge proxy as a worker. */
 export const deployCommand = defineCommand({
   name: 'deploy',
-  summary: 'Deploy the edge SQL proxy as a worker, by the wrangler of this folder',
+  summary: 'Deploy the edge SQL proxy as a worker, with the wrangler installed in this folder',
   needs: 'nothing',
   json: true,
   options: {
-    'dry-run': { type: 'boolean', summary: 'Build and check it, print what would be sent, and send nothing; needs no account' },
+    'dry-run': {
+      type: 'boolean',
+      summary: 'Build and check the worker and print what would be sent, without sending it; needs no account',
+    },
     statements,
   },
   async run({ cwd, env, options, print, signal }) {
@@ -82,7 +85,7 @@ export const deployCommand = defineCommand({
       signal,
       say: (line) => print.line(line),
     })
-    if (options['dry-run']) print.line('Dry run: nothing was sent. A deployment would send')
+    if (options['dry-run']) print.line('Dry run: nothing was sent. A deployment would send:')
     print.record({
       name: plan.name,
       ...(url === undefined ? {} : { url }),

@@ -8,7 +8,7 @@ import { sqlMode } from './testing/sql-mode.js'
 import { describeValues } from './values.contract.js'
 import { describeWrites } from './writes.contract.js'
 
-/** What the edge proxy does in every runtime, over real sockets. */
+/** Contract of the edge proxy in every runtime, over real sockets. */
 export function describeEdgeProxy(runtime: string, proxies: Proxies): void {
   describe(`the edge proxy in ${runtime}`, () => {
     after(() => proxies.stop())

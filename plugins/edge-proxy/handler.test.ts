@@ -14,7 +14,7 @@ const codeOf = ({ body }: { readonly body: string }): string => (JSON.parse(body
 const one = { sql: 'SELECT 1 AS one' }
 
 describe('the handler of the edge proxy', () => {
-  it('takes timestamps of one minute around the clock, and knows a nonce as long as its timestamp is good', async (t) => {
+  it('accepts timestamps within one minute of the clock, and remembers a nonce as long as its timestamp is valid', async (t) => {
     const proxy = await direct(t)
     const start = proxy.now
     for (const [offset, status] of [
@@ -28,13 +28,13 @@ describe('the handler of the edge proxy', () => {
     assert.equal((await proxy.send('query', one, ahead)).status, 200)
     for (const later of [61_000, 119_000, 120_000, 120_001]) {
       proxy.now = start + later
-      // Others, so that expired nonces are swept.
+      // Further requests trigger the sweep of expired nonces.
       await proxy.send('query', one)
       assert.equal((await proxy.send('query', one, ahead)).status, 401, `${later}`)
     }
   })
 
-  it('takes no function or table of its SQLite that reaches files, pages or statements of others', async (t) => {
+  it('refuses functions and tables of its SQLite that access files, pages or statements of other callers', async (t) => {
     const proxy = await direct(t)
     const file = join(tmpdir(), `zin-edge-${randomUUID()}`)
     t.after(() => rm(file, { force: true }))
@@ -56,14 +56,14 @@ describe('the handler of the edge proxy', () => {
     assert.equal((await proxy.send('query', { sql: 'SELECT ? AS b', params: ['readfile'] })).status, 200)
   })
 
-  it('refuses a nonce that came under another key id', async (t) => {
+  it('refuses a nonce that was used with another key id', async (t) => {
     const proxy = await direct(t)
     const nonce = 'fedcba9876543210'
     assert.equal((await proxy.send('query', one, { nonce, keyId: 'one' })).status, 200)
     assert.equal((await proxy.send('query', one, { nonce, keyId: 'two' })).status, 401)
   })
 
-  it('gives each key its rate anew each minute', async (t) => {
+  it('resets the rate of each key every minute', async (t) => {
     const proxy = await direct(t, { EDGE_RATE_PER_MINUTE: '2' })
     proxy.now = 1_800_000_000_000 + 15_000
     const statuses = async (): Promise<readonly number[]> =>
@@ -75,7 +75,7 @@ describe('the handler of the edge proxy', () => {
     assert.deepEqual(await statuses(), [200, 200, 429])
   })
 
-  it('does not run a request later that came too soon', async (t) => {
+  it('does not run a rate-limited request later', async (t) => {
     const proxy = await direct(t, { EDGE_RATE_PER_MINUTE: '1' })
     proxy.now += 1_000
     const again = { nonce: 'aaaaaaaaaaaaaaaa', timestamp: proxy.now }
@@ -85,7 +85,7 @@ describe('the handler of the edge proxy', () => {
     assert.equal((await proxy.send('query', one, again)).status, 401)
   })
 
-  it('forgets a receipt after a day', async (t) => {
+  it('deletes a receipt after a day', async (t) => {
     const proxy = await direct(t, { EDGE_RATE_PER_MINUTE: '0' })
     await proxy.send('exec', { sql: 'CREATE TABLE t (id INTEGER PRIMARY KEY)' })
     const write = { sql: 'INSERT INTO t DEFAULT VALUES', options: { idempotencyKey: 'k' } }
@@ -97,7 +97,7 @@ describe('the handler of the edge proxy', () => {
     assert.equal(await idOf(), '2')
   })
 
-  it('keeps no more than it needs: expired nonces, receipts and rates are swept', async (t) => {
+  it('sweeps expired nonces, receipts and rates', async (t) => {
     const proxy = await direct(t)
     await proxy.send('exec', { sql: 'CREATE TABLE t (id INTEGER PRIMARY KEY)' })
     for (let index = 0; index < 20; index++)
@@ -109,7 +109,18 @@ describe('the handler of the edge proxy', () => {
     assert.deepEqual(left, [1, 1, 0])
   })
 
-  it('answers 504 when the database does not respond in time, and the request cannot come again', async (t) => {
+  it('sweeps again with the next request while expired rows are left', async (t) => {
+    const proxy = await direct(t)
+    await proxy.send('query', one)
+    const numbers = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 10001)'
+    await proxy.db.batch([proxy.db.prepare(`INSERT INTO zin_edge_nonces (nonce, until) ${numbers} SELECT 'old' || n, 0 FROM c`)])
+    proxy.now += 61_000
+    for (let request = 0; request < 3; request++) await proxy.send('query', one)
+    const [left] = await proxy.db.batch([proxy.db.prepare("SELECT count(*) AS n FROM zin_edge_nonces WHERE nonce LIKE 'old%'")])
+    assert.equal(left?.results[0]?.n, 0)
+  })
+
+  it('responds 504 when the database does not respond in time, and refuses a replay', async (t) => {
     let hangs = false
     const proxy = await direct(t, {}, (db): EdgeBinding => {
       const never = new Promise<never>(() => undefined)
@@ -125,7 +136,7 @@ describe('the handler of the edge proxy', () => {
     assert.equal((await proxy.send('exec', { sql: 'INSERT INTO t DEFAULT VALUES', options: { timeoutMs: 20 } }, again)).status, 401)
   })
 
-  it('answers 503 when the database is away, and 500 without its words when it fails otherwise', async (t) => {
+  it('responds 503 when the database is unavailable, and 500 without its message when it fails otherwise', async (t) => {
     let failure = ''
     const proxy = await direct(
       t,
@@ -149,7 +160,7 @@ describe('the handler of the edge proxy', () => {
     }
   })
 
-  it('describes a query again when another process has changed the schema', async (t) => {
+  it('describes a query again after another process changed the schema', async (t) => {
     const proxy = await direct(t)
     await proxy.send('exec', { sql: 'CREATE TABLE t (a)' })
     await proxy.send('exec', { sql: 'INSERT INTO t VALUES (1)' })
@@ -161,7 +172,7 @@ describe('the handler of the edge proxy', () => {
 })
 
 describe('the worker of the edge proxy', () => {
-  it('answers 503 CONFIG_ERROR, which names what is wrong', async (t) => {
+  it('responds 503 CONFIG_ERROR, naming the invalid setting', async (t) => {
     t.mock.method(console, 'error', () => undefined)
     const binding = { prepare: () => undefined, batch: () => undefined }
     for (const [env, name] of [
@@ -228,7 +239,7 @@ describe('a RETURNING clause', () => {
     })
   }
 
-  it('is none inside of parentheses, or in a text', () => {
+  it('is not found inside parentheses or in a string', () => {
     assert.equal(returningOf('INSERT INTO t VALUES (\'RETURNING *\', ("RETURNING"))'), undefined)
   })
 })

@@ -13,14 +13,14 @@ export type { EdgeProxyOptions } from './options.js'
 export { edgeRemoteSettings } from './settings.js'
 export type { EdgeBinding, EdgeResult, EdgeStatement, EdgeValue } from './worker/d1.js'
 
-/** Bytes of a secret that production asks for. */
+/** Minimum length of the secret in production, in bytes. */
 const minSecretBytes = 32
 
-/** The edge SQL proxy in an app: signed requests for statements of a D1-style database. */
+/** Serves the edge SQL proxy in an app: signed SQL requests for a D1-style database. */
 export const edgeProxy = definePlugin({
   name: 'edge-proxy',
   version: '1.0.0',
-  description: 'Signed SQL over HTTP for a D1-style database: registered statements, or SQL of the caller',
+  description: 'Signed SQL over HTTP for a D1-style database: registered statements, or SQL from the caller',
   errors: edgeProxyErrors,
   settings: edgeProxySettings,
   options: edgeProxyOptions,
@@ -42,21 +42,22 @@ export const edgeProxy = definePlugin({
         throw error instanceof EdgeConfigError ? edgeProxyErrors.EDGE_PROXY_CONFIG(error.message) : error
       })
       const bytes = Buffer.byteLength(settings.EDGE_REMOTE_SECRET || settings.APP_KEY)
-      const short = `${settings.EDGE_REMOTE_SECRET ? 'EDGE_REMOTE_SECRET' : 'APP_KEY'} has ${bytes} bytes; production needs ${minSecretBytes}`
+      const short = `${settings.EDGE_REMOTE_SECRET ? 'EDGE_REMOTE_SECRET' : 'APP_KEY'} has ${bytes} bytes; production requires ${minSecretBytes} or more`
       if (bytes < minSecretBytes && host.app.production) throw edgeProxyErrors.EDGE_PROXY_CONFIG(short)
       if (bytes < minSecretBytes) log.warn(short)
       for (const warning of config.registry.warnings) log.warn(`EDGE_STATEMENTS_JSON: ${warning}`)
       if (settings.EDGE_REMOTE_MODE === 'registry' && config.registry.statements.length === 0)
-        log.warn('no statement is registered, so that the edge proxy refuses all: set EDGE_STATEMENTS_JSON, or EDGE_REMOTE_MODE=sql')
+        log.warn('no statements are registered, so the edge proxy refuses all requests; set EDGE_STATEMENTS_JSON or EDGE_REMOTE_MODE=sql')
     })
     ctx.onStart(async () => {
       const { binding } = options
-      if (binding === undefined) own = await openSqliteBinding(file, (why) => log.error({ why }, 'the database process is started again'))
+      if (binding === undefined)
+        own = await openSqliteBinding(file, (why) => log.error({ why }, 'the database process exited unexpectedly; restarting it'))
       handle = createHandler({
         db: binding === undefined ? (own as SqliteBinding) : timedDatabase(binding),
         config: config as EdgeConfig,
         onError: (error, requestId) =>
-          log.error({ requestId, code: error.code, cause: messageOf(error.cause) }, 'a request of the edge proxy failed'),
+          log.error({ requestId, code: error.code, cause: messageOf(error.cause) }, 'edge proxy request failed'),
       })
     })
     ctx.onStop(async () => {

@@ -8,7 +8,7 @@ export const edgeProxyOptions = defineOptions(
   Type.Object({
     binding: Type.Optional(
       Type.Unsafe<EdgeBinding>({
-        description: 'D1-style binding with `prepare` and `batch`. Default: the SQLite file `edge.db` in the data directory',
+        description: 'D1-style binding with `prepare` and `batch`. Default: the SQLite file `edge.db` in the data folder',
       }),
     ),
   }),

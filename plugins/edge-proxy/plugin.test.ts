@@ -18,7 +18,7 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
 }
 
 describe('edgeProxy() in an app', () => {
-  it('serves the routes of the proxy over a file of the data directory', async (t) => {
+  it('serves the routes of the proxy with a file in the data folder', async (t) => {
     const host = await started(t)
     const client = edgeClient(host.url)
     assert.equal((await client.call('exec', { sql: 'CREATE TABLE t (id INTEGER PRIMARY KEY, v)' })).status, 200)
@@ -36,19 +36,19 @@ describe('edgeProxy() in an app', () => {
     assert.ok(!host.logText().includes(testSecret))
   })
 
-  it('refuses bodies over its limit, other types, methods and paths', async (t) => {
+  it('refuses bodies over the limit, and other content types, methods and paths', async (t) => {
     const client = edgeClient((await started(t)).url)
     const large = await client.call('query', ' '.repeat(131_073))
     assert.deepEqual([large.status, large.body.code], [413, 'PAYLOAD_TOO_LARGE'])
     assert.equal((await client.call('query', '{}', { headers: { 'content-type': 'text/plain' } })).status, 415)
     assert.equal((await client.call('query', '', { method: 'GET' })).status, 405)
     assert.equal((await client.call('nothing', {})).status, 404)
-    // Nobody reads what a stranger sends.
+    // The body of an unauthenticated request is not read.
     const stranger = await client.call('query', ' '.repeat(200_000), { secret: 'x' })
     assert.equal(stranger.status, 401)
   })
 
-  it('uses a binding of the app, and registered statements', async (t) => {
+  it('uses a binding of the app and registered statements', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'zin-edge-'))
     const binding = await openSqliteBinding(join(folder, 'own.db'))
     t.after(async () => {
@@ -62,11 +62,11 @@ describe('edgeProxy() in an app', () => {
     assert.deepEqual(rows, [['name'], ['a']])
   })
 
-  it('does not start with settings that are wrong or unsafe, and names them', async () => {
+  it('does not start with invalid or unsafe settings, and names them', async () => {
     for (const [env, message] of [
       [{ EDGE_REMOTE_SECRET: '' }, /EDGE_REMOTE_SECRET is not set, and neither is APP_KEY/],
       [{ EDGE_STATEMENTS_JSON: '{"a":1}' }, /EDGE_STATEMENTS_JSON: .*"a"/],
-      [{ EDGE_REMOTE_SECRET: 'short', NODE_ENV: 'production' }, /EDGE_REMOTE_SECRET has 5 bytes; production needs 32/],
+      [{ EDGE_REMOTE_SECRET: 'short', NODE_ENV: 'production' }, /EDGE_REMOTE_SECRET has 5 bytes; production requires 32/],
     ] as const)
       await assert.rejects(createTestHost({ plugins: [edgeProxy()], env: { ...settings, ...env } }), message)
   })

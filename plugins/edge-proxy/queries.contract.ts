@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { SqlMode } from './testing/sql-mode.js'
 
-/** What queries, writes and batches answer, in sql mode. */
+/** Checks the responses to queries, writes and batches in sql mode. */
 export function describeQueries({ client, exec }: SqlMode): void {
-  it('answers query, queryOne, exec, statement and batch', async () => {
+  it('serves query, queryOne, exec, statement and batch', async () => {
     const query = await client.call('query', { sql: 'SELECT id, name FROM t WHERE n <= ? ORDER BY id', params: [2] })
     assert.equal(query.status, 200)
     assert.deepEqual(
@@ -52,7 +52,7 @@ export function describeQueries({ client, exec }: SqlMode): void {
     assert.deepEqual([batch.body.results[0].rowCount, batch.body.results[2].rowCount], [1, 1])
   })
 
-  it('takes what is at its limits', async () => {
+  it('accepts requests exactly at the limits', async () => {
     const params = Array.from({ length: 100 }, (_, index) => index)
     const sum = `SELECT sum(column1) AS sum FROM (VALUES ${params.map(() => '(?)').join(', ')})`
     const most = await client.call('query', { sql: sum, params })
@@ -60,7 +60,7 @@ export function describeQueries({ client, exec }: SqlMode): void {
     const sql = `SELECT '${'x'.repeat(32_768 - 14)}' x`.padEnd(32_768, ' ')
     assert.equal((await client.call('query', { sql: sql.slice(0, 32_768) })).status, 200)
     const numbers = "SELECT value FROM json_each('[' || rtrim(replace(hex(zeroblob(?)), '0', '1,'), ',') || ']')"
-    // Two digits for each byte.
+    // Two hex digits per byte.
     const rows = await client.call('query', { sql: numbers, params: [5000] })
     assert.equal(rows.body.rowCount, 10_000, rows.text.slice(0, 300))
     const over = await client.call('query', { sql: numbers, params: [5001] })
@@ -69,7 +69,7 @@ export function describeQueries({ client, exec }: SqlMode): void {
     assert.equal(batch.body.results?.length, 50, batch.text.slice(0, 300))
   })
 
-  it('gives rows of RETURNING exactly', async () => {
+  it('returns exact rows with RETURNING', async () => {
     await exec('CREATE TABLE r (id INTEGER PRIMARY KEY, "a b" TEXT, v)')
     const { body, text } = await client.call('exec', {
       sql: 'INSERT INTO r ("a b", v) VALUES (?, ?), (?, ?) RETURNING *, id AS "x""y", v v2, typeof(v), coalesce(v, \'a,b)\') -- the end',
@@ -94,12 +94,12 @@ export function describeQueries({ client, exec }: SqlMode): void {
     )
   })
 
-  it('keeps columns of the same name as arrays', async () => {
+  it('keeps columns with the same name in rows as arrays', async () => {
     const { body } = await client.call('query', { sql: 'SELECT 1 AS a, 2 AS a, 3 AS b', options: { rowMode: 'array' } })
     assert.deepEqual([body.rows, body.columns.map(({ name }: { name: string }) => name)], [[[1, 2, 3]], ['a', 'a', 'b']])
   })
 
-  it('follows a schema that changes', async () => {
+  it('follows schema changes', async () => {
     await exec('CREATE TABLE s (a)')
     await exec('INSERT INTO s VALUES (1)')
     const all = { sql: 'SELECT * FROM s' }

@@ -3,20 +3,20 @@ import { it } from 'node:test'
 import { wireErrors } from 'zin/plugins/sql-wire'
 import { countOf, type SqlMode } from './testing/sql-mode.js'
 
-/** What is refused, with which code, and that nothing of it runs. */
+/** Checks which requests are refused, with which code, and that none of them runs. */
 export function describeRefusals({ client, exec }: SqlMode): void {
   const long = 'x'.repeat(32_768)
   const refusals: readonly (readonly [string, string, unknown, keyof typeof wireErrors])[] = [
-    ['text that is no JSON', 'query', '{"sql":', 'INVALID_JSON'],
-    ['bytes that are no UTF-8', 'query', new Uint8Array([0x22, 0xff, 0x22]), 'INVALID_JSON'],
+    ['text that is not JSON', 'query', '{"sql":', 'INVALID_JSON'],
+    ['bytes that are not UTF-8', 'query', new Uint8Array([0x22, 0xff, 0x22]), 'INVALID_JSON'],
     ['an array', 'query', [], 'VALIDATION_ERROR'],
     ['an unknown field', 'query', { sql: 'SELECT 1', retry: true }, 'VALIDATION_ERROR'],
     ['an unknown option', 'query', { sql: 'SELECT 1', options: { cache: 1 } }, 'VALIDATION_ERROR'],
     ['SQL and an id', 'query', { sql: 'SELECT 1', statementId: 'a' }, 'VALIDATION_ERROR'],
-    ['SQL on the path for statements', 'statement', { sql: 'SELECT 1' }, 'VALIDATION_ERROR'],
+    ['SQL on the path for registered statements', 'statement', { sql: 'SELECT 1' }, 'VALIDATION_ERROR'],
     ['an object as a parameter', 'query', { sql: 'SELECT ?', params: [{ password: 1 }] }, 'INVALID_PARAM'],
     ['an array as a parameter', 'query', { sql: 'SELECT ?', params: [[1, 2]] }, 'INVALID_PARAM'],
-    ['an integer beyond 2^53 that is not tagged', 'query', '{"sql":"SELECT ?","params":[9007199254740993]}', 'INVALID_PARAM'],
+    ['an untagged integer beyond 2^53', 'query', '{"sql":"SELECT ?","params":[9007199254740993]}', 'INVALID_PARAM'],
     [
       'an integer beyond 64 bits',
       'query',
@@ -30,28 +30,28 @@ export function describeRefusals({ client, exec }: SqlMode): void {
       'INVALID_PARAM',
     ],
     ['NaN', 'query', { sql: 'SELECT ?', params: [{ $type: 'real', value: 'NaN' }] }, 'INVALID_PARAM'],
-    ['half of a surrogate pair', 'query', '{"sql":"SELECT ?","params":["\\ud800"]}', 'INVALID_PARAM'],
+    ['a lone surrogate', 'query', '{"sql":"SELECT ?","params":["\\ud800"]}', 'INVALID_PARAM'],
     ['too few parameters', 'query', { sql: 'SELECT ?, ?', params: [1] }, 'INVALID_PARAM'],
     ['too many parameters', 'query', { sql: 'SELECT ?', params: [1, 2] }, 'INVALID_PARAM'],
     ['101 parameters', 'query', { sql: 'SELECT 1', params: Array(101).fill(1) }, 'TOO_MANY_PARAMS'],
     ['SQL of more than 32 KiB', 'query', { sql: `SELECT '${long}'` }, 'SQL_TOO_LARGE'],
     ['two statements', 'query', { sql: 'SELECT 1; SELECT 2' }, 'MULTIPLE_STATEMENTS'],
-    ['two statements of which one is a write', 'exec', { sql: 'SELECT 1; DELETE FROM t' }, 'MULTIPLE_STATEMENTS'],
+    ['two statements, one of them a write', 'exec', { sql: 'SELECT 1; DELETE FROM t' }, 'MULTIPLE_STATEMENTS'],
     ['a named placeholder', 'query', { sql: 'SELECT :id', params: [1] }, 'SQL_ERROR'],
-    ['a comment only', 'query', { sql: '-- nothing' }, 'SQL_ERROR'],
-    ['a comment that does not end', 'query', { sql: 'SELECT 1 /* and on' }, 'SQL_ERROR'],
-    ['parentheses that do not match', 'query', { sql: 'SELECT (1' }, 'SQL_ERROR'],
-    ['a string that does not end', 'query', { sql: "SELECT 'a" }, 'SQL_ERROR'],
-    ['words that are no SQL', 'query', { sql: 'SELEC 1' }, 'SQL_ERROR'],
-    ['a table that is not there', 'query', { sql: 'SELECT * FROM nowhere' }, 'SQL_ERROR'],
+    ['only a comment', 'query', { sql: '-- nothing' }, 'SQL_ERROR'],
+    ['an unterminated comment', 'query', { sql: 'SELECT 1 /* and on' }, 'SQL_ERROR'],
+    ['unbalanced parentheses', 'query', { sql: 'SELECT (1' }, 'SQL_ERROR'],
+    ['an unterminated string', 'query', { sql: "SELECT 'a" }, 'SQL_ERROR'],
+    ['words that are not SQL', 'query', { sql: 'SELEC 1' }, 'SQL_ERROR'],
+    ['a missing table', 'query', { sql: 'SELECT * FROM nowhere' }, 'SQL_ERROR'],
     ['a write with a syntax error', 'exec', { sql: 'INSERT INTO t VALUE (1)' }, 'SQL_ERROR'],
-    ['two columns of one name as objects', 'query', { sql: 'SELECT 1 AS a, 2 AS a' }, 'DUPLICATE_COLUMN'],
-    ['a statement that nobody registered', 'query', { statementId: 'nothing' }, 'UNKNOWN_STATEMENT'],
-    ['a statement with a name of every object', 'query', { statementId: '__proto__' }, 'UNKNOWN_STATEMENT'],
+    ['two columns with the same name as objects', 'query', { sql: 'SELECT 1 AS a, 2 AS a' }, 'DUPLICATE_COLUMN'],
+    ['an unregistered statement', 'query', { statementId: 'nothing' }, 'UNKNOWN_STATEMENT'],
+    ['a statement named __proto__', 'query', { statementId: '__proto__' }, 'UNKNOWN_STATEMENT'],
     ['a statement named constructor', 'query', { statementId: 'constructor' }, 'UNKNOWN_STATEMENT'],
-    ['a taken name', 'exec', { sql: "INSERT INTO t (name) VALUES ('ada')" }, 'CONSTRAINT_VIOLATION'],
-    ['a value that a check refuses', 'exec', { sql: 'INSERT INTO t (n) VALUES (1000)' }, 'CONSTRAINT_VIOLATION'],
-    ['a parent that is not there', 'exec', { sql: 'INSERT INTO t (parent) VALUES (99)' }, 'CONSTRAINT_VIOLATION'],
+    ['a duplicate name', 'exec', { sql: "INSERT INTO t (name) VALUES ('ada')" }, 'CONSTRAINT_VIOLATION'],
+    ['a value that violates a check', 'exec', { sql: 'INSERT INTO t (n) VALUES (1000)' }, 'CONSTRAINT_VIOLATION'],
+    ['a missing parent', 'exec', { sql: 'INSERT INTO t (parent) VALUES (99)' }, 'CONSTRAINT_VIOLATION'],
     ['PRAGMA', 'exec', { sql: 'PRAGMA writable_schema = 1' }, 'STATEMENT_NOT_ALLOWED'],
     ['ATTACH', 'exec', { sql: "ATTACH ':memory:' AS m" }, 'STATEMENT_NOT_ALLOWED'],
     ['VACUUM', 'exec', { sql: 'VACUUM' }, 'STATEMENT_NOT_ALLOWED'],
@@ -60,8 +60,8 @@ export function describeRefusals({ client, exec }: SqlMode): void {
     ['reading a table of the proxy', 'query', { sql: 'SELECT * FROM "Zin_Edge_receipts"' }, 'STATEMENT_NOT_ALLOWED'],
     ['a batch without statements', 'batch', { statements: [] }, 'VALIDATION_ERROR'],
     ['a batch of 51 statements', 'batch', { statements: Array(51).fill({ sql: 'SELECT 1' }) }, 'VALIDATION_ERROR'],
-    ['a batch that is a sequence', 'batch', { statements: [{ sql: 'SELECT 1' }], options: { mode: 'sequence' } }, 'VALIDATION_ERROR'],
-    ['a write in a batch that only reads', 'batch', { statements: [{ sql: 'DELETE FROM t' }], options: { readOnly: true } }, 'READ_ONLY'],
+    ['a batch in mode sequence', 'batch', { statements: [{ sql: 'SELECT 1' }], options: { mode: 'sequence' } }, 'VALIDATION_ERROR'],
+    ['a write in a read-only batch', 'batch', { statements: [{ sql: 'DELETE FROM t' }], options: { readOnly: true } }, 'READ_ONLY'],
     ['more rows than the option allows', 'query', { sql: 'SELECT * FROM t', options: { maxRows: 1 } }, 'RESULT_TOO_LARGE'],
     [
       'a result of more than 4 MiB',
@@ -94,7 +94,7 @@ export function describeRefusals({ client, exec }: SqlMode): void {
     assert.deepEqual([status, body.code, body.details.limit], [413, 'PAYLOAD_TOO_LARGE', 131_072])
   })
 
-  it('has no other path and no other method', async () => {
+  it('refuses other paths and methods', async () => {
     for (const path of ['/svc/edge/tx', '/svc/edge/query/', '/svc/edge/', '/', '/svc/rdb/query', '/svc/edge/QUERY']) {
       const { status, body } = await client.call(path, { sql: 'DELETE FROM t' })
       assert.deepEqual([status, body.code], [404, 'NOT_FOUND'], path)
@@ -109,7 +109,7 @@ export function describeRefusals({ client, exec }: SqlMode): void {
     )
   })
 
-  it('answers every fault of a signature with the same 401, and runs nothing', async () => {
+  it('responds to every signature fault with the same 401, and runs nothing', async () => {
     const body = { sql: "INSERT INTO t (name) VALUES ('forged')" }
     const signature = 'x-sig-signature'
     const other = JSON.stringify({ sql: 'DELETE FROM t' })

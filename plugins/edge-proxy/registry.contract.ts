@@ -4,7 +4,7 @@ import type { EdgeClient } from './testing/edge-client.js'
 import type { Proxies } from './testing/proxies.js'
 import { statements } from './testing/statements.js'
 
-/** What a proxy runs that runs registered statements only. */
+/** Checks what a proxy runs in registry mode. */
 export function describeRegistryMode(proxies: Proxies): void {
   describe('in registry mode, the default', () => {
     let client: EdgeClient
@@ -15,7 +15,7 @@ export function describeRegistryMode(proxies: Proxies): void {
       for (const name of ['a', 'b']) assert.equal((await run('item.add', [name, 1])).body.rowCount, 1)
     })
 
-    it('runs registered statements by their kind', async () => {
+    it('runs registered statements according to their kind', async () => {
       assert.deepEqual((await run('item.byName', ['a'])).body.row, { id: 1, name: 'a', size: 1 })
       assert.deepEqual((await run('item.all')).body.rows, [{ name: 'a' }, { name: 'b' }])
       assert.deepEqual((await run('item.all', [], 'query')).body.rowCount, 2)
@@ -36,7 +36,7 @@ export function describeRegistryMode(proxies: Proxies): void {
       assert.deepEqual([status, body.code, body.details.failedIndex], [403, 'SQL_MODE_DISABLED', 1])
     })
 
-    it('checks parameters, limits and kinds of the registry', async () => {
+    it('enforces parameters, limits and kinds of the registry', async () => {
       for (const params of [[1], ['x'.repeat(21)], [null], [], ['a', 'b'], [true]]) {
         const { status, body } = await run('item.byName', params)
         assert.deepEqual([status, body.code], [400, 'INVALID_PARAM'], JSON.stringify(params))
@@ -50,7 +50,7 @@ export function describeRegistryMode(proxies: Proxies): void {
       assert.equal((await run('item.byName', ['a'])).body.row.size, 3)
     })
 
-    it('tells no words of the database', async () => {
+    it('hides database messages', async () => {
       const { body, text } = await run('broken')
       assert.equal(body.code, 'SQL_ERROR')
       assert.ok(!text.includes('secret_table'), text)

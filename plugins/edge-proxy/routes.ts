@@ -5,21 +5,21 @@ import { type EdgeHandler, edgePaths, pathPrefix } from './worker/handler.js'
 import type { EdgeRequest } from './worker/request.js'
 
 const summaries = {
-  query: 'Run a statement that reads, through the edge proxy',
+  query: 'Run a reading statement through the edge proxy',
   queryOne: 'Read one row through the edge proxy',
-  exec: 'Run a statement that writes, through the edge proxy',
-  batch: 'Run statements in one transaction, through the edge proxy',
+  exec: 'Run a writing statement through the edge proxy',
+  batch: 'Run statements in one transaction through the edge proxy',
   statement: 'Run a registered statement through the edge proxy',
 } as const
 
-/** The routes of the edge proxy. The handler checks signatures, bodies and limits itself, as it does at the edge. */
+/** Routes of the edge proxy. The handler itself checks signatures, bodies and limits, as it does at the edge. */
 export function edgeProxyRoutes(handle: () => EdgeHandler): readonly Route[] {
   return edgePaths.map((name) =>
     defineRoute({
       method: 'POST',
       path: `${pathPrefix}${name}`,
       summary: summaries[name],
-      description: 'Signed with the shared secret of the proxy (zin/signer). For servers, never for browsers.',
+      description: 'Requests are signed with the shared secret of the proxy (zin/signer). For servers, not for browsers.',
       bodyType: 'none',
       bodyLimit: Number.MAX_SAFE_INTEGER,
       documented: { body: name === 'batch' ? batchRequest : statementRequest },

@@ -18,7 +18,7 @@ interface App {
   readonly host: TestHost
   readonly client: EdgeClient
   readonly file: string
-  /** Sends a request whose statement never ends by itself; resolves when it runs. */
+  /** Sends a request with a statement that never ends; resolves when it runs. */
   run(path: string, body: unknown): Promise<{ readonly reply: Promise<Reply> }>
 }
 
@@ -50,7 +50,7 @@ async function app(t: TestContext): Promise<App> {
 }
 
 describe('a statement of the edge proxy in Node that takes too long', () => {
-  it('is ended with 504, while other routes respond, and leaves the database to the next', async (t) => {
+  it('is killed with 504 while other routes respond, and releases the database', async (t) => {
     const { client, host, run } = await app(t)
     const { reply } = await run('query', { sql: runaway, options: { timeoutMs: 3_000 } })
     const order: string[] = []
@@ -63,7 +63,7 @@ describe('a statement of the edge proxy in Node that takes too long', () => {
     assert.equal(await countOf(client, 't'), 0)
   })
 
-  it('leaves nothing of its batch', async (t) => {
+  it('rolls back its batch', async (t) => {
     const { client } = await app(t)
     const statements = [{ sql: 'INSERT INTO t (v) VALUES (1)' }, { sql: `INSERT INTO t (v) ${runaway}` }, { sql: 'DELETE FROM t' }]
     const { status, body } = await client.call('batch', { statements, options: { timeoutMs: 200 } })
@@ -73,13 +73,13 @@ describe('a statement of the edge proxy in Node that takes too long', () => {
     assert.equal(await countOf(client, 't'), 1)
   })
 
-  it('cannot come again', async (t) => {
+  it('cannot be replayed', async (t) => {
     const { client } = await app(t)
     const signed = await client.sign('query', { sql: runaway, options: { timeoutMs: 100 } })
     assert.deepEqual([(await signed.send()).status, (await signed.send()).status], [504, 401])
   })
 
-  it('lets those behind it run, or tells them in their time that they have not run', async (t) => {
+  it('lets waiting requests run, or responds within their time limit that they have not run', async (t) => {
     const { client, run } = await app(t)
     const { reply } = await run('query', { sql: runaway, options: { timeoutMs: 3_000 } })
     const insert = (v: string, timeoutMs: number): Promise<Reply> =>
@@ -93,13 +93,13 @@ describe('a statement of the edge proxy in Node that takes too long', () => {
     assert.deepEqual((await client.call('query', { sql: 'SELECT v FROM t' })).body.rows, [{ v: 'b' }])
   })
 
-  it('does not hold up a shutdown, which leaves no process', async (t) => {
+  it('does not block a shutdown, which leaves no process behind', async (t) => {
     const { file, host, run } = await app(t)
     const { reply } = await run('query', { sql: runaway, options: { timeoutMs: 30_000 } })
     const cut = assert.rejects(reply)
     await assert.rejects(
       host.stop(),
-      /^Error: the host did not stop cleanly: http: cut 1 connection\(s\) whose requests did not end in time$/,
+      /^Error: the host did not stop cleanly: http: cut 1 connection\(s\) whose requests did not finish in time$/,
     )
     await cut
     assert.equal(isBeingWritten(file), false)
@@ -107,7 +107,7 @@ describe('a statement of the edge proxy in Node that takes too long', () => {
 })
 
 describe('the database process of the edge proxy in Node', () => {
-  it('does not send results that no response could hold', async (t) => {
+  it('refuses results that are too large for a response', async (t) => {
     const { client } = await app(t)
     const rows = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 1000) SELECT printf('%.*c', 100000, 'x') AS v FROM c"
     const read = await client.call('query', { sql: rows })
@@ -121,7 +121,7 @@ describe('the database process of the edge proxy in Node', () => {
     assert.equal((await client.call('exec', { sql: 'INSERT INTO t (v) VALUES (1)' })).status, 200)
   })
 
-  it('is ended and started again when a statement takes too much memory', async (t) => {
+  it('is killed and restarted when a statement uses too much memory', async (t) => {
     const { client } = await app(t)
     const sql = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT zeroblob(50000000) AS v FROM c LIMIT 1000'
     const { status, body } = await client.call('query', { sql, options: { timeoutMs: 30_000 } })
@@ -129,7 +129,7 @@ describe('the database process of the edge proxy in Node', () => {
     assert.equal(await countOf(client, 't'), 0)
   })
 
-  it('is not available while it cannot be started, and is again afterwards', async (t) => {
+  it('is unavailable while it cannot be started, and recovers', async (t) => {
     const { client, file } = await app(t)
     await rename(file, `${file}.aside`)
     await mkdir(file)
@@ -142,7 +142,7 @@ describe('the database process of the edge proxy in Node', () => {
     assert.deepEqual((await client.call('query', { sql: 'SELECT v FROM t' })).body.rows, [{ v: 2 }])
   })
 
-  it('refuses to start an app whose file is no database, in the words of SQLite', async (t) => {
+  it('refuses to start an app whose file is not a database, with the message of SQLite', async (t) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'zin-edge-'))
     t.after(() => rm(dataDir, { recursive: true, force: true, maxRetries: 3 }))
     await writeFile(join(dataDir, 'edge.db'), 'this is no database, but a text that is long enough to be looked at as one'.repeat(20))

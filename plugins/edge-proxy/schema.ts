@@ -1,6 +1,8 @@
 import { Type } from 'zin'
 
-const params = Type.Optional(Type.Array(Type.Unknown(), { description: 'Texts, numbers, booleans, null, or tagged values', maxItems: 100 }))
+const params = Type.Optional(
+  Type.Array(Type.Unknown(), { description: 'Strings, numbers, booleans, null, or tagged values', maxItems: 100 }),
+)
 
 const options = Type.Object({
   rowMode: Type.Optional(Type.Enum(['object', 'array'], { type: 'string' })),
@@ -12,7 +14,7 @@ const options = Type.Object({
 
 const source = {
   statementId: Type.Optional(Type.String({ description: 'Id of a registered statement' })),
-  sql: Type.Optional(Type.String({ description: 'With EDGE_REMOTE_MODE=sql: one statement' })),
+  sql: Type.Optional(Type.String({ description: 'One statement; requires EDGE_REMOTE_MODE=sql' })),
   params,
 }
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { Proxies } from './testing/proxies.js'
 
-/** How many requests a key may send. */
+/** Checks the rate limit of keys. */
 export function describeRates(proxies: Proxies): void {
-  it('limits the rate of each key, which unsigned requests do not use up', async () => {
+  it('limits the rate of each key; unsigned requests do not count', async () => {
     const client = await proxies.start({ EDGE_REMOTE_MODE: 'sql', EDGE_RATE_PER_MINUTE: '3' })
     const ask = (keyId: string, secret?: string) =>
       client.call('query', { sql: 'SELECT 1 AS a' }, { keyId, ...(secret === undefined ? {} : { secret }) })
     const flood = await Promise.all(Array.from({ length: 20 }, () => ask('busy', 'wrong')))
     assert.ok(flood.every(({ status }) => status === 401))
     const replies = []
-    // A minute may begin in between.
+    // A new minute may begin in between.
     while (replies.length < 8 && replies.at(-1)?.status !== 429) replies.push(await ask('busy'))
     const last = replies.at(-1)
     assert.ok(replies.length > 3 && replies.slice(0, -1).every(({ status }) => status === 200), replies.map(({ status }) => status).join())
@@ -22,7 +22,7 @@ export function describeRates(proxies: Proxies): void {
   })
 }
 
-/** With which settings a proxy starts, and with which it does not. */
+/** Checks which settings a proxy accepts. */
 export function describeConfig(proxies: Proxies): void {
   const wrong = [
     [{ EDGE_REMOTE_SECRET: '' }, 'EDGE_REMOTE_SECRET'],
@@ -40,7 +40,7 @@ export function describeConfig(proxies: Proxies): void {
     })
   }
 
-  it('takes APP_KEY where it has no secret of its own', async () => {
+  it('uses APP_KEY if it has no separate secret', async () => {
     const client = await proxies.start({ EDGE_REMOTE_MODE: 'sql', EDGE_REMOTE_SECRET: '', APP_KEY: 'the key of the app' })
     assert.equal((await client.call('query', { sql: 'SELECT 1 AS a' }, { secret: 'the key of the app' })).status, 200)
     assert.equal((await client.call('query', { sql: 'SELECT 1 AS a' })).status, 401)

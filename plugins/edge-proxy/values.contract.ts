@@ -8,11 +8,11 @@ const int64 = (value: bigint | string): WireValue => ({ $type: 'int64', value: S
 const real = (value: string): WireValue => ({ $type: 'real', value })
 const blob = (bytes: Uint8Array): WireValue => ({ $type: 'blob', base64: toBase64(bytes) })
 
-/** Integers in the form that the wire has for them. */
+/** Integers in wire format. */
 const integer = (value: bigint): WireValue =>
   value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : int64(value)
 
-/** Values that come back as they were sent, whatever column they were in. */
+/** Values that survive a round trip in any column. */
 const value: fc.Arbitrary<WireValue> = fc.oneof(
   fc.constant(null),
   fc.string({ unit: 'binary', maxLength: 40 }),
@@ -24,13 +24,13 @@ const value: fc.Arbitrary<WireValue> = fc.oneof(
   fc.constantFrom(real('Infinity'), real('-Infinity')),
 )
 
-/** Fractions, the largest and the smallest. */
+/** Fractions, including the largest and smallest. */
 const fraction = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).filter((number) => !Number.isInteger(number)),
   fc.constantFrom(5e-324, 0.1, -0.1, 1.5, 1e-7, 0.1 + 0.2, 4503599627370495.5),
 )
 
-/** Values of D1, there and back. */
+/** Checks round trips of values through D1. */
 export function describeValues(client: () => EdgeClient): void {
   describe('values', () => {
     before(async () => {
@@ -51,7 +51,7 @@ export function describeValues(client: () => EdgeClient): void {
       return body.results.at(-1).rows.map(([cell]: unknown[]) => cell)
     }
 
-    it('of every type go there and back without loss', async () => {
+    it('of every type survive a round trip without loss', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(fc.oneof(value, fraction), { minLength: 1, maxLength: 40 }), async (values) => {
           assert.deepEqual(await throughTable('any', values), values)
@@ -60,7 +60,7 @@ export function describeValues(client: () => EdgeClient): void {
       )
     })
 
-    it('keep the type that they were sent with', async () => {
+    it('keep the type they were sent with', async () => {
       const typed: readonly (readonly [unknown, string])[] = [
         [1, 'integer'],
         [true, 'integer'],
@@ -83,7 +83,7 @@ export function describeValues(client: () => EdgeClient): void {
       )
     })
 
-    it('have the affinity of bound values: no integer becomes "1.0", no division a fraction', async () => {
+    it('have the affinity of bound values: integers do not become "1.0", and integer division stays integer', async () => {
       assert.deepEqual(await throughTable('t', [1, int64(2n ** 60n), true]), ['1', String(2n ** 60n), '1'])
       const { body } = await client().call('queryOne', { sql: "SELECT 7 / ? AS q, ? = '1' AS e, ? || '' AS s", params: [2, 1, 3] })
       assert.deepEqual(body.row, { q: 3, e: 0, s: '3' })
@@ -91,7 +91,7 @@ export function describeValues(client: () => EdgeClient): void {
       assert.deepEqual(page.body.rows, [{ id: 1 }, { id: 2 }])
     })
 
-    it('of REAL are exact over their whole range; SQLite has no negative zero', async () => {
+    it('of REAL are exact over the whole range; SQLite has no negative zero', async () => {
       const reals = [Number.MAX_VALUE, -Number.MAX_VALUE, 2 ** 53 + 2, 2 ** 62, -(2 ** 63), 1e300]
       assert.deepEqual(
         await throughTable(
@@ -103,7 +103,7 @@ export function describeValues(client: () => EdgeClient): void {
       assert.deepEqual(await throughTable('r', [real('-0')]), [0])
     })
 
-    it('come in the order of the query, and each is computed once', async () => {
+    it('arrive in the order of the query, each computed once', async () => {
       const numbers = "(SELECT value AS v FROM json_each('[3,1,2,5,4]'))"
       for (const [order, expected] of [
         ['ORDER BY v DESC', [5, 4, 3, 2, 1]],
@@ -119,7 +119,7 @@ export function describeValues(client: () => EdgeClient): void {
       for (const { r } of body.rows) assert.ok(r === 'text' || r === '\u0000nul', JSON.stringify(r))
     })
 
-    it('come back in numbered placeholders, in their places', async () => {
+    it('are bound to numbered placeholders by position', async () => {
       const { body } = await client().call('queryOne', { sql: "SELECT ?2 AS b, ?1 AS a, ?2 AS c, '?' AS q /* ? */", params: [1, 'x'] })
       assert.deepEqual(body.row, { b: 'x', a: 1, c: 'x', q: '?' })
     })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { countOf, type SqlMode } from './testing/sql-mode.js'
 
-/** That nothing runs twice, by halves, or on a path that reads. */
+/** Checks that no write runs twice, partially, or on a reading path. */
 export function describeWrites({ client, exec }: SqlMode): void {
   it('runs a signed INSERT once, however often it arrives', async () => {
     await exec('CREATE TABLE once (id INTEGER PRIMARY KEY)')
@@ -17,7 +17,7 @@ export function describeWrites({ client, exec }: SqlMode): void {
     assert.equal(await countOf(client, 'once'), 2)
   })
 
-  it('gives the plan of a write, runs nothing of it, and writes on', async () => {
+  it('explains a write without running it, and can still write afterwards', async () => {
     await exec('CREATE TABLE planned (id INTEGER PRIMARY KEY)')
     for (const path of ['query', 'exec'])
       for (const sql of ['EXPLAIN QUERY PLAN DELETE FROM planned', '/* a plan */ EXPLAIN DELETE FROM planned WHERE id = ?']) {
@@ -28,7 +28,7 @@ export function describeWrites({ client, exec }: SqlMode): void {
     assert.equal(await countOf(client, 'planned'), 4)
   })
 
-  it('does not run a request later that has failed', async () => {
+  it('does not run a failed request later', async () => {
     await exec('CREATE TABLE late (id INTEGER PRIMARY KEY)')
     await exec('INSERT INTO late VALUES (1)')
     const signed = await client.sign('exec', { sql: 'INSERT INTO late VALUES (1)' })
@@ -68,7 +68,7 @@ export function describeWrites({ client, exec }: SqlMode): void {
     "SELECT 1) INSERT INTO t (name) SELECT 'w' FROM (SELECT 1",
     'SELECT 1 AS a) INSERT INTO t (name) SELECT a FROM zin_rows --',
   ]
-  it('never writes on the paths that read', async () => {
+  it('never writes on the reading paths', async () => {
     const state = async (): Promise<string> =>
       (
         await client.call('query', {
@@ -85,7 +85,7 @@ export function describeWrites({ client, exec }: SqlMode): void {
     }
   })
 
-  it('runs all of a batch or none, and names the statement that failed', async () => {
+  it('runs all of a batch or none, and names the failed statement', async () => {
     await exec('CREATE TABLE b (id INTEGER PRIMARY KEY)')
     for (const failing of [0, 1, 3, 6]) {
       const batch = Array.from({ length: 7 }, (_, index) => ({
@@ -103,7 +103,7 @@ export function describeWrites({ client, exec }: SqlMode): void {
     assert.equal(await countOf(client, 'b'), 0)
   })
 
-  it('runs a write with an idempotency key once, and gives its response again', async () => {
+  it('runs a write with an idempotency key once, and replays its response', async () => {
     await exec('CREATE TABLE i (id INTEGER PRIMARY KEY, v UNIQUE)')
     const write = { sql: 'INSERT INTO i (v) VALUES (?)', params: ['a'], options: { idempotencyKey: 'order-1' } }
     const first = await client.call('exec', write)
@@ -133,7 +133,7 @@ export function describeWrites({ client, exec }: SqlMode): void {
     assert.equal(replies.filter(({ body }) => body.meta.replayed === false).length, 1)
   })
 
-  it('gives the key of a failed write free', async () => {
+  it('releases the idempotency key of a failed write', async () => {
     await exec('CREATE TABLE f (id INTEGER PRIMARY KEY)')
     await exec('INSERT INTO f VALUES (1)')
     const write = { sql: 'INSERT INTO f VALUES (?)', params: [1], options: { idempotencyKey: 'failed' } }

@@ -20,9 +20,9 @@ export const kvErrors = defineErrors({
   },
   KV_CONTENDED: {
     status: 503,
-    message: (key: string) => `Other writes to key "${key}" kept coming first; try again`,
+    message: (key: string) => `Other writes to the key "${key}" came first in every attempt; retry`,
     when: '`updateKey` on a key that other writers changed 100 times in a row',
-    fix: 'Try again; spread what many write at once over several keys',
+    fix: 'Retry; when many callers write to one key, split it into several keys',
   },
   KV_NOT_A_NUMBER: {
     status: 500,

@@ -2,24 +2,24 @@ import type { Kv } from './contract.js'
 import { updateKey } from './update.js'
 
 /**
- * The members of a collection, kept in one key of a store that has no lists: a name by id. An id is never used twice, so that a
- * removal takes out what it means and nothing added since.
+ * An index of the members of a collection: a map from id to name, stored in one key, because the store has no lists. Use each id only once,
+ * so that a removal never affects a member added later.
  *
- * Add a member before its record is written and remove it afterwards: a record is then never missing from the index. A member without
- * a record, or with one of another id, is to be ignored.
+ * Add a member before its record is written, and remove it after its record is deleted: then a record is never missing from the index.
+ * Ignore a member without a record, or whose record has another id.
  */
 export class KeyIndex {
   readonly key: string
   readonly #kv: () => Pick<Kv, 'get' | 'set'>
   #last: Promise<unknown> = Promise.resolve()
 
-  /** @param kv the store, as of now. */
+  /** @param kv returns the current store. */
   constructor(kv: () => Pick<Kv, 'get' | 'set'>, key: string) {
     this.#kv = kv
     this.key = key
   }
 
-  /** The members in the value of {@link key}, in the order in which they were added. */
+  /** Parses the value of {@link key}. Returns names by id, in the order in which they were added. */
   read(value: string | null | undefined): ReadonlyMap<string, string> {
     return new Map(value ? (JSON.parse(value) as [string, string][]) : [])
   }
@@ -32,7 +32,7 @@ export class KeyIndex {
     return this.#change((members) => members.filter(([member]) => member !== id))
   }
 
-  /** One change at a time in this process: only other processes compete. */
+  /** Applies one change at a time in this process, so that only other processes compete. */
   #change(change: (members: readonly [string, string][]) => readonly [string, string][]): Promise<void> {
     const done = this.#last.then(async () => {
       await updateKey(this.#kv(), this.key, (value) => ({ value: JSON.stringify(change([...this.read(value)])) }))

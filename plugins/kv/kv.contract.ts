@@ -104,7 +104,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.get('race'), null)
     })
 
-    it('applies each of 20 concurrent updates of a key once, and writes nothing when there is nothing to change', async () => {
+    it('applies each of 20 concurrent updates of a key once, and writes nothing when the change returns undefined', async () => {
       const add = () => updateKey(kv, 'updated', (value) => ({ value: `${value ?? ''}x` }))
       const updates = await Promise.all(Array.from({ length: 20 }, add))
       assert.equal(await kv.get('updated'), 'x'.repeat(20))
@@ -118,7 +118,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.deepEqual(await updateKey(kv, 'updated', (value) => ({ value: String(value) })), { before: null, after: 'null' })
     })
 
-    it('rejects an update when other writes keep coming first', async () => {
+    it('rejects an update when other writes come first in every attempt', async () => {
       let reads = 0
       const outrun = updateKey(kv, 'outrun', async () => {
         await kv.set('outrun', String((reads += 1)))
@@ -128,7 +128,7 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.deepEqual([reads, await kv.get('outrun')], [100, '100'])
     })
 
-    it('indexes members that two processes add and remove at once', async () => {
+    it('indexes members that two processes add and remove concurrently', async () => {
       const [here, there] = [new KeyIndex(() => kv, 'index'), new KeyIndex(() => kv, 'index')]
       assert.deepEqual(here.read(await kv.get(here.key)), new Map())
       await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? here : there).add(`id-${i}`, `name-${i >> 1}`)))

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { definePlugin } from 'zin'
 import { database, databaseService } from 'zin/plugins/database'
-import { createTestHost, describePlugin } from 'zin/testing'
+import { createTestHost, describePlugin, fakeClock } from 'zin/testing'
 import { kv, kvService } from './index.js'
 import { kvContract } from './kv.contract.js'
+import { databaseStore } from './store/db.js'
 
 kvContract('SQLite', async () => ({ host: { plugins: [database(), kv()] }, pass: 'clock' }))
 
@@ -41,6 +43,33 @@ describe('kv', () => {
     await host.service(kvService).set('secret-name', 'v')
     const rows = await host.service(databaseService).tables().selectFrom('zin_kv').select('id').execute()
     assert.match(String(rows[0]?.id), /^[0-9a-f]{64}$/)
+    await host.stop()
+  })
+
+  it('deletes expired keys in several short statements, and no other keys', async () => {
+    const deletes: string[] = []
+    const watching = definePlugin({
+      name: 'watching',
+      version: '1.0.0',
+      uses: { database: databaseService },
+      setup({ services }) {
+        services.database.observe(({ sql }) => {
+          if (sql.startsWith('delete from "zin_kv"')) deletes.push(sql)
+        })
+      },
+    })
+    const clock = fakeClock()
+    const host = await createTestHost({ plugins: [database(), watching(), kv()], clock })
+    const store = host.service(kvService)
+    await store.set('lasting', 'x')
+    await store.set('live', 'x', { ttlMs: 1 })
+    const tables = host.service(databaseService).tables()
+    const expired = Array.from({ length: 1_200 }, (_, i) => ({ id: `expired-${i}`, value: 'x', expires_at: clock.now() - (i % 2) }))
+    await tables.insertInto('zin_kv').values(expired).execute()
+    await databaseStore({ database: host.service(databaseService), clock }).sweep()
+    assert.deepEqual(await store.getMany(['lasting', 'live']), ['x', 'x'])
+    assert.equal((await tables.selectFrom('zin_kv').select('id').execute()).length, 3)
+    assert.equal(deletes.length, 3)
     await host.stop()
   })
 })

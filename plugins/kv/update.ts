@@ -1,16 +1,16 @@
 import type { Kv } from './contract.js'
 import { kvErrors } from './errors.js'
 
-/** What a change writes to a key. */
+/** The new value of a key. */
 export interface NextValue {
   readonly value: string
   /** Time to live in ms; without it the key does not expire. */
   readonly ttlMs?: number
 }
 
-/** A change that was written. */
+/** A written change. */
 export interface UpdatedKey {
-  /** Null: the key was absent. */
+  /** Null when the key was absent. */
   readonly before: string | null
   readonly after: string
 }
@@ -18,15 +18,15 @@ export interface UpdatedKey {
 const maxAttempts = 100
 
 /**
- * Changes a key by compare-and-set: reads it, and writes what `change` returns, unless another write came first; then again with the
- * newer value, up to 100 times. Two round trips when nobody else writes the key.
+ * Updates a key by compare-and-set: reads it and writes the value that `change` returns. When another write comes first, it retries with the
+ * newer value, up to 100 attempts. Costs two round trips without contention.
  *
  * ```ts
  * await updateKey(kv, 'visits', (text) => ({ value: JSON.stringify([...JSON.parse(text ?? '[]'), Date.now()]) }))
  * ```
  *
- * @param change receives the value, or null when the key is absent, and may be called several times. It returns undefined to write nothing.
- * @returns undefined when nothing was written. Rejects with `KV_CONTENDED` when other writes kept coming first.
+ * @param change receives the value, or null when the key is absent, and may be called several times. Return undefined to write nothing.
+ * @returns undefined when nothing was written. Rejects with `KV_CONTENDED` when other writes came first in every attempt.
  */
 export async function updateKey(
   kv: Pick<Kv, 'get' | 'set'>,

@@ -131,6 +131,23 @@ describe('accounts', () => {
     release.shift()?.()
     assert.equal(await last, false)
   })
+
+  it('reports a failure of argon2 instead of a wrong password', async () => {
+    const failing: Argon2 = { hash: async () => 'decoy', verify: () => Promise.reject(new Error('out of memory')) }
+    const passwords = createPasswords(1, async () => failing)
+    for (const hash of ['hash', undefined]) await assert.rejects(passwords.check('x', hash), { message: 'out of memory' })
+  })
+
+  it('loads argon2 again after a failure', async () => {
+    let loads = 0
+    const passwords = createPasswords(1, async () => {
+      loads += 1
+      if (loads === 1) throw new Error('not now')
+      return { hash: async () => 'decoy', verify: async () => true }
+    })
+    await assert.rejects(passwords.check('x', 'hash'), { message: 'not now' })
+    assert.deepEqual([await passwords.check('x', 'hash'), await passwords.check('x', 'hash'), loads], [true, true, 2])
+  })
 })
 
 describe('commands for users', () => {

@@ -64,7 +64,7 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
       const id = canonicalEmail(email)
       if (id.length > 320 || !emailGrammar.test(id)) throw loginErrors.USER_INVALID(`"${email}" is not an email address`)
       checkPassword(password)
-      if (role === '' || role.length > 100) throw loginErrors.USER_INVALID('A role has 1 to 100 characters')
+      if (role === '' || role.length > 100) throw loginErrors.USER_INVALID('A role must have 1 to 100 characters')
       const user: User = { id: randomUUID(), email: id, passwordHash: await passwords.hash(password), role, createdAt: clock.now() }
       return (await users.add(user)) ? user : undefined
     },
@@ -94,5 +94,5 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
 
 function checkPassword(password: string): void {
   if (password.length < minPassword || password.length > maxPassword)
-    throw loginErrors.USER_INVALID(`A password has ${minPassword} to ${maxPassword} characters; this one has ${password.length}`)
+    throw loginErrors.USER_INVALID(`A password must have ${minPassword} to ${maxPassword} characters; this one has ${password.length}`)
 }

@@ -105,7 +105,7 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
       needs: 'services',
       async run({ args, print }) {
         const { email } = await accounts.enable(args.email ?? '')
-        print.line(`${email} may log in`)
+        print.line(`${email} can log in again`)
       },
     }),
   ]

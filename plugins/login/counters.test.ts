@@ -53,6 +53,17 @@ for (const [where, withCounters] of kinds) {
         )
       }))
 
+    it('restart the window of a key that is marked again', () =>
+      withCounters(async (counters, clock) => {
+        await counters.mark('a', minute)
+        clock.advance(minute - 1)
+        await counters.mark('a', minute)
+        clock.advance(minute - 1)
+        assert.deepEqual(await counters.sums(['a', 'b']), new Map([['a', 1]]))
+        clock.advance(1)
+        assert.deepEqual(await counters.sums(['a', 'b']), new Map())
+      }))
+
     it('reset only the cleared keys', () =>
       withCounters(async (counters) => {
         for (const key of ['a', 'b']) await counters.add(key, minute)
@@ -133,6 +144,29 @@ describe('the throttle', () => {
     await throttle.attempt('a@b.c', origin)
     await throttle.attempt('a@b.c', origin)
     await assert.rejects(throttle.attempt('a@b.c', origin), { code: 'RATE_LIMITED' })
+  })
+
+  it('treats an address as known for 30 days after its latest login', async () => {
+    const day = 24 * 60 * minute
+    const clock = fakeClock()
+    const throttle = createThrottle(memoryCounters(clock), { ...limits, accountAttemptsPerMinute: 1 })
+    const origin = { address: '192.0.2.1' }
+    const passes = () =>
+      throttle.attempt('a@b.c', origin).then(
+        () => true,
+        () => false,
+      )
+    const passesDuringAttack = async (): Promise<boolean> => {
+      await throttle.attempt('a@b.c', { address: '10.0.0.1' })
+      return passes()
+    }
+    await throttle.succeeded('a@b.c', origin)
+    clock.advance(29 * day)
+    await throttle.succeeded('a@b.c', origin)
+    clock.advance(29 * day)
+    assert.equal(await passesDuringAttack(), true)
+    clock.advance(day)
+    assert.equal(await passesDuringAttack(), false)
   })
 
   it('treats an IPv6 /64 as one address, a mapped IPv4 address as that IPv4 address, and all malformed ones as one', async () => {

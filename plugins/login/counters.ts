@@ -5,6 +5,8 @@ import type { Kv } from 'zin/plugins/kv'
 export interface Counters {
   /** Increments and returns the count. Atomic. */
   add(key: string, windowMs: number): Promise<number>
+  /** Sets the count to 1 and restarts the window. */
+  mark(key: string, windowMs: number): Promise<void>
   /** The current counts by key, without the keys that have none; in one round trip. */
   sums(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
   /** Time left in a window, in ms; the whole window when unknown. */
@@ -32,6 +34,7 @@ export function kvCounters(kv: () => Kv | undefined, clock: Clock): Counters {
         if (count === 1) await store.set(`${key}:end`, String(clock.now() + windowMs), { ttlMs: windowMs })
         return count
       }),
+    mark: (key, windowMs) => query(async (store) => void (await store.set(key, '1', { ttlMs: windowMs }))),
     sums: (keys) =>
       query(async (store) => {
         const values = await store.getMany(keys)
@@ -57,15 +60,21 @@ export function memoryCounters(clock: Clock): Counters {
     const window = windows.get(key)
     return window !== undefined && window.end > clock.now() ? window : undefined
   }
+  const keep = (key: string, window: { count: number; readonly end: number }): void => {
+    // Setting it again moves it to the end, so that the least recently used key is evicted first.
+    windows.delete(key)
+    windows.set(key, window)
+    if (windows.size > maxKeys) windows.delete(windows.keys().next().value as string)
+  }
   return {
     async add(key, windowMs) {
       const window = live(key) ?? { count: 0, end: clock.now() + windowMs }
       window.count += 1
-      // Setting it again moves it to the end, so that the least recently used key is evicted first.
-      windows.delete(key)
-      windows.set(key, window)
-      if (windows.size > maxKeys) windows.delete(windows.keys().next().value as string)
+      keep(key, window)
       return window.count
+    },
+    async mark(key, windowMs) {
+      keep(key, { count: 1, end: clock.now() + windowMs })
     },
     sums: async (keys) =>
       new Map(

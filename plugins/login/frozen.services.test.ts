@@ -49,7 +49,7 @@ describe('with a store whose process is frozen', () => {
     assert.equal(status, 200, JSON.stringify(body))
     return body
   }
-  /** Asks all of them at once while a server is frozen. */
+  /** Sends all requests concurrently while a server is frozen. */
   const answersWhile = async (server: Server, asked: Readonly<Record<string, () => ReturnType<TestHost['inject']>>>): Promise<Answers> => {
     services.freeze(server)
     try {
@@ -65,7 +65,7 @@ describe('with a store whose process is frozen', () => {
     }
   }
 
-  it('every route of login, devices and operators answers 503 in a bounded time, and works again afterwards', async () => {
+  it('every route of login, devices and operators responds 503 in bounded time, and works again afterwards', async () => {
     const own = { seen: await session(), fresh: await session(), leaving: await session(), everywhere: await session() }
     for (const known of [own.seen, own.leaving, own.everywhere]) assert.equal((await signed(host, known, 'GET', '/api/me')).status, 200)
     const { token } = await host.service(tokensService).issue({ sub: '1', role: 'admin' })

@@ -48,7 +48,7 @@ export const login = definePlugin({
   },
 })
 
-/** Users that the app checks itself; it must end the sessions of users it disables. */
+/** The app checks these users itself, and must end the sessions of users that it disables. */
 function ownUsers(verify: VerifyCredentials): Accounts['verify'] {
   return async (email, password) => {
     const user = await verify(email, password)

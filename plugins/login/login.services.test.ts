@@ -75,7 +75,7 @@ describe('login on Redis and MariaDB, with two processes of one app', () => {
     await mysql.drop()
   })
 
-  it('knows in one process what happened in the other: login, logout, attempts', async () => {
+  it('shares logins, logouts and attempts between the processes', async () => {
     const [one, other] = hosts
     const { id, password } = await addUser(one, 'ada@example.com', 'admin')
     const { body: session } = await post(one, { email: 'ada@example.com', password })
@@ -94,7 +94,7 @@ describe('login on Redis and MariaDB, with two processes of one app', () => {
     assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429])
   })
 
-  it('takes two spellings that the collation calls equal for two people', async () => {
+  it('treats two emails that the collation considers equal as two users', async () => {
     const [one] = hosts
     const { password } = await addUser(one, 'jose@example.com')
     assert.equal((await post(one, { email: 'jos\u00e9@example.com', password })).status, 401)
@@ -105,7 +105,7 @@ describe('login on Redis and MariaDB, with two processes of one app', () => {
     assert.equal((await post(one, { email: 'jose@example.com', password })).status, 401)
   })
 
-  it('knows emails in any script, in a database whose default is latin1, and in tables made with that default', async () => {
+  it('accepts emails in any script, in a database whose default is latin1, and in tables created with that default', async () => {
     const latin = mysqlDatabase('latin')
     await latin.create()
     await onMysql(latin.name, `alter database ${latin.name} character set latin1`)
@@ -132,7 +132,7 @@ describe('login on Redis and MariaDB, with two processes of one app', () => {
     }
   })
 
-  it('is ready, with database and cache', async () => {
+  it('reports readiness with database and cache', async () => {
     const { status, body } = await hosts[0].inject({ path: '/health/ready' })
     assert.deepEqual([status, body.dependencies.database.status, body.dependencies.cache.status], [200, 'ready', 'ready'])
   })

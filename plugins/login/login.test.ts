@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, it } from 'node:test'
+import type { ManagementAction } from 'zin'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders, generateDeviceKey } from 'zin/signer'
@@ -50,6 +51,16 @@ describe('POST /auth/login', () => {
       assert.ok(!host.logText().includes(body.jwt) && !host.logText().includes(body.deviceSecret) && !host.logText().includes(password))
     }))
 
+  it('is one management action on the account, whatever the spelling of its email', () =>
+    withHost(async (host) => {
+      const { password } = await addUser(host, 'zo\u00eb@example.com')
+      for (const email of ['zo\u00eb@example.com', 'Zoe\u0308@Example.com']) await logIn(host, email, password)
+      const targets = host
+        .recorded('onManagementAction')
+        .flatMap(([one]) => ((one as ManagementAction).action === 'login' ? [(one as ManagementAction).target] : []))
+      assert.deepEqual([targets.length, new Set(targets).size], [2, 1])
+    }))
+
   it('returns no secret to a device with its own key, and the key signs requests', () =>
     withHost(async (host) => {
       const { password } = await addUser(host, 'ada@example.com')
@@ -69,7 +80,7 @@ describe('POST /auth/login', () => {
       const good = { email: 'ada@example.com', password }
       for (const devicePublicKey of ['', publicKey.slice(1), `${publicKey.slice(0, 42)}B`, 1])
         assert.equal((await post(host, { ...good, devicePublicKey })).status, 400)
-      // The neutral element: one signature would fit every request.
+      // The neutral element, for which one signature is valid for every request.
       const weak = Buffer.alloc(32, 0).fill(1, 0, 1).toString('base64url')
       const refused = await post(host, { ...good, devicePublicKey: weak })
       assert.deepEqual([refused.status, refused.body.code], [400, 'DEVICE_PUBLIC_KEY_INVALID'])
@@ -143,6 +154,24 @@ describe('POST /auth/login', () => {
     assert.equal(
       host.host.commands().some(({ plugin }) => plugin === 'login'),
       false,
+    )
+    await host.stop()
+  })
+
+  it('leaves no new device behind when no token can be issued, and keeps an earlier one', async () => {
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const verifyCredentials = async (email: string) => ({ id: 'u1', email, role: 'user' })
+    const host = await createTestHost({
+      plugins: [jwt(), bulletproof(), login({ verifyCredentials })],
+      env: { ...env, JWT_ALGORITHM: 'ES256', JWT_PUBLIC_KEY: String(publicKey.export({ type: 'spki', format: 'pem' })) },
+    })
+    const devices = host.service(devicesService)
+    const { device } = await devices.enroll({ userId: 'u1' })
+    for (const deviceId of [undefined, device.deviceId])
+      assert.equal((await post(host, { email: 'a@b.c', password: 'right', deviceId })).status, 500)
+    assert.deepEqual(
+      (await devices.list('u1')).map(({ deviceId }) => deviceId),
+      [device.deviceId],
     )
     await host.stop()
   })
@@ -240,7 +269,7 @@ describe('the throttle of logins', () => {
 })
 
 describe('a password', () => {
-  it('with the characters of markup, quotes, other scripts and blanks is kept as it was typed', async () => {
+  it('with markup characters, quotes, other scripts and blanks is kept exactly as typed', async () => {
     const password = ` <b>&amp;"'\`$\\ \u65e5\u672c \u{1f511}% `
     const host = await loginHost(
       { seed: { email: 'ada@example.com', passwordSetting: 'DEMO_PASSWORD' } },
@@ -359,7 +388,7 @@ describe('a user', () => {
       await run(host, 'user:disable', { email: 'ada@example.com' })
       assert.equal((await post(host, { email: 'ada@example.com', password })).status, 401)
       for (const _twice of [1, 2])
-        assert.deepEqual((await run(host, 'user:enable', { email: 'ADA@example.com' })).lines, ['ada@example.com may log in'])
+        assert.deepEqual((await run(host, 'user:enable', { email: 'ADA@example.com' })).lines, ['ada@example.com can log in again'])
       const next = await logIn(host, 'ada@example.com', password)
       assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
       assert.equal((await signed(host, next, 'GET', '/api/me')).status, 200)

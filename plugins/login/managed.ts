@@ -1,12 +1,16 @@
 import type { Manage } from 'zin'
 import { sha256Hex } from 'zin/signing'
+import { canonicalEmail } from './email.js'
 import type { Login } from './service.js'
 
-/** Logins and logouts as management actions: plugins may refuse and record them. Who logs in is known only once the password was right. */
+/**
+ * Wraps logins and logouts as management actions, which plugins can refuse and record. The user of a login is known only after the password
+ * check.
+ */
 export function managedLogin(login: Login, manage: Manage): Login {
   return {
     login: (request) => {
-      const account = sha256Hex(request.email.trim().toLowerCase()).slice(0, 16)
+      const account = sha256Hex(canonicalEmail(request.email)).slice(0, 16)
       const stranger = { kind: 'user', id: `email-${account}`, via: 'http' } as const
       return manage({ action: 'login', target: `account:${account}`, actor: stranger }, (note) =>
         login.login(request, ({ deviceId, userId }) => note({ actor: { ...stranger, id: userId, device: deviceId } })),

@@ -1,4 +1,4 @@
-import type { Logger } from 'zin'
+import { type Logger, messageOf } from 'zin'
 import { checkPublicKey, type Devices } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import { sha256Hex } from 'zin/signing'
@@ -37,7 +37,10 @@ export interface LoginParts {
 
 /** Starts and ends sessions, independent of HTTP. */
 export interface Login {
-  /** `onLogin` learns whose session it is. Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE. */
+  /**
+   * `onLogin` is called with the user and the device of the session. Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS,
+   * LOGIN_BUSY, AUTH_STORE_UNAVAILABLE.
+   */
   login(request: LoginRequest, onLogin?: (session: { readonly userId: string; readonly deviceId: string }) => void): Promise<LoginResult>
   /** Revokes this token, then removes this device. */
   logout(claims: Claims, deviceId: string | undefined): Promise<void>
@@ -61,6 +64,13 @@ export function createLogin(parts: LoginParts): Login {
     return known?.userId === userId ? wanted : undefined
   }
 
+  /** Nobody knows the secret of a new device whose login failed. */
+  const discard = async (userId: string, deviceId: string): Promise<void> => {
+    await devices()
+      .remove(deviceId, userId)
+      .catch((error: unknown) => log.debug({ keyIdHash: hashOf(deviceId), why: messageOf(error) }, 'an unused device was not removed'))
+  }
+
   return {
     async login(request, onLogin) {
       const { email, password, deviceId: wanted, devicePublicKey: publicKey, address } = request
@@ -73,9 +83,16 @@ export function createLogin(parts: LoginParts): Login {
         throw loginErrors.INVALID_CREDENTIALS()
       }
       const userId = String(user.id)
-      const { device, secret } = await devices().enroll({ userId, deviceId: await ownDevice(userId, wanted), publicKey })
+      const own = await ownDevice(userId, wanted)
+      const { device, secret } = await devices().enroll({ userId, deviceId: own, publicKey })
       const { deviceId } = device
-      const issued = await tokens().issue({ sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) })
+      const grant = { sub: user.id, email: user.email, role: user.role, deviceId, ...bindings(request) }
+      const issued = await tokens()
+        .issue(grant)
+        .catch(async (error: unknown) => {
+          if (deviceId !== own) await discard(userId, deviceId)
+          throw error
+        })
       // A change of the user from here on ends this session, too; one during the login did not, because the session did not exist.
       if (!(await user.stands())) {
         await tokens().revoke(issued.claims)

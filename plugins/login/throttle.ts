@@ -23,7 +23,7 @@ export interface Origin {
 export interface Throttle {
   /** Counts an attempt before it is made. Throws RATE_LIMITED without counting when a limit is exceeded. */
   attempt(email: string, origin: Origin): Promise<void>
-  /** Clears the attempts for this email from this address, and marks address and device as known for 30 days. */
+  /** Clears the attempts for this email from this address, and marks address and device as known for the next 30 days. */
   succeeded(email: string, origin: Origin): Promise<void>
 }
 
@@ -98,7 +98,7 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
       // Not the shared bucket, which contains attempts of others.
       const own = [...accountBuckets(email, origin.address), ...known.map((key) => everywhereBucket(email, key))]
       await counters.clear(own.map(({ key }) => key))
-      await Promise.all(known.map((key) => counters.add(key, knownForMs)))
+      await Promise.all(known.map((key) => counters.mark(key, knownForMs)))
     },
   }
 }

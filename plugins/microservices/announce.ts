@@ -17,7 +17,7 @@ export interface AnnouncerParts {
 const api = '/api/services'
 const levels = { closed: 'info', open: 'warn', 'half-open': 'info' } as const
 
-/** Tells what happens to services: to the log, to listeners, and to `decisions` what the plugin did by itself. */
+/** Publishes changes of services: logs them, calls hooks, and records automatic actions in `decisions`. */
 export class Announcer {
   readonly #parts: AnnouncerParts
 

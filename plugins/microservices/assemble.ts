@@ -35,26 +35,26 @@ export interface AssembleOptions {
   readonly auth: AuthOptions
   readonly scopes: Scopes
   readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
-  /** The traces of the app, when something records them. */
+  /** Traces of the app, if they are recorded. */
   readonly traces?: () => Traces | undefined
   readonly clock: Clock
-  /** Default: does what it is given; the process of a service has nobody to ask. */
+  /** Default: runs the work without any gate, as in the child process of a service. */
   readonly manage?: Manage
   readonly random: () => number
   readonly log: Logger
   readonly resolver?: Resolver
-  /** Starts a service that runs here; undefined: it runs elsewhere. */
+  /** Returns what starts a service here; undefined if it runs elsewhere. */
   readonly runner: (definition: ServiceDefinition) => Runner | undefined
   onChange?(service: string, from: ServiceState, to: ServiceState): void
   onTransition?(service: string, instance: string, transition: CircuitTransition): void
   onLost?(service: RegisteredService, instance: Instance, reason: string): void
 }
 
-/** The manager of services, and what registers their definitions with it. */
+/** The service manager, and functions to register definitions and collect metrics. */
 export interface Assembled {
   readonly manager: ServiceManager
   register(definitions: readonly ServiceDefinition[]): void
-  /** Of calls and of instances. */
+  /** Samples of calls and instances. */
   metrics(): readonly MetricSample[]
 }
 

@@ -54,12 +54,12 @@ export function microserviceCommands({ directory, fetch }: CommandOptions): read
     }),
     defineCommand({
       name: 'service:call',
-      summary: 'Call a service through the running app, with its credential',
+      summary: 'Call a service through the running app, using its credential',
       args: [...named, { name: 'path', summary: 'Path with query, such as /users/7' }],
       options: {
         method: { type: 'string', summary: 'GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS', default: 'GET' },
-        data: { type: 'string', summary: 'Body: JSON, or else text' },
-        timeout: { type: 'int', summary: 'Longest time in ms', min: 1, max: 600_000 },
+        data: { type: 'string', summary: 'Body; sent as JSON if it parses, otherwise as text' },
+        timeout: { type: 'int', summary: 'Deadline of the call in ms', min: 1, max: 600_000 },
       },
       needs: 'running app',
       route: 'POST /api/services/:name/call',
@@ -87,15 +87,18 @@ export function microserviceCommands({ directory, fetch }: CommandOptions): read
       },
     }),
     changeCommand('start', 'Start a service of the running app'),
-    changeCommand('stop', 'Stop a service of the running app, once its calls have ended'),
+    changeCommand('stop', 'Drain and stop a service of the running app'),
     defineCommand({
       name: 'service:types',
-      summary: 'Write a typed client of a service from its OpenAPI document; without a name, of all running services',
+      summary: 'Write a typed client from the OpenAPI document of a service; without a name, one for each running service',
       args: [{ name: 'name', summary: 'Name of the service', required: false }],
       options: {
-        from: { type: 'string', summary: 'File or URL of the document; default: /openapi.json of the service, through the running app' },
-        out: { type: 'string', summary: 'File to write, or without a name the folder; default: standard output' },
-        check: { type: 'boolean', summary: 'Write nothing; exit with 1 when the file at --out is not up to date' },
+        from: {
+          type: 'string',
+          summary: 'File or URL of the document; default: /openapi.json of the service, fetched through the running app',
+        },
+        out: { type: 'string', summary: 'File to write (without a name: folder); default: standard output' },
+        check: { type: 'boolean', summary: 'Write nothing; exit with 1 if the file at --out is out of date' },
       },
       needs: 'running app',
       async run({ app, args, cwd, options, print }) {
@@ -118,7 +121,7 @@ export function microserviceCommands({ directory, fetch }: CommandOptions): read
           await writeFile(join(folder, file), text, { flag: 'wx' })
           print.line(`created ${[directory, domain, name, file].join('/')}`)
         }
-        print.line('It starts with the app when MICROSERVICES=true, and needs SERVICE_JWT_SECRET, the secret of its strategy.')
+        print.line('It starts with the app when MICROSERVICES=true. Its auth strategy jwt requires SERVICE_JWT_SECRET.')
       },
     }),
   ]
@@ -136,7 +139,7 @@ function rowOf({ auth, instances, name, state, version, domain }: ServiceView): 
     auth,
     instances: `${running}/${instances.length}`,
     urls: instances.map(({ url }) => url).join(' '),
-    reason: retry === undefined ? reason : `${reason} (started again at ${retry.at}, ${retry.attempt} of ${retry.of})`,
+    reason: retry === undefined ? reason : `${reason} (next restart at ${retry.at}, ${retry.attempt} of ${retry.of})`,
   }
 }
 

@@ -1,12 +1,12 @@
 import { defineService, type Logger, type ZinConfig } from 'zin'
 
 /**
- * What a service does. Calls go to `running` ones only. `unhealthy`: each instance is started and failed its health checks. `failed`: it
- * could not be started; it is tried again as often as the option `restarts` says, and by `startService`.
+ * State of a service. Only `running` services receive calls. `unhealthy`: every instance is started but fails its health checks. `failed`:
+ * it could not be started; it is retried up to `restarts` times (option), and by `startService`.
  */
 export type ServiceState = 'registered' | 'starting' | 'running' | 'unhealthy' | 'draining' | 'stopped' | 'failed'
 
-/** How callers of a service prove who they are. `signed`: signed requests (HMAC-SHA256) with a key for each service. */
+/** How callers of a service authenticate. `signed`: signed requests (HMAC-SHA256) with a key for each service. */
 export type AuthStrategy = 'api-key' | 'jwt' | 'none' | 'custom' | 'signed'
 
 export type CallMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
@@ -17,11 +17,11 @@ export interface ServiceCall {
   readonly method?: CallMethod
   /** Path with query. It begins with one `/`. */
   readonly path: string
-  /** From the call to the last byte of the response, over all attempts, in ms. Default: option `timeoutMs`; less inside a request with a deadline. */
+  /** Deadline up to the last byte of the response, over all attempts, in ms. Default: option `timeoutMs`; limited by the caller's deadline. */
   readonly timeout?: number
-  /** Text and bytes are sent as they are, anything else as JSON. */
+  /** Strings and bytes are sent unchanged, anything else as JSON. */
   readonly body?: unknown
-  /** Further headers; see {@link Microservices.injectHeaders}. An `idempotency-key` lets any method be tried again. */
+  /** Additional headers; see {@link Microservices.injectHeaders}. An `idempotency-key` allows retries of any method. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -30,7 +30,7 @@ export interface ServiceResponse<T = unknown> {
   readonly status: number
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Parsed when the response is JSON, text when it is text, else bytes; `undefined` when it is empty. */
+  /** Parsed if the response is JSON, a string if it is text, otherwise bytes; `undefined` if it is empty. */
   readonly data: T
 }
 
@@ -41,19 +41,19 @@ export interface InstanceView {
   readonly url: string
   readonly state: ServiceState
   readonly circuit: 'closed' | 'open' | 'half-open'
-  /** Calls without a response so far. */
+  /** Calls in flight. */
   readonly inFlight: number
-  /** How often it was started again without being told to. */
+  /** Number of automatic restarts. */
   readonly restarts: number
-  /** Of a process of its own. */
+  /** Set if it runs in a child process. */
   readonly pid?: number
-  /** When it is started again: the how many-th time in a row `of` how many, and the time in ISO 8601. */
+  /** The next automatic restart: its number in the current series, the maximum (`of`), and its time in ISO 8601. */
   readonly retry?: { readonly attempt: number; readonly of: number; readonly at: string }
   /** Why it is unhealthy or has failed. */
   readonly reason?: string
 }
 
-/** A service as `list` shows it. */
+/** A service as returned by `list`. */
 export interface ServiceView {
   readonly name: string
   readonly domain: string
@@ -70,11 +70,11 @@ export interface ServiceView {
   readonly instances: readonly InstanceView[]
 }
 
-/** Calls of services, for services themselves. */
+/** Calls services; also available inside services. */
 export interface ServiceCalls {
   /**
-   * Requests a running service. Attempts that cannot have had an effect are repeated within the timeout and a budget. Responses of every
-   * status are returned; redirects are refused.
+   * Calls a running service. Calls that can be repeated safely are retried within the timeout and the retry budget. Returns responses of any
+   * status; redirects are refused.
    *
    * @throws ZinError SERVICE_NOT_REGISTERED 404, SERVICE_NOT_RUNNING 503, SERVICE_INVALID_TARGET 400, SERVICE_TIMEOUT 504,
    * SERVICE_CIRCUIT_OPEN 503, SERVICE_BUSY 503, SERVICE_UNREACHABLE 502, SERVICE_RESPONSE_TOO_LARGE 502.
@@ -86,46 +86,46 @@ export interface ServiceCalls {
    */
   callService<T = unknown>(name: string, call: ServiceCall): Promise<ServiceResponse<T>>
   /**
-   * The given headers with those of the trace of the current request: `traceparent`, `tracestate` and `x-trace-id`. Calls do not carry them
-   * by themselves.
+   * Returns the given headers with those of the current request's trace: `traceparent`, `tracestate` and `x-trace-id`. They are not added to
+   * calls automatically, unless the plugin observability records traces.
    */
   injectHeaders(headers?: Readonly<Record<string, string>>): Record<string, string>
-  /** Runs a task, such as a job, as a part of the trace that is in these headers. */
+  /** Runs a task, such as a job, as part of the trace in these headers. */
   continueTrace<T>(headers: Readonly<Record<string, string>>, task: () => T): T
 }
 
-/** Services of the app: those in its folder, and those at registered addresses. */
+/** Services of the app: discovered in its folders, or registered by URL. */
 export interface Microservices extends ServiceCalls {
-  /** Starts a service, and resolves when it runs. Does nothing when it runs. Throws SERVICE_NOT_REGISTERED, SERVICE_START_FAILED. */
+  /** Starts a service and resolves once it runs. Does nothing if it already runs. Throws SERVICE_NOT_REGISTERED, SERVICE_START_FAILED. */
   startService(name: string): Promise<ServiceView>
-  /** Waits for its calls, then stops a service. Throws SERVICE_NOT_REGISTERED. */
+  /** Drains a service (at most 5 s), then stops it. Throws SERVICE_NOT_REGISTERED. */
   stopService(name: string): Promise<ServiceView>
-  /** All services, by name. */
+  /** Returns all services, sorted by name. */
   list(): readonly ServiceView[]
 }
 
 export const microservicesService = defineService<Microservices>('microservices')
 
-/** What the function of a service's module gets. */
+/** Argument of the function that a service's module exports. */
 export interface ServiceContext {
   readonly name: string
   readonly domain: string
   readonly version: string
-  /** Where it will listen. */
+  /** Port it will listen on. */
   readonly port: number
-  /** Lines carry the name of the service. */
+  /** Adds the name of the service to each line. */
   readonly log: Logger
   readonly database: { readonly isolation: 'shared' | 'isolated'; readonly migrations: boolean }
   /** Calls of other services. */
   readonly services: ServiceCalls
 }
 
-/** Makes the app that a service is. */
+/** Creates the app of a service. */
 export type ServiceModule = (context: ServiceContext) => ZinConfig | Promise<ZinConfig>
 
 /**
- * Types the function that the module of a service exports by default; returns it unchanged. A service that needs nothing of its context
- * exports `defineConfig({ … })` instead.
+ * Types the function that a service's module exports by default; returns it unchanged. A service that does not need the context exports
+ * `defineConfig({ … })` instead.
  *
  * @example
  * export default defineMicroservice(({ services }) => ({

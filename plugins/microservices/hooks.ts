@@ -1,14 +1,14 @@
 import type { HookSpecs, Notify } from 'zin'
 import type { ServiceState } from './contract.js'
 
-/** A service has another state. */
+/** The state of a service changed. */
 export interface ServiceChange {
   readonly service: string
   readonly from: ServiceState
   readonly to: ServiceState
 }
 
-/** The circuit breaker of an instance has another state. */
+/** The circuit breaker of an instance changed state. */
 export interface ServiceCircuitChange {
   readonly service: string
   readonly instance: string
@@ -17,12 +17,12 @@ export interface ServiceCircuitChange {
   readonly reason: string
 }
 
-/** An instance is lost: it ended by itself, or is no longer healthy. */
+/** An instance was lost: it exited unexpectedly or became unhealthy. */
 export interface ServiceFailover {
   readonly service: string
-  /** The instance that is lost. */
+  /** The lost instance. */
   readonly instance: string
-  /** Instances that take its calls. */
+  /** Instances that take over its calls; empty if none runs. */
   readonly to: readonly string[]
   readonly reason: string
 }
@@ -35,9 +35,13 @@ export interface MicroserviceHooks {
 }
 
 export const microserviceHooks = {
-  onServiceChange: { kind: 'notify', args: ['change'], summary: 'A service has another state' },
-  onServiceCircuitChange: { kind: 'notify', args: ['change'], summary: 'A circuit of a service has opened, become half-open or closed' },
-  onServiceFailover: { kind: 'notify', args: ['failover'], summary: 'An instance of a service is lost; others take its calls' },
+  onServiceChange: { kind: 'notify', args: ['change'], summary: 'The state of a service changed' },
+  onServiceCircuitChange: { kind: 'notify', args: ['change'], summary: 'The circuit of an instance opened, became half-open, or closed' },
+  onServiceFailover: {
+    kind: 'notify',
+    args: ['failover'],
+    summary: 'An instance of a service was lost; the remaining ones take its calls',
+  },
 } satisfies HookSpecs<MicroserviceHooks>
 
 declare module 'zin' {

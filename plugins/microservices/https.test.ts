@@ -6,7 +6,7 @@ import { servicesApp } from './testing/services-app.js'
 const detailsOf = (error: unknown): string => JSON.stringify([(error as Error).message, (error as { details?: unknown }).details])
 
 describe('services at https addresses', () => {
-  it('are called when an authority that is given vouches for their certificate, and only under its names', async (t) => {
+  it('are called only if the given authority signed their certificate and the host name matches', async (t) => {
     const seen: unknown[] = []
     const { ca, port } = await httpsServer(t, ({ headers, url }, response) => {
       seen.push([url, headers.host, headers['x-api-key']])
@@ -26,7 +26,7 @@ describe('services at https addresses', () => {
     assert.deepEqual(seen, [['/x?y=1', `localhost:${port}`, 'the-key']])
     await assert.rejects(services.callService('unknown', { path: '/x' }), {
       code: 'SERVICE_UNREACHABLE',
-      message: /its certificate is signed by no authority that is trusted here; give the file of one as ca in the option services/,
+      message: /its certificate is not signed by a trusted authority; pass the file of one as ca in the option services/,
     })
     await assert.rejects(services.callService('misnamed', { path: '/x' }), {
       code: 'SERVICE_UNREACHABLE',
@@ -35,13 +35,16 @@ describe('services at https addresses', () => {
     assert.equal(seen.length, 1)
   })
 
-  it('refuse to boot with an authority that cannot be read or is none', async (t) => {
+  it('refuse to boot if the authority file is unreadable or not a certificate', async (t) => {
     const services = {
       a: { url: 'https://a.test', ca: 'missing.pem' },
       b: { url: 'https://b.test', ca: 'src/services/no.pem' },
     }
     await assert.rejects(servicesApp(t, { files: { 'no.pem': 'no certificate' }, options: { services } }), (error) => {
-      for (const line of ['option services.a.ca: missing.pem is not a certificate', 'option services.b.ca: src/services/no.pem is not'])
+      for (const line of [
+        'option services.a.ca: missing.pem is not a readable PEM certificate',
+        'option services.b.ca: src/services/no.pem is not',
+      ])
         assert.ok(detailsOf(error).includes(line), detailsOf(error))
       return true
     })

@@ -32,11 +32,11 @@ export type { CustomAuthRequest, MicroservicesOptions } from './options.js'
 export type { CallOptions, OperationShape, ServiceFailure, ServiceOperation, ServiceSuccess } from './types/service-client.js'
 export { serviceClient } from './types/service-client.js'
 
-/** Services in folders of the app or at registered addresses: discovered, started, watched, and called by name. */
+/** Discovers, starts, monitors and calls services, in folders of the app or at registered URLs. */
 export const microservices = definePlugin({
   name: 'microservices',
   version: '1.0.0',
-  description: 'Services in folders of the app or elsewhere: discovered, started, watched, and called by name',
+  description: 'Discovers, starts and monitors services, in folders of the app or elsewhere, and calls them by name',
   dependencies: ['ops'],
   uses: { ops: opsService, decisions: optional(decisionsService), kv: optional(kvService), traces: optional(tracesService) },
   provides: [microservicesService],
@@ -56,7 +56,7 @@ export const microservices = definePlugin({
       clock,
       custom: options,
       takeNonce: async (service, claim) => {
-        if (nonces === undefined) throw new Error('the nonces of signed calls are not open')
+        if (nonces === undefined) throw new Error('the nonce store for signed calls is not open')
         return (await nonces.claim(`service:${service}`, claim))?.reason
       },
     }
@@ -85,7 +85,7 @@ export const microservices = definePlugin({
       random: Math.random,
       log,
       runner: createRunner({
-        // Of all processes of an app, the one that serves HTTP runs its services.
+        // Services run only in the process of the app that serves HTTP.
         runsHere: host.roles.has('http'),
         app: host.app,
         env: process.env,

@@ -2,25 +2,25 @@ import { type MetricSample, ZinError } from 'zin'
 import { SeriesCounter, SeriesHistogram } from 'zin/plugins/observability'
 import type { InstanceView, ServiceView } from './contract.js'
 
-/** Seconds. */
+/** In seconds. */
 const callBounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const circuitStates: readonly InstanceView['circuit'][] = ['closed', 'half-open', 'open']
 
-/** Counts calls by service and outcome. Services come from the configuration, so that nobody outside makes series. */
+/** Counts calls by service and outcome. Service names come from the configuration, so clients cannot create series. */
 export class CallMetrics {
   readonly #calls = new SeriesHistogram({
     name: 'zin_service_call_duration_seconds',
-    help: 'Calls of services with all their attempts, by outcome: ok, failed (a status of 500 or more) or the reason why there was no response',
+    help: 'Duration of service calls including retries, by outcome: ok, failed (status 500 or more), or the reason for a missing response',
     labels: ['service', 'outcome'],
     bounds: callBounds,
   })
   readonly #retries = new SeriesCounter({
     name: 'zin_service_retries_total',
-    help: 'Attempts after the first one of a call',
+    help: 'Retries of service calls',
     labels: ['service'],
   })
 
-  /** @param end the status of the response, or the error. */
+  /** @param end status of the response, or the error. */
   ended(service: string, end: unknown, ms: number): void {
     this.#calls.observe([service, outcomeOf(end)], ms / 1000)
   }
@@ -40,27 +40,27 @@ function outcomeOf(end: unknown): string {
   return end instanceof ZinError ? end.code.replace(/^SERVICE_/, '').toLowerCase() : 'error'
 }
 
-/** The instances of the services as this process knows them. */
+/** Gauges and counters of the instances, as this node sees them. */
 export function serviceMetrics(services: readonly ServiceView[]): readonly MetricSample[] {
   return services.flatMap(({ instances, name: service }) =>
     instances.flatMap(({ circuit, id: service_instance, restarts, state }): MetricSample[] => [
       {
         name: 'zin_service_up',
-        help: 'Instances of services: 1 while calls go to it, else 0',
+        help: '1 while the instance receives calls, otherwise 0',
         type: 'gauge',
         value: state === 'running' ? 1 : 0,
         labels: { service, service_instance },
       },
       {
         name: 'zin_service_restarts_total',
-        help: 'How often an instance was started again without being told to',
+        help: 'Automatic restarts of the instance',
         type: 'counter',
         value: restarts,
         labels: { service, service_instance },
       },
       ...circuitStates.map((one) => ({
         name: 'zin_service_circuit_state',
-        help: 'Circuits of instances: 1 for the state that holds',
+        help: 'Circuit breaker of the instance: 1 for its current state',
         type: 'gauge' as const,
         value: circuit === one ? 1 : 0,
         labels: { service, service_instance, state: one },

@@ -25,8 +25,8 @@ describe('services in folders', () => {
       'shop/orders/index.mjs': moduleText(),
       'people/users/service.config.json': { name: 'users', port: users },
       'people/users/index.mjs': moduleText(),
-      'people/notes.txt': 'no service',
-      'people/empty/readme.md': 'no service',
+      'people/notes.txt': 'not a service',
+      'people/empty/readme.md': 'not a service',
     })
     const { data, headers, status } = await services.callService<Record<string, unknown>>('orders', { path: '/who?x=1' })
     assert.equal(status, 200)
@@ -53,14 +53,14 @@ describe('services in folders', () => {
     assert.equal((await services.callService('users', { path: '/who' })).status, 200)
   })
 
-  it('are not discovered without MICROSERVICES, and are with its earlier name', async (t) => {
+  it('are discovered only with MICROSERVICES or its former name', async (t) => {
     const files = { 'a/b/service.config.json': { name: 'b', port: await freePort() }, 'a/b/index.mjs': moduleText() }
     assert.equal((await boots(t, files, { MICROSERVICES: 'false' })).services.list().length, 0)
     assert.equal((await boots(t, files, { MICROSERVICES: 'false', ENABLE_MICROSERVICES: 'true' })).services.list().length, 0)
     assert.equal((await boots(t, files, { MICROSERVICES: '', ENABLE_MICROSERVICES: 'true' })).services.list().length, 1)
   })
 
-  it('can be left out by SERVICES, and be started later instead of with the app', async (t) => {
+  it('can be excluded by SERVICES, and started later than the app', async (t) => {
     const config = async (name: string) => ({ name, port: await freePort() })
     const files = {
       'a/b/service.config.json': await config('b'),
@@ -81,7 +81,7 @@ describe('services in folders', () => {
     assert.equal((await services.callService('c', { path: '/who' })).status, 200)
   })
 
-  it('that cannot start are failed with the reason, and the app starts', async (t) => {
+  it('that cannot start are failed with a reason, and the app starts anyway', async (t) => {
     const files = {
       'a/broken/service.config.json': { name: 'broken', port: await freePort() },
       'a/broken/index.mjs': 'throw new Error("no database")',
@@ -93,12 +93,12 @@ describe('services in folders', () => {
     const reasons = Object.fromEntries(services.list().map(({ name, state, instances }) => [name, `${state}: ${instances[0]?.reason}`]))
     assert.match(reasons.broken ?? '', /^failed: no database/)
     assert.match(reasons.missing ?? '', /^failed: .* has no index.ts/)
-    assert.match(reasons.nothing ?? '', /^failed: .*must export by default/)
+    assert.match(reasons.nothing ?? '', /^failed: the default export of .* must be/)
     await assert.rejects(services.callService('broken', { path: '/' }), { code: 'SERVICE_NOT_RUNNING' })
     await assert.rejects(services.startService('missing'), { code: 'SERVICE_START_FAILED', status: 502 })
   })
 
-  it('refuse to boot with all wrong values at once', async (t) => {
+  it('refuse to boot, listing all invalid values at once', async (t) => {
     const files = {
       'a/b/service.config.json': {
         name: 'B!',
@@ -137,7 +137,7 @@ describe('services in folders', () => {
         'colour is not a known field',
         'a/c/service.config.json: is not JSON',
         'domain is',
-        'its folders must be named',
+        'the names of its folders must be',
       ])
         assert.ok(text.includes(part), `${part} in ${text}`)
       return true
@@ -145,7 +145,7 @@ describe('services in folders', () => {
   })
 })
 
-describe('strategies of services', () => {
+describe('auth strategies of services', () => {
   const secured = async (t: Parameters<typeof servicesApp>[0], strategy: string, env = {}, options = {}) => {
     const port = await freePort()
     const files = {
@@ -158,7 +158,7 @@ describe('strategies of services', () => {
   }
   const statusOf = async (url: string, headers: Record<string, string> = {}): Promise<number> => (await fetch(url, { headers })).status
 
-  it('api-key: callers of the app have it, others are refused', async (t) => {
+  it('api-key: calls of the app carry it, requests without it are refused', async (t) => {
     const { services, url } = await secured(t, 'api-key', { SERVICE_API_KEY: 'the-key' })
     assert.equal((await services.callService('safe', { path: '/who' })).status, 200)
     const refused = await fetch(`${url}/who`)
@@ -170,7 +170,7 @@ describe('strategies of services', () => {
     assert.equal(await statusOf(`${url}/health`), 200)
   })
 
-  it('jwt: forged, expired and unsigned tokens, and those for others or without exp, are refused', async (t) => {
+  it('jwt: forged, expired and unsigned tokens, and tokens for other services or without exp, are refused', async (t) => {
     const { services, url } = await secured(t, 'jwt', { SERVICE_JWT_SECRET: jwtSecret })
     assert.equal((await services.callService('safe', { path: '/who' })).status, 200)
     const bearer = (claims: object, secret = jwtSecret, options: jsonwebtoken.SignOptions = {}) => ({
@@ -193,7 +193,7 @@ describe('strategies of services', () => {
       assert.equal(await statusOf(`${url}/who`, headers), 401, JSON.stringify(headers))
   })
 
-  it('signed: a request is good once, as it was signed, and for its service only', async (t) => {
+  it('signed: a request is accepted once, unmodified, and by its service only', async (t) => {
     const { services, url } = await secured(t, 'signed', { SERVICE_SIGNING_SECRET: 'signing' })
     assert.deepEqual((await services.callService('safe', { method: 'POST', path: '/echo?x=1', body: { a: 1 } })).data, { size: 7 })
     assert.equal((await services.callService('safe', { path: '/who' })).status, 200)
@@ -219,7 +219,7 @@ describe('strategies of services', () => {
     assert.equal(await statusOf(`${url}/who`, forSafe), 401)
   })
 
-  it('custom: functions of the app judge and make credentials', async (t) => {
+  it('custom: functions of the app create and verify credentials', async (t) => {
     const seen: unknown[] = []
     const options = {
       authenticate: (request: { service: string; path: string; headers: object }) => {
@@ -234,7 +234,7 @@ describe('strategies of services', () => {
     assert.equal(await statusOf(`${url}/who`, { 'x-pass': 'shut' }), 401)
   })
 
-  it('none: everybody may call', async (t) => assert.equal(await statusOf(`${(await secured(t, 'none')).url}/who`), 200))
+  it('none: anyone may call', async (t) => assert.equal(await statusOf(`${(await secured(t, 'none')).url}/who`), 200))
 
   const refusals: readonly (readonly [strategy: string, env: Record<string, string>, setting: RegExp])[] = [
     ['jwt', {}, /SERVICE_JWT_SECRET is empty, and service "safe"/],
@@ -251,7 +251,7 @@ describe('strategies of services', () => {
 })
 
 describe('registered services', () => {
-  it('are called at their address, as what they are', async (t) => {
+  it('are called at their address, with the given method, path, body and headers', async (t) => {
     const seen: unknown[] = []
     const remote = await serve(t, async (request, response) => {
       let body = ''
@@ -277,7 +277,7 @@ describe('registered services', () => {
     ])
   })
 
-  it('cannot be led to another host', async (t) => {
+  it('cannot be redirected to another host', async (t) => {
     let evil = 0
     const other = await serve(t, (_request, response) => void response.end(String(++evil)))
     const remote = await serve(t, (_request, response) => void response.writeHead(302, { location: other.url }).end())
@@ -288,7 +288,7 @@ describe('registered services', () => {
     assert.equal(evil, 0)
   })
 
-  it('end in typed errors: no server, no response, too large a response', async (t) => {
+  it('fail with typed errors: no server, no response, response too large', async (t) => {
     const remote = await serve(t, ({ url }, response) => {
       if (url === '/large') response.end('x'.repeat(2000))
       if (url === '/chunks') for (let n = 0; n < 20; n++) response.write('x'.repeat(100))
@@ -308,7 +308,7 @@ describe('registered services', () => {
     await assert.rejects(services.callService('dead', { path: '/' }), { code: 'SERVICE_UNREACHABLE', status: 502 })
   })
 
-  it('are shown and changed by operators', async (t) => {
+  it('are listed, started, stopped and called by operators', async (t) => {
     const remote = await serve(t, (_request, response) => void response.setHeader('content-type', 'application/json').end('{"ok":true}'))
     const { host, services } = await boots(t, {}, {}, { services: { remote: { url: remote.url } } })
     const call = (path: string, body = {}) => host.inject({ method: 'POST', path, body })
@@ -328,7 +328,7 @@ describe('registered services', () => {
     for (const [method, path] of routes) assert.equal((await guarded.host.inject({ method, path, body: { path: '/' } })).status, 401, path)
   })
 
-  it('are asked for their health at /health, or at the path of their configuration', async (t) => {
+  it('are health-checked at /health, or at the configured path', async (t) => {
     const asked = new Set<string>()
     const answer = async (name: string) =>
       serve(t, ({ url }, response) => {
@@ -342,7 +342,7 @@ describe('registered services', () => {
     assert.deepEqual([...asked].sort(), ['own /live', 'plain /health'])
   })
 
-  it('fail over: the circuit and the health checks of one instance leave the others alone', async (t) => {
+  it('fail over: an unhealthy instance does not affect the others', async (t) => {
     const answers = { first: 200 }
     const first = await serve(t, (_request, response) => void response.writeHead(answers.first).end('first'))
     const second = await serve(t, (_request, response) => void response.setHeader('content-type', 'text/plain').end('second'))

@@ -3,7 +3,7 @@ import { defineOptions, functionOption, type OptionsOf, Type } from 'zin'
 /** Options of `microservices()`. */
 export type MicroservicesOptions = OptionsOf<typeof microservicesOptions>
 
-/** The request that a custom strategy judges. */
+/** A request that `authenticate` accepts or rejects. */
 export interface CustomAuthRequest {
   /** Name of the service. */
   readonly service: string
@@ -15,7 +15,7 @@ export interface CustomAuthRequest {
 
 const strategy = Type.Enum(['api-key', 'jwt', 'none', 'custom', 'signed'], { type: 'string' })
 
-/** What applies where an app gives only some rules of a group. */
+/** Defaults for rules that an app leaves out of a group. */
 const ruleDefaults = {
   retryBudget: { ratio: 0.2, perSecond: 3 },
   circuit: { minimumCalls: 20, failureRatio: 0.5, connectFailures: 5, openMs: 5000, maxOpenMs: 60_000 },
@@ -50,39 +50,49 @@ export const microservicesOptions = defineOptions(
     services: Type.Record(Type.String(), registeredService, {
       default: {},
       description:
-        'By name: `url` (or several) of a service that runs elsewhere, with its `auth`, `healthCheck` and `version`, and `ca`, a PEM file with the authority of its https certificate; of a discovered one that runs here, its number of `instances`, and `process`: `own` runs each in a process of its own, which is restarted when it ends. Where a discovered service has a `url`, it is not started here',
+        'By service name. For a service that runs elsewhere: `url` (one or several), `auth`, `healthCheck`, `version`, and `ca`, a PEM file with the authority of its https certificate. For a discovered service: the number of `instances`, and `process`; `own` runs each instance in a child process, which is restarted when it exits. A discovered service with a `url` is not started here',
     }),
     directory: Type.String({ minLength: 1, default: 'src/services', description: 'Folder of the services, relative to the app' }),
-    autoStart: Type.Boolean({ default: true, description: 'Whether services start with the app; else `startService` does it' }),
-    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address that services of this app bind to' }),
+    autoStart: Type.Boolean({ default: true, description: 'Whether services start with the app; otherwise call `startService`' }),
+    host: Type.String({ minLength: 1, default: '127.0.0.1', description: 'Address that the services of this app bind to' }),
     basePort: Type.Integer({
       minimum: 1024,
       maximum: 65_000,
       default: 3001,
-      description: 'First port for services whose configuration names none',
+      description: 'First port for services that do not configure one',
     }),
     processes: Type.Enum(['own', 'shared'], {
       type: 'string',
       default: 'shared',
-      description: '`own`: each service runs in a process of its own, unless `services` says otherwise; `shared`: in that of the app',
+      description: 'Default for `process` in `services`. `own`: each instance runs in a child process; `shared`: in the process of the app',
     }),
-    timeoutMs: Type.Integer({ minimum: 1, maximum: 600_000, default: 5000, description: 'Longest time of a call, in ms' }),
-    startTimeoutMs: Type.Integer({ minimum: 100, maximum: 600_000, default: 20_000, description: 'Longest start of a service, in ms' }),
+    timeoutMs: Type.Integer({
+      minimum: 1,
+      maximum: 600_000,
+      default: 5000,
+      description: 'Deadline of a call over all its attempts, in ms',
+    }),
+    startTimeoutMs: Type.Integer({
+      minimum: 100,
+      maximum: 600_000,
+      default: 20_000,
+      description: 'Time limit for starting a service, in ms',
+    }),
     restarts: Type.Integer({
       minimum: 0,
       maximum: 1000,
       default: 20,
       description:
-        'Further starts in a row of an instance that could not be started or has ended by itself: after 0.2 s, then 0.4 s and so on up to 30 s. Then it stays `failed`',
+        'Restarts in a row of an instance that failed to start or exited unexpectedly: after 0.2 s, then 0.4 s and so on, up to 30 s. After the last one it stays `failed`',
     }),
     maxResponseBytes: Type.Integer({ minimum: 1, maximum: 1_073_741_824, default: 10_485_760, description: 'Largest response, in bytes' }),
     maxInFlight: Type.Integer({
       minimum: 1,
       maximum: 100_000,
       default: 50,
-      description: 'Calls of a service without a response at a time',
+      description: 'Maximum number of calls of a service in flight',
     }),
-    retries: Type.Integer({ minimum: 0, maximum: 10, default: 2, description: 'Further attempts of a call that can be repeated' }),
+    retries: Type.Integer({ minimum: 0, maximum: 10, default: 2, description: 'Maximum number of retries of a call that can be repeated' }),
     retryBudget: Type.Object(
       {
         ratio: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
@@ -91,8 +101,7 @@ export const microservicesOptions = defineOptions(
       {
         additionalProperties: false,
         default: ruleDefaults.retryBudget,
-        description:
-          'Further attempts of all calls of a service within 10 s: `ratio` of its calls, and `perSecond` beside them. A rule that is left out keeps its default',
+        description: 'Retry budget of a service over 10 s: `ratio` × its calls, plus `perSecond`. Omitted rules keep their defaults',
       },
     ),
     circuit: Type.Object(
@@ -107,7 +116,7 @@ export const microservicesOptions = defineOptions(
         additionalProperties: false,
         default: ruleDefaults.circuit,
         description:
-          'Opens the circuit of an instance when `failureRatio` of at least `minimumCalls` within 10 s failed, or after `connectFailures` in a row; for `openMs`, doubled up to `maxOpenMs` each time that the probe fails. A rule that is left out keeps its default',
+          'Opens the circuit of an instance when `failureRatio` of at least `minimumCalls` calls within 10 s failed, or after `connectFailures` failed connections in a row. It stays open for `openMs`, doubled up to `maxOpenMs` each time the probe fails. Omitted rules keep their defaults',
       },
     ),
     health: Type.Object(
@@ -121,31 +130,32 @@ export const microservicesOptions = defineOptions(
         additionalProperties: false,
         default: ruleDefaults.health,
         description:
-          'Health checks of each instance, every `intervalMs` ± 20 %: unhealthy after `failAfter` failures in a row, running after `passAfter` successes. A rule that is left out keeps its default',
+          'Health checks of each instance, every `intervalMs` ± 20 %: unhealthy after `failAfter` failures in a row, running again after `passAfter` successes. Omitted rules keep their defaults',
       },
     ),
     propagateDeadline: Type.Boolean({
       default: true,
-      description: 'Whether calls tell the service in `x-timeout-ms` how long the caller waits, so that its own calls take no longer',
+      description: 'Whether calls send their remaining time as `x-timeout-ms`, which limits the calls that the service makes',
     }),
     restartTraces: Type.Boolean({
       default: false,
-      description: 'Begin a new trace for each request and log the one it came with as `linkedTraceId`; for an app that strangers reach',
+      description:
+        'Starts a new trace for each request and logs the incoming one as `linkedTraceId`; for apps reachable from untrusted networks',
     }),
     authenticate: Type.Optional(
       functionOption<(request: CustomAuthRequest) => boolean | Promise<boolean>>({
-        description: 'Judges requests to services with the strategy `custom`',
+        description: 'Returns whether a request to a service with the strategy `custom` is accepted',
       }),
     ),
     credentials: Type.Optional(
       functionOption<(service: string) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>>({
-        description: 'Makes the headers of calls of services with the strategy `custom`',
+        description: 'Returns the headers for calls of services with the strategy `custom`',
       }),
     ),
   }),
 )
 
-/** The groups of rules, each complete. */
+/** Returns the groups of rules with their defaults filled in. */
 export function rulesOf({ circuit, health, retryBudget }: Pick<MicroservicesOptions, keyof typeof ruleDefaults>): typeof ruleDefaults {
   return {
     retryBudget: { ...ruleDefaults.retryBudget, ...retryBudget },

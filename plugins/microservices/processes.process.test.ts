@@ -20,8 +20,8 @@ export default defineConfig({
 
 const foreignText = 'export const own = 1\n'
 
-describe('a service in processes of its own', () => {
-  it('is made, started, called, restarted after kill -9, and ends with the app', async (t) => {
+describe('a service in child processes', () => {
+  it('is created, started, called, restarted after kill -9, and exits with the app', async (t) => {
     const later = cleanUp(t)
     const { ca, port } = await httpsServer(t, (_request, response) => void response.setHeader('content-type', 'text/plain').end('trusted'))
     const app = await appFolder({ 'zin.config.mjs': config, 'src/foreign.ts': foreignText })
@@ -78,7 +78,7 @@ describe('a service in processes of its own', () => {
       /readonly getOrders: ServiceOperation<[\s\S]*readonly name: string; readonly version: string/,
     )
     assert.equal((await types('--out', 'clients/orders.ts', '--check')).code, 0)
-    // The credential of its strategy opens the document at its own address.
+    // With the credential of the strategy, the document can be read at the address of the service.
     const direct = await types('--from', `${first.url}/openapi.json`, '--out', 'clients/orders.ts', '--check')
     assert.equal(direct.code, 1, 'without the secret it is refused')
     const secret = { ...env, SERVICE_JWT_SECRET: jwtSecret }
@@ -90,7 +90,7 @@ describe('a service in processes of its own', () => {
     const foreign = await types('--out', 'src/foreign.ts')
     assert.match(foreign.err, /SERVICE_TYPES_FOREIGN/)
     assert.equal(readFileSync(join(app.folder, 'src/foreign.ts'), 'utf8'), foreignText)
-    assert.match((await types('--check')).err, /--check needs --out/)
+    assert.match((await types('--check')).err, /--check requires --out/)
 
     process.kill(first.pid, 'SIGKILL')
     await running.said(/orders-1 is lost: its process ended by SIGKILL/)

@@ -2,19 +2,19 @@ import { defineRoute, type Route, type RouteContext } from 'zin'
 import type { Microservices } from './contract.js'
 import { callBody, callResponse, listResponse, nameParams, serviceResponse } from './schema.js'
 
-/** Refuses a caller who lacks a permission. */
+/** Throws if the caller lacks a permission. */
 export type Demand = (ctx: RouteContext, permission: string) => void
 
 const use = ['ops']
 const tag = 'services'
 
-/** Services of the app, for operators. */
+/** Routes for operators to list, start, stop and call services. */
 export function microserviceRoutes(services: Microservices, demand: Demand): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/services',
-      summary: 'All services with their states and instances',
+      summary: 'List all services with their states and instances',
       tag,
       use,
       response: { 200: listResponse },
@@ -23,7 +23,7 @@ export function microserviceRoutes(services: Microservices, demand: Demand): rea
     defineRoute({
       method: 'POST',
       path: '/api/services/:name/start',
-      summary: 'Start a service; responds once it runs',
+      summary: 'Start a service; responds when it is running',
       tag,
       use,
       params: nameParams,
@@ -36,7 +36,7 @@ export function microserviceRoutes(services: Microservices, demand: Demand): rea
     defineRoute({
       method: 'POST',
       path: '/api/services/:name/stop',
-      summary: 'Stop a service; responds once its calls have ended',
+      summary: 'Stop a service; responds when it is drained and stopped',
       tag,
       use,
       params: nameParams,

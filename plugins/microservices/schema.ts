@@ -1,11 +1,11 @@
 import { Type } from 'zin'
 
-/** Names of services and domains. */
+/** Pattern for the names of services and domains. */
 export const slugPattern = '^[a-z][a-z0-9]*(-[a-z0-9]+)*$'
 const slug = { pattern: slugPattern, maxLength: 50 }
 const version = '^\\d+\\.\\d+\\.\\d+(?:[-+][0-9A-Za-z.+-]+)?$'
 
-/** A service.config.json. */
+/** Schema of service.config.json. */
 export const serviceConfig = Type.Object(
   {
     name: Type.String(slug),
@@ -84,5 +84,5 @@ export const callBody = Type.Object(
 export const callResponse = Type.Object({
   status: Type.Integer(),
   headers: Type.Record(Type.String(), Type.Unknown()),
-  data: Type.Optional(Type.Unknown({ description: 'Parsed when it is JSON; bytes as base64' })),
+  data: Type.Optional(Type.Unknown({ description: 'Parsed if it is JSON; bytes as base64' })),
 })

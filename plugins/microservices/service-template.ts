@@ -1,4 +1,4 @@
-/** The files of a new service by name. */
+/** Returns the files of a new service: content by file name. */
 export function serviceFiles(domain: string, name: string): Readonly<Record<string, string>> {
   const config = {
     name,
@@ -20,7 +20,7 @@ export default defineMicroservice(({ name, version }) => ({
     defineRoute({
       method: 'GET',
       path: '/health',
-      summary: 'Whether the service can work',
+      summary: 'Whether the service is healthy',
       probe: true,
       response: { 200: Type.Object({ status: Type.String() }) },
       handler: () => ({ status: 'healthy' }),
@@ -28,7 +28,7 @@ export default defineMicroservice(({ name, version }) => ({
     defineRoute({
       method: 'GET',
       path: '/${name}',
-      summary: 'Its name and version',
+      summary: 'Name and version of the service',
       response: { 200: Type.Object({ name: Type.String(), version: Type.String() }) },
       handler: () => ({ name, version }),
     }),

@@ -17,7 +17,7 @@ export interface MicroservicesParts {
   readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
 }
 
-/** The services of an app. */
+/** Registers, starts, stops and calls the services of an app. */
 export class ServiceManager implements Microservices {
   readonly #parts: MicroservicesParts
   /** In dependency order. */
@@ -64,7 +64,7 @@ export class ServiceManager implements Microservices {
     const { scopes, traces, tracing } = this.#parts
     const known = scopes.current?.trace
     const current = traces()?.current()
-    // What is recorded goes first: its span is the one that makes the call.
+    // The recorded trace takes precedence: its span makes the call.
     const trace =
       (current === undefined ? known : { foreignId: known?.foreignId, ...current }) ??
       (tracing.enabled ? newTrace(tracing.samplingRate) : undefined)
@@ -76,7 +76,7 @@ export class ServiceManager implements Microservices {
     return this.#parts.scopes.run({ ...(trace === undefined ? {} : { trace }), isRetry: false }, task)
   }
 
-  /** Starts all, each once those that it depends on have started or failed. What fails is told to `onFailure`. */
+  /** Starts all services, each after its dependencies have started or failed. Calls `onFailure` for each failure. */
   async startAll(onFailure: (service: string, error: unknown) => void): Promise<void> {
     const starts = new Map<string, Promise<void>>()
     for (const service of this.#services.values()) {
@@ -90,7 +90,7 @@ export class ServiceManager implements Microservices {
     await Promise.all(starts.values())
   }
 
-  /** Stops all, each once those that depend on it have stopped. */
+  /** Stops all services, each after the services that depend on it. */
   async stopAll(): Promise<void> {
     const services = [...this.#services.values()].reverse()
     const stops = new Map<string, Promise<void>>()

@@ -24,12 +24,12 @@ export interface ObservedApp extends Pick<PluginContext, Registers> {
   readonly database: Database | undefined
   readonly queues: Queues | undefined
   readonly workers: Workers | undefined
-  /** Whether the app checks signed requests. */
+  /** Whether the app verifies signed requests. */
   readonly signs: boolean
   readonly collector: Collector
 }
 
-/** What metrics and traces know of the workers of this process. */
+/** State about the workers of this process, shared by metrics and traces. */
 export interface WorkerFacts {
   readonly own: OwnSeries
   readonly traces: JobTraces
@@ -42,7 +42,7 @@ export function followWorkers({ hooks, onStart, onStop }: ObservedApp, workers: 
   return { own, traces: new JobTraces() }
 }
 
-/** Counts what hooks of other plugins and of the core tell, from the start of the plugin to its end. */
+/** Registers metrics that are counted from hooks of the core and other plugins, from the start of the plugin until it stops. */
 export function countFromHooks(app: ObservedApp, facts: WorkerFacts | undefined): void {
   const { clock, hooks, host, onStart, onStop, options, signs } = app
   const { maxSeries } = options
@@ -63,7 +63,7 @@ export function countFromHooks(app: ObservedApp, facts: WorkerFacts | undefined)
   hooks.on('collectMetrics', () => attempts.samples())
 }
 
-/** Time that plugins which stop later still need, in ms. */
+/** Time reserved for plugins that stop later, in ms. */
 const reserveMs = 1_000
 const maxFlushMs = 8_000
 
@@ -102,7 +102,7 @@ export async function traceApp(app: ObservedApp, target: OtlpTarget, facts: Work
     return current === undefined ? undefined : { trace_id: current.traceId, span_id: current.spanId }
   })
   onReady(() => telemetry.start())
-  // Metrics are those of plugins that still run; spans come until the last job has ended.
+  // Metrics are collected while plugins still run; spans are created until the last job has ended.
   onStop(() => telemetry.stopMetrics(Math.min(maxFlushMs, host.shutdownLeftMs / 3)))
   onStopped(async () => {
     for (const stop of stops) stop()

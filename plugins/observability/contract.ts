@@ -5,11 +5,11 @@ export interface MetricFamily {
   readonly name: string
   readonly help: string
   readonly type: MetricSample['type']
-  /** Each with labels of its own. */
+  /** Samples with distinct labels. */
   readonly samples: readonly MetricSample[]
 }
 
-/** A page of metrics as Prometheus reads it. */
+/** A page of metrics in a Prometheus format. */
 export interface MetricsPage {
   readonly contentType: string
   readonly body: string
@@ -36,27 +36,27 @@ export interface MetricsPage {
  * })
  */
 export interface Metrics {
-  /** False with `METRICS_EXPORT_ENABLED=false`: plugins report what they know at once, and nothing is counted. */
+  /** Whether `METRICS_EXPORT_ENABLED` is true. If false, plugins only report current state, and nothing is counted. */
   readonly enabled: boolean
-  /** Where `METRICS_PORT` is served; undefined while it is not. */
+  /** Address of `METRICS_PORT`; undefined while it is not served. */
   readonly address: { readonly host: string; readonly port: number } | undefined
-  /** Asks every plugin. Calls at the same time share one collection. A plugin that fails is left out, and counted. */
+  /** Collects the metrics of every plugin. Concurrent calls share one collection. A plugin that fails is left out and counted. */
   collect(): Promise<readonly MetricFamily[]>
   /**
-   * The metrics as text.
+   * Returns the metrics as text.
    *
-   * @param accept an `Accept` header: `application/openmetrics-text` gives OpenMetrics 1.0 with exemplars, anything else the text format 0.0.4.
+   * @param accept `Accept` header: `application/openmetrics-text` selects OpenMetrics 1.0 with exemplars, anything else the text format 0.0.4.
    */
   page(accept?: string): Promise<MetricsPage>
 }
 
 export const metricsService = defineService<Metrics>('metrics')
 
-/** A trace at one point (W3C Trace Context). */
+/** A trace context (W3C Trace Context). */
 export interface TraceContext {
   /** 32 hex digits. */
   readonly traceId: string
-  /** 16 hex digits: the span that runs. */
+  /** Id of the current span: 16 hex digits. */
   readonly spanId: string
   readonly sampled: boolean
   /** `tracestate`. */
@@ -64,14 +64,14 @@ export interface TraceContext {
 }
 
 export interface SpanOptions {
-  /** `client`: it waits for another system. Default `internal`. */
+  /** `client` for calls to another system. Default `internal`. */
   readonly kind?: 'internal' | 'client'
-  /** Never secrets or personal data. */
+  /** Must not contain secrets or personal data. */
   readonly attributes?: Readonly<Record<string, string | number | boolean>>
 }
 
 /**
- * The traces of the app. While OpenTelemetry is off, `span` only runs its work, and there is no current trace.
+ * Tracing of the app. While OpenTelemetry is off, `span` only runs its work, and there is no current trace.
  *
  * @example
  * import { definePlugin, optional } from 'zin'
@@ -92,13 +92,13 @@ export interface SpanOptions {
  */
 export interface Traces {
   readonly enabled: boolean
-  /** Where the running code is in its trace. */
+  /** Returns the trace context of the running code. */
   current(): TraceContext | undefined
-  /** The given headers with `traceparent` and `tracestate` of the current span. */
+  /** Returns the given headers with `traceparent` and `tracestate` of the current span added. */
   headers(headers?: Readonly<Record<string, string>>): Record<string, string>
-  /** Runs work in a span of its own, which ends with it. An error is recorded and thrown. */
+  /** Runs work in a new span that ends with it. Errors are recorded and rethrown. */
   span<T>(name: string, work: () => T | Promise<T>, options?: SpanOptions): Promise<T>
-  /** `fetch` in a span of its own, with the headers that continue the trace there. The span has the URL without its query. */
+  /** Calls `fetch` in a new span, with headers that continue the trace. The span has the URL without its query. */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>
 }
 

@@ -3,8 +3,8 @@ import { defineErrors } from 'zin'
 export const observabilityErrors = defineErrors({
   METRICS_PORT_UNAVAILABLE: {
     message: (host: string, port: number, why: string) => `Metrics cannot be served on ${host}:${port}: ${why}`,
-    when: '`METRICS_PORT` is in use or needs more permissions, or `METRICS_HOST` is no address of this machine; the app does not start',
-    fix: 'Set the setting that the message names; each process of a machine needs a `METRICS_PORT` of its own',
+    when: '`METRICS_PORT` is in use or requires more permissions, or `METRICS_HOST` is not an address of this machine; the app does not start',
+    fix: 'Change the setting that the message names; each process on a machine needs its own `METRICS_PORT`',
   },
   OPENTELEMETRY_MISCONFIGURED: {
     message: (setting: string, why: string) => `${setting} ${why}`,

@@ -63,10 +63,7 @@ export const observability = definePlugin({
     const facts = workers === undefined || !(enabled || target) ? undefined : followWorkers(app, workers)
     if (enabled || target !== undefined) countFromHooks(app, facts)
     if (target !== undefined && sendsKeyUnencrypted(target)) {
-      log.warn(
-        { endpoint: target.endpoint },
-        'APM_API_KEY is sent unencrypted: give WORKER_OPENTELEMETRY_ENDPOINT an address that begins with https:',
-      )
+      log.warn({ endpoint: target.endpoint }, 'APM_API_KEY is sent unencrypted: set WORKER_OPENTELEMETRY_ENDPOINT to an https: URL')
     }
     ctx.provide(tracesService, target === undefined ? noTraces : await traceApp(app, target, facts))
     ctx.describe(() => describe(server.address?.port, target?.endpoint))

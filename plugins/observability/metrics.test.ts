@@ -52,7 +52,7 @@ describe('the exporter', () => {
     assert.deepEqual(listens, [])
   })
 
-  it('serves /metrics, and nothing else, on a port of its own that only this machine reaches', async (t) => {
+  it('serves only /metrics, on a separate port that only this machine can reach', async (t) => {
     const host = await minimal(t, on)
     const { address } = host.service(metricsService)
     assert.equal(address?.host, '127.0.0.1')
@@ -72,7 +72,7 @@ describe('the exporter', () => {
     assert.equal(host.service(metricsService).address?.host, '0.0.0.0')
   })
 
-  it('does not start while something else uses METRICS_PORT, and says what to do', async (t) => {
+  it('does not start while METRICS_PORT is in use, and explains what to do', async (t) => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     t.after(() => other.close())
@@ -95,7 +95,7 @@ describe('the exporter', () => {
     assert.equal((await guarded.inject({ method: 'GET', path: '/metrics' })).status, 401)
   })
 
-  it('shows what a plugin of a stranger reports, and leaves out what is wrong with one warning', async (t) => {
+  it('shows metrics of third-party plugins, and leaves out invalid ones with one warning', async (t) => {
     const samples: readonly unknown[] = [
       { name: 'shop_orders_total', help: 'Orders', type: 'counter', value: 3, labels: { country: 'nl' } },
       { name: 'shop_depth', help: 'Depth', type: 'gauge', value: Number.NaN },
@@ -122,9 +122,9 @@ describe('the exporter', () => {
     assert.equal(families.get('shop_orders_total')?.samples[0]?.value, 3)
     assert.deepEqual([families.has('shop_depth'), families.has('shop_all_total')], [false, false])
     assert.ok((families.get('process_cpu_seconds_total')?.samples.length ?? 0) === 1)
-    const warnings = host.logs.map(({ msg }) => String(msg)).filter((line) => line.includes('is left out'))
+    const warnings = host.logs.map(({ msg }) => String(msg)).filter((line) => line.includes('was left out'))
     assert.equal(warnings.length, new Set(warnings).size)
-    for (const pattern of [/"shop" is left out: the value of "shop_depth" is NaN/, /"broken" is left out: it failed: the shelf fell/])
+    for (const pattern of [/"shop" was left out: the value of "shop_depth" is NaN/, /"broken" was left out: it failed: the shelf fell/])
       assert.ok(
         warnings.some((line) => pattern.test(line)),
         `${pattern}`,
@@ -133,7 +133,7 @@ describe('the exporter', () => {
     assert.ok((refused.find(({ labels }) => labels.plugin === 'shop')?.value ?? 0) >= 4)
   })
 
-  it('does not grow by hostile paths and methods', async (t) => {
+  it('does not grow with hostile paths and methods', async (t) => {
     const host = await minimal(t, on)
     const count = async () => (await scrape(host)).get('zin_http_request_duration_seconds')?.samples.length
     await host.inject({ method: 'GET', path: '/none' })
@@ -146,7 +146,7 @@ describe('the exporter', () => {
   })
 })
 
-/** Has a metric that is left out. */
+/** A plugin with an invalid metric. */
 const untidy = definePlugin({
   name: 'untidy',
   version: '1.0.0',
@@ -216,7 +216,7 @@ describe('the metrics of an app', () => {
     assert.deepEqual([count?.value, count?.labels.method, count?.labels.status], [2, 'GET', '200'])
   })
 
-  it('count attempts by worker, version and outcome, unless the worker has no series of its own', async () => {
+  it('count attempts by worker, version and outcome, unless the worker has no own series', async () => {
     const attempts = async () =>
       ((await scrape(host)).get('zin_worker_attempt_duration_seconds')?.samples ?? [])
         .filter(({ name }) => name.endsWith('_count'))
@@ -228,7 +228,7 @@ describe('the metrics of an app', () => {
     ])
   })
 
-  it('tell the states of queues, workers, circuits, canaries and nodes', async () => {
+  it('include the states of queues, workers, circuits, canaries and nodes', async () => {
     await eventually('this node samples the queues', async () => (await scrape(host)).has('zin_queue_jobs'))
     const service = host.service(workersService)
     await service.registerVersion('mail-sender', { version: '2.0.0', processor: async () => 2 })
@@ -247,7 +247,7 @@ describe('the metrics of an app', () => {
     assert.ok((seriesValue('zin_hook_calls_total', { hook: 'onAttemptEnd', plugin: 'observability' }) ?? 0) >= 2)
   })
 
-  it('tell the calls, retries and circuits of services, the scale of workers and their health checks', async () => {
+  it('include calls, retries and circuits of services, and the scale and health checks of workers', async () => {
     const services = host.service(microservicesService)
     await services.callService('prices', { path: '/today' })
     await services.callService('prices', { path: '/bad' })
@@ -283,7 +283,7 @@ describe('the metrics of an app', () => {
     )
   })
 
-  it('are all that the dashboard and the alert rules name', async () => {
+  it('include all metrics that the dashboard and the alert rules use', async () => {
     const families = await scrape(host)
     const named = ['grafana/dashboard.json', 'prometheus/alerts.yml'].flatMap((file) => [
       ...readFileSync(new URL(file, import.meta.url), 'utf8').matchAll(/\b(?:zin|process|nodejs)_[a-z0-9_]+/g),
@@ -297,9 +297,9 @@ describe('the metrics of an app', () => {
   })
 
   const promtool = (args: readonly string[], input = '') => spawnSync('promtool', args, { input, encoding: 'utf8', timeout: 60_000 })
-  // Where it is installed; parseMetrics checks the same everywhere.
+  // Only where promtool is installed; parseMetrics makes the same checks everywhere.
   if (promtool(['--version']).error === undefined) {
-    it('and the alert rules have no problem that promtool knows of', async () => {
+    it('and the alert rules pass promtool', async () => {
       const { body } = await host.service(metricsService).page()
       const metrics = promtool(['check', 'metrics'], body)
       assert.deepEqual([metrics.status, metrics.stderr.trim()], [0, ''])
@@ -310,7 +310,7 @@ describe('the metrics of an app', () => {
 })
 
 describe('attempts', () => {
-  it('of 10,000 hostile names of workers are counted as those of other', () => {
+  it('of 10,000 hostile worker names are counted as other', () => {
     const attempts = new AttemptMetrics({ clock: fakeClock(), maxSeries: 100, isOwn: () => true, traceOf: () => undefined })
     const job = { id: '1', name: 'x', queue: 'q', data: {}, attempt: 1, maxAttempts: 1, timestamp: 0 }
     for (let n = 0; n < 10_000; n++)

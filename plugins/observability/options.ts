@@ -9,19 +9,19 @@ export const observabilityOptions = defineOptions(
       minimum: 10,
       maximum: 100_000,
       default: 1000,
-      description: 'Series of one metric in a process; what is beyond is counted under the label value `other`',
+      description: 'Maximum number of series per metric and process; further ones are aggregated under the label value `other`',
     }),
     traceIntervalMs: Type.Integer({
       minimum: 10,
       maximum: 60_000,
       default: 5000,
-      description: 'Longest time that an ended span waits to be sent, in ms',
+      description: 'Maximum time before an ended span is sent, in ms',
     }),
     metricIntervalMs: Type.Integer({
       minimum: 100,
       maximum: 3_600_000,
       default: 60_000,
-      description: 'How often metrics are sent by OTLP, in ms',
+      description: 'Interval at which metrics are sent by OTLP, in ms',
     }),
   }),
 )

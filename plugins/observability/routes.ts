@@ -8,7 +8,7 @@ export function metricsRoutes(metrics: Metrics): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/metrics',
-      summary: 'Metrics of this process, as Prometheus and OpenMetrics write them',
+      summary: 'Metrics of this process in Prometheus or OpenMetrics format',
       use: ['ops'],
       response: { 200: metricsText },
       handler: async (ctx) => {

@@ -64,10 +64,13 @@ describe('the settings of OpenTelemetry', () => {
   const wrong: Readonly<Record<string, readonly [change: object, problem: RegExp]>> = {
     'an endpoint that is no URL': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'collector' }, /ENDPOINT is not a URL/],
     'another protocol': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'grpc://c:4317' }, /neither http: nor https:/],
-    'the path of one signal': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'http://c:4318/v1/traces/' }, /ends in \/v1\/traces\/, which is added/],
-    'a password in the URL': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'http://u:geheim@c' }, /contains a user or password/],
+    'the path of one signal': [
+      { WORKER_OPENTELEMETRY_ENDPOINT: 'http://c:4318/v1/traces/' },
+      /ends in \/v1\/traces\/, which is appended automatically/,
+    ],
+    'a password in the URL': [{ WORKER_OPENTELEMETRY_ENDPOINT: 'http://u:geheim@c' }, /contains a user name or password/],
     'an APM without a key': [{ APM_ENABLED: true }, /APM_API_KEY is not set/],
-    'a key with a line break': [{ APM_ENABLED: true, APM_API_KEY: 'geheim\nx' }, /characters that a header cannot carry/],
+    'a key with a line break': [{ APM_ENABLED: true, APM_API_KEY: 'geheim\nx' }, /characters that are not allowed in a header/],
   }
   for (const [what, [change, problem]] of Object.entries(wrong)) {
     it(`refuse ${what}, without repeating a secret`, () =>
@@ -77,7 +80,7 @@ describe('the settings of OpenTelemetry', () => {
       ))
   }
 
-  it('tell when the key of the APM crosses a network in the clear', () => {
+  it('detect when the APM key would be sent unencrypted over a network', () => {
     const over = (endpoint: string, key = 'k') => sendsKeyUnencrypted({ endpoint, headers: key === '' ? {} : { 'api-key': key } })
     assert.deepEqual(
       ['http://otlp.example.com', 'http://10.0.0.7:4318'].map((endpoint) => over(endpoint)),
@@ -90,7 +93,7 @@ describe('the settings of OpenTelemetry', () => {
     assert.equal(over('http://otlp.example.com', ''), false)
   })
 
-  it('warn at the start when they send the key unencrypted', async (t) => {
+  it('warn at startup when the key is sent unencrypted', async (t) => {
     const { host } = await traced(t, { APM_ENABLED: 'true', APM_API_KEY: 'geheim', WORKER_OPENTELEMETRY_ENDPOINT: 'http://otlp.invalid' })
     assert.match(host.logText(), /APM_API_KEY is sent unencrypted/)
     assert.doesNotMatch(host.logText(), /geheim/)
@@ -103,7 +106,7 @@ describe('the settings of OpenTelemetry', () => {
     assert.equal(JSON.stringify(rows).includes('geheim'), false)
   })
 
-  it('stop the start with what is wrong', async () => {
+  it('prevent the start and name the problem', async () => {
     const plugins = [ops(), observability()]
     await assert.rejects(createTestHost({ plugins, env: { NODE_ENV: 'test', APM_ENABLED: 'true' } }), /APM_API_KEY is not set/)
   })
@@ -120,7 +123,7 @@ describe('the settings of OpenTelemetry', () => {
   })
 
   for (const traceparent of ['garbage', `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01`, `ff-${'a'.repeat(32)}-${'b'.repeat(16)}-01`]) {
-    it(`begin a trace of their own at the traceparent ${traceparent.slice(0, 12)}`, async (t) => {
+    it(`begin a new trace for the traceparent ${traceparent.slice(0, 12)}`, async (t) => {
       const { host } = await traced(t)
       const { body } = await host.inject({ method: 'GET', path: '/trace', headers: { traceparent } })
       const { sampled, traceId } = body as { readonly sampled: boolean; readonly traceId: string }
@@ -134,7 +137,7 @@ describe('a request that is not recorded', () => {
   const caller = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) }
   const traceparent = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-00$/
 
-  /** A route that tells what its calls would carry: before and after it waited, and within a span of its own. */
+  /** A route that returns the headers of its calls: before and after waiting, and within a new span. */
   const calling: Plugin = definePlugin({
     name: 'calling',
     version: '1.0.0',
@@ -160,7 +163,7 @@ describe('a request that is not recorded', () => {
     })
   }
 
-  it('has a trace all the same, which its calls continue', async (t) => {
+  it('still has a trace, which its calls continue', async (t) => {
     const { host, receiver } = await traced(t, unrecorded, calling)
     const [first, second, inSpan] = await callsOf(host)
     assert.ok(first?.traceId)
@@ -193,7 +196,7 @@ describe('a request that is not recorded', () => {
 })
 
 describe('the share of traces that are recorded', () => {
-  it('is drawn from their ids, and every sampler that sees an id decides the same', () => {
+  it('is decided from their ids, and every sampler decides the same for an id', () => {
     const sampling = new HeadSampling(0.25)
     let recorded = 0
     for (let drawn = 0; drawn < 4000; drawn++) {
@@ -206,7 +209,7 @@ describe('the share of traces that are recorded', () => {
     assert.ok(recorded > 800 && recorded < 1200, `${recorded} of 4000`)
   })
 
-  it('is that of later ids, too', () => {
+  it('applies to later ids as well', () => {
     const [all, none] = [new HeadSampling(1), new HeadSampling(0)]
     for (const id of ['0'.repeat(31) + 1, 'f'.repeat(32), all.generateTraceId()]) {
       assert.equal(all.shouldSample(ROOT_CONTEXT, id).decision, SamplingDecision.RECORD_AND_SAMPLED)
@@ -216,7 +219,7 @@ describe('the share of traces that are recorded', () => {
 })
 
 describe('traces and the plugin microservices', () => {
-  it('are one: its headers continue the span that is recorded', async (t) => {
+  it('share one trace: its headers continue the recorded span', async (t) => {
     const { host, receiver } = await traced(t, { MICROSERVICES_TRACING: 'true' }, microservices())
     const { body } = await host.inject({ method: 'GET', path: '/headers', headers: { 'x-trace-id': 'order-7' } })
     const headers = body as Readonly<Record<string, string>>
@@ -227,7 +230,7 @@ describe('traces and the plugin microservices', () => {
 })
 
 describe('an endpoint that fails', () => {
-  it('refusing, is named once, and the app goes on and stops', async (t) => {
+  it('by refusing connections is logged once, and the app keeps running and stops', async (t) => {
     const gone = await otlpReceiver()
     await gone.close()
     const { host } = await traced(t, { WORKER_OPENTELEMETRY_ENDPOINT: gone.url })
@@ -240,7 +243,7 @@ describe('an endpoint that fails', () => {
     assert.equal(warnings().length, 1)
   })
 
-  it('is named once a minute, with how often it failed', () => {
+  it('is logged once a minute, with the number of failures', () => {
     const clock = fakeClock()
     const log = memoryLogger()
     const failures = new ExportFailures({ clock, log, what: 'traces', endpoint: 'http://c' })
@@ -255,7 +258,7 @@ describe('an endpoint that fails', () => {
       [
         [1, 'traces could not be sent to http://c and were dropped: refused'],
         [10, 'traces could not be sent to http://c and were dropped: refused'],
-        [undefined, 'traces are sent again'],
+        [undefined, 'traces are being sent again'],
       ],
     )
     assert.equal(
@@ -264,7 +267,7 @@ describe('an endpoint that fails', () => {
     )
   })
 
-  it('hanging, does not hold up the shutdown beyond its time', async (t) => {
+  it('by hanging does not delay the shutdown beyond its deadline', async (t) => {
     const later = cleanUp(t)
     const hanging = await otlpReceiver(false)
     later(() => hanging.close())
@@ -291,7 +294,7 @@ describe('SQL in spans', () => {
       'select "a1", t2.x from t2 where name = ? and n > ? and h = ? and id = ?',
     )
     assert.equal(sqlText("select 'never ends", 'sqlite'), 'select ?')
-    // In quotation marks MySQL has a string, SQLite a name; and SQLite knows no backslash.
+    // Double quotes are strings in MySQL and identifiers in SQLite, and SQLite has no backslash escapes.
     assert.equal(
       sqlText('select `n` from t where name = "O\\"Hara" and b = \'it\\\'s\'', 'mysql'),
       'select `n` from t where name = ? and b = ?',

@@ -90,7 +90,7 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
       await receiver.close()
     })
 
-    it('makes one trace of request, enqueue, job, SQL and outgoing call, and continues that of the caller', async () => {
+    it('creates one trace of request, enqueue, job, SQL and outgoing call, and continues that of the caller', async () => {
       const caller = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' }
       const response = await host.inject({
         method: 'POST',
@@ -124,14 +124,14 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
       assert.equal(receiver.text().includes(secret) || receiver.text().includes('hidden-token'), false)
     })
 
-    it('names the trace in the lines that code logs, and of the request', async () => {
+    it('adds the trace to log lines of code and requests', async () => {
       const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
       const line = host.logs.find(({ msg }) => msg === 'shipping')
       assert.equal(line?.trace_id, traceId)
       assert.match(String(line?.span_id), /^[0-9a-f]{16}$/)
     })
 
-    it('makes exemplars of the trace', async () => {
+    it('creates exemplars with the trace', async () => {
       const ofTrace = async () => {
         const { body } = await host.service(metricsService).page('application/openmetrics-text')
         return [...parseMetrics(body, 'openmetrics').values()]
@@ -144,7 +144,7 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
       })
     })
 
-    it('sends metrics, and the key in a header of every request and nowhere else', async () => {
+    it('sends metrics, and the key only in a header of every request', async () => {
       await eventually('metrics are received', () => receiver.metrics.has('zin_worker_attempt_duration_seconds'))
       assert.deepEqual(new Set(receiver.requests.map(({ path }) => path)), new Set(['/v1/traces', '/v1/metrics']))
       assert.ok(receiver.requests.every(({ headers }) => headers['api-key'] === 'key-of-the-apm'))
@@ -152,7 +152,7 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
       assert.equal(receiver.text().includes('key-of-the-apm'), false)
     })
 
-    it('has no spans of a worker whose feature observability is false', async () => {
+    it('has no spans of a worker with features.observability: false', async () => {
       const service = host.service(workersService)
       const sent = receiver.requests.length
       const { id } = await service.enqueue('quiet', {})
@@ -172,7 +172,7 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
       )
     })
 
-    it('makes no traces of what workers do while they wait', () => {
+    it('creates no traces for idle workers', () => {
       const names = receiver.spans.map(({ name }) => name)
       assert.deepEqual(
         names.filter((name) => /getNextJob|extendLocks|moveStalled/.test(name)),
@@ -180,7 +180,7 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
       )
     })
 
-    it('sends the spans of jobs that end during the shutdown', async () => {
+    it('sends the spans of jobs that end during shutdown', async () => {
       const service = host.service(workersService)
       const began = new Promise<void>((resolve) => {
         service.register('late', async (_job) => {
@@ -198,7 +198,7 @@ export function tracesContract(store: string, env: () => Readonly<Record<string,
   })
 
   describe(`jobs on ${store} that are not recorded`, () => {
-    it('have a trace of their own all the same, which goes on to the jobs that they add', async (t) => {
+    it('still have a trace, which is propagated to the jobs that they add', async (t) => {
       const receiver = await otlpReceiver()
       const host = await createTestHost({
         plugins: [database(), kv(), cluster(), queues(), ops(), workers(), observability({ traceIntervalMs: 20 })],

@@ -79,7 +79,7 @@ describe('a command that operates the app', () => {
         assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
       }
       const { code, err } = await app.zin(['note'], { BULLETPROOF_SIGNING_SECRET: 'another-0123456789abcdefghijklmnop' })
-      assert.deepEqual([code, /signing secret here the one of the running app/.test(err)], [1, true], err)
+      assert.deepEqual([code, /signing secret here is that of the running app/.test(err)], [1, true], err)
     }))
 
   it('is accepted through a gateway that preserves Host', () =>

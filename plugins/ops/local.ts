@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZinError } from 'zin'
 import { opsErrors } from './errors.js'
+import { foreignPage, formPostRefusal, isFormPost } from './site.js'
 
 export interface LocalRequest {
   readonly method: string
@@ -9,29 +10,20 @@ export interface LocalRequest {
   readonly signed: boolean
 }
 
-const readers = new Set(['GET', 'HEAD', 'OPTIONS'])
-
 /**
- * Protects an open app from web pages in a local browser. Accepted are only the app's own names (against DNS rebinding), pages of
- * its own origin, and for changes only requests that a page of another origin could not send without a CORS preflight. Returns
- * the error, or `undefined`.
+ * Protects an open app from web pages in a local browser: the `Host` must be one of the app's own names (against DNS rebinding), and the
+ * request must not come from a page or a form of another site. Returns the error, or `undefined`.
  */
 export function localProblem(
   { method, headers, signed }: LocalRequest,
   acceptsHost: (host: string | undefined) => boolean,
 ): ZinError | undefined {
-  const { host, origin, 'sec-fetch-site': site } = headers
-  if (!acceptsHost(host)) return opsErrors.MISDIRECTED()
-  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
-    return opsErrors.FORBIDDEN('The request comes from a page of another origin')
-  if (site !== undefined && site !== 'same-origin' && site !== 'none')
-    return opsErrors.FORBIDDEN('The request comes from a page of another site')
-  if (readers.has(method)) return undefined
-  const isJson = /^application\/json\s*(;|$)/i.test(headers['content-type'] ?? '')
-  const needsPreflight = isJson || signed || headers.authorization !== undefined || headers['x-requested-with'] !== undefined
-  return needsPreflight
-    ? undefined
-    : opsErrors.FORBIDDEN('A request that changes something requires Content-Type: application/json or the header X-Requested-With')
+  if (!acceptsHost(headers.host)) return opsErrors.MISDIRECTED()
+  const foreign = foreignPage(headers)
+  if (foreign !== undefined) return opsErrors.FORBIDDEN(foreign)
+  // No form can set these headers.
+  if (signed || headers.authorization !== undefined) return undefined
+  return isFormPost(method, headers) ? opsErrors.FORBIDDEN(formPostRefusal) : undefined
 }
 
 /** Headers added by proxies and networks in front of an app, besides `x-forwarded-*`. */

@@ -10,7 +10,7 @@ import { createTestHost, fakeClock } from 'zin/testing'
 interface Flushed {
   readonly tokens: Tokens
   status(token: string): Promise<number>
-  /** Empties Redis a second later. */
+  /** Flushes Redis a second later. */
   flush(): Promise<void>
 }
 

@@ -11,7 +11,7 @@ async function enableExample(plugin: string): Promise<string> {
   return code
 }
 
-describe('the example under "Enable" starts as it is printed', () => {
+describe('the example under "Enable" starts unchanged', () => {
   for (const plugin of ['ops', 'bulletproof', 'jwt', 'login', 'queues', 'health']) {
     it(`in the README of ${plugin}`, async () => {
       const app = await appFolder({ 'zin.config.ts': await enableExample(plugin) })

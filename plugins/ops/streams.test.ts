@@ -50,7 +50,7 @@ async function sessionAt(host: TestHost, path: string, expiresInSeconds?: number
   }
 }
 
-/** An app that listens, a stream of it, and time that moves when it is told to. */
+/** A listening app with an event stream, and a clock that the test advances. */
 async function withStream(
   t: TestContext,
   path: string,
@@ -72,7 +72,7 @@ async function withStream(
   }
 }
 
-/** The text of the next piece. */
+/** The text of the next chunk. */
 async function heard(response: IncomingMessage): Promise<string> {
   const [chunk] = (await once(response, 'data')) as [Buffer]
   return chunk.toString()
@@ -82,7 +82,7 @@ describe('an event stream', () => {
   for (const path of Object.values(paths)) {
     const endings = path === paths.token ? (['revoke', 'disable'] as const) : (['revoke', 'disable', 'removeDevice'] as const)
     for (const ending of endings) {
-      it(`on ${path} goes on while its credentials are good, and ends after ${ending}`, (t) =>
+      it(`on ${path} continues while its credentials are valid, and ends after ${ending}`, (t) =>
         withStream(t, path, async (response, session, tick) => {
           assert.match(await heard(response), /listening/)
           for (let beat = 0; beat < 3; beat += 1) {
@@ -97,7 +97,7 @@ describe('an event stream', () => {
         }))
     }
 
-    it(`on ${path} ends when its token does`, (t) =>
+    it(`on ${path} ends when its token expires`, (t) =>
       withStream(
         t,
         path,

@@ -10,7 +10,7 @@ import { Receiver } from './testing/receiver.js'
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 const slackPath = '/services/T0/B0/very-secret'
 
-/** What alerts do, on a store of queues. */
+/** Actions of alerts, for each queue store. */
 export function alertActionsContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`actions of alerts on ${title}`, () => {
     let app: MonitoredApp
@@ -45,12 +45,12 @@ export function alertActionsContract(title: string, env: () => Readonly<Record<s
       await mail.close()
     })
 
-    it('tell Slack and a webhook when it is raised, and when it is over', async () => {
+    it('notify Slack and a webhook when an alert is raised and cleared', async () => {
       await app.queues.addBulk('mails-b', [{ name: 'a' }, { name: '<b>' }, { name: 'c' }])
-      await eventually('both are told', () => receiver.at(slackPath).length === 1 && receiver.at('/alerts').length === 1)
+      await eventually('both are notified', () => receiver.at(slackPath).length === 1 && receiver.at('/alerts').length === 1)
       assert.match(
         receiver.at(slackPath)[0]?.body.text,
-        /^:rotating_light: Alert queue-size of queue mails-b raised: 3 jobs wait; the threshold is 2/,
+        /^:rotating_light: Alert queue-size of queue mails-b raised: 3 jobs are waiting; the threshold is 2/,
       )
       const [alert] = receiver.at('/alerts')
       new Webhook(secret).verify(alert?.text ?? '', alert?.headers as Record<string, string>)
@@ -66,7 +66,10 @@ export function alertActionsContract(title: string, env: () => Readonly<Record<s
       })
       assert.deepEqual([alert?.body.event, value > 0, /has waited for/.test(reason)], ['queue.alert', true, true])
       for (const job of await app.queues.list('mails-b', 'waiting', { offset: 0, limit: 10 })) await job.remove()
-      await eventually('both are told of the recovery', () => receiver.at(slackPath).length === 2 && receiver.at('/alerts').length === 2)
+      await eventually(
+        'both are notified of the recovery',
+        () => receiver.at(slackPath).length === 2 && receiver.at('/alerts').length === 2,
+      )
       assert.match(receiver.at(slackPath)[1]?.body.text, /^:white_check_mark: .* cleared/)
       assert.equal(receiver.at('/alerts')[1]?.body.data.status, 'cleared')
     })
@@ -76,14 +79,14 @@ export function alertActionsContract(title: string, env: () => Readonly<Record<s
         'mails-a',
         Array.from({ length: 20 }, () => ({ name: 'x', data: { bad: true } })),
       )
-      await eventually('it is there', () => mail.mails.length > 0)
+      await eventually('the email has arrived', () => mail.mails.length > 0)
       const [{ text, to }] = mail.mails as [{ text: string; to: string[] }]
       assert.deepEqual(to, ['ops@example.com', 'lead@example.com'])
       assert.match(text, /^Subject: Alert failure-rate of queue mails-a raised$/m)
       assert.match(text, /(\d+) of \1 attempts( of \d+ minutes)? failed \(100 %\); the threshold is 30 %/)
     })
 
-    it('record what could not be delivered, without a secret', async () => {
+    it('record failed deliveries without secrets', async () => {
       slackStatus = 500
       await app.queues.addBulk('mails-c', [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
       const failed = async () => {
@@ -94,7 +97,7 @@ export function alertActionsContract(title: string, env: () => Readonly<Record<s
       const decisions = app.host.service(decisionsService)
       await decisions.flush()
       const { decisions: found } = await decisions.list({ kind: 'webhook' })
-      assert.match(found[0]?.reason ?? '', /^A delivery failed for good after 2 attempts: The receiver answered 500$/)
+      assert.match(found[0]?.reason ?? '', /^A delivery failed permanently after 2 attempts: The receiver responded with 500$/)
       const { body } = await app.call('GET', '/api/queue/webhooks')
       const log = (await app.call('GET', '/api/queue/webhooks/deliveries?limit=100')).body
       assert.doesNotMatch(JSON.stringify([body, found, log]), /very-secret|whsec/)

@@ -5,7 +5,7 @@ import { eventually } from '../../scripts/testing/eventually.js'
 import type { QueueAlert } from './alerts/alerts.js'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
 
-/** Alerts of queues, on a store of queues. */
+/** Queue alerts, for each queue store. */
 export function alertsContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`alerts of queues on ${title}`, () => {
     let app: MonitoredApp
@@ -20,7 +20,7 @@ export function alertsContract(title: string, env: () => Readonly<Record<string,
     })
     after(() => app.host.stop())
 
-    it('are raised once, recorded, and shown to whom the queue is', async () => {
+    it('are raised once, recorded, and visible only to callers that cover the queue', async () => {
       await app.queues.addBulk('mails-b', [{ name: 'a' }, { name: 'b' }, { name: 'c' }])
       await app.queues.addBulk(
         'mails-a',
@@ -35,7 +35,7 @@ export function alertsContract(title: string, env: () => Readonly<Record<string,
       assert.deepEqual([alert?.rule, alert?.state, alert?.value, alert?.threshold], ['queue-size', 'raised', 3, 2])
     })
 
-    it('are cleared, and not raised again while they cool down', async () => {
+    it('are cleared, and not raised again during the cool-down', async () => {
       const jobs = await app.queues.list('mails-b', 'waiting', { offset: 0, limit: 10 })
       await jobs[0]?.remove()
       await eventually('it is cleared', async () => !(await active()).includes('mails-b queue-size'))

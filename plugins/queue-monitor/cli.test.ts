@@ -8,7 +8,7 @@ import { webhookCommands } from './webhooks/cli.js'
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 
-describe('the commands for queues', () => {
+describe('the queue commands', () => {
   let app: MonitoredApp
   const run = async (name: string, args: object = {}, options: object = {}, { json = false, aborted = false } = {}) => {
     const told = { lines: [] as string[], tables: [] as unknown[], bars: [] as string[], confirmed: [] as string[] }
@@ -16,7 +16,7 @@ describe('the commands for queues', () => {
       baseUrl: '',
       authorize: async () => undefined,
       async request({ body, method, path, query = {} }) {
-        // An operation whose command is aborted is still running when its start is answered.
+        // If the command is aborted, the operation is still running when the first response arrives.
         const asked = aborted && 'wait' in query ? { ...query, wait: 0 } : query
         const given = Object.entries(asked).flatMap(([key, value]) => (value === undefined ? [] : [[key, String(value)]]))
         const full = given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
@@ -59,10 +59,10 @@ describe('the commands for queues', () => {
   })
   after(() => app.host.stop())
 
-  it('search jobs and say how far they looked', async () => {
+  it('search jobs and report the coverage', async () => {
     const { id } = await app.queues.add('mails-b', 'sought', { customer: { id: 'c-9' } })
     const byName = await run('queue:search', { text: 'name:sought' })
-    assert.deepEqual([(byName.tables[0] as JobDetails).id, byName.lines], [id, ['searched all of 1']])
+    assert.deepEqual([(byName.tables[0] as JobDetails).id, byName.lines], [id, ['searched all 1']])
     const byField = await run('queue:search', { text: 'data.customer.id:c-9' }, { queue: 'mails-b' })
     assert.deepEqual([byField.tables.length, byField.lines], [1, ['searched the index of customer.id']])
     assert.deepEqual((await run('queue:search', { text: 'data.customer.id:none' }, {}, { json: true })).tables, [
@@ -70,7 +70,7 @@ describe('the commands for queues', () => {
     ])
   })
 
-  it('show queues, statistics and jobs, for people and as JSON', async () => {
+  it('show queues, statistics and jobs, as text and as JSON', async () => {
     const [id = ''] = await failed('shown', 2)
     const rows = (await run('queue:list')).tables as { name: string; failed: number }[]
     assert.deepEqual(
@@ -88,7 +88,7 @@ describe('the commands for queues', () => {
     assert.deepEqual(job?.payload, { n: 0, token: '[redacted]' })
   })
 
-  it('retry, cancel and purge with a dry run, and say what they did', async () => {
+  it('retry, cancel and purge, with a dry run and a summary', async () => {
     await failed('acted', 3)
     const dry = await run('queue:retry', { queue: 'acted' }, { 'dry-run': true })
     assert.deepEqual([dry.code, dry.lines, dry.tables.length], [0, ['3 jobs match'], 3])
@@ -106,14 +106,14 @@ describe('the commands for queues', () => {
     const final = await run('queue:purge', { queue: 'acted' }, { status: 'all', now: true })
     assert.deepEqual(
       [final.confirmed, final.lines],
-      [['This deletes jobs of the queue acted for good'], ['purge of queue acted completed: 2 jobs']],
+      [['This permanently deletes jobs of the queue acted'], ['purge of queue acted completed: 2 jobs']],
     )
     assert.deepEqual((await run('queue:purge', { queue: 'acted' }, { status: 'failed' })).lines, [
-      'purge of queue acted completed: no job matched',
+      'purge of queue acted completed: no jobs matched',
     ])
   })
 
-  it('show the progress of what takes long, and end it with Ctrl-C', async () => {
+  it('show the progress of long operations, and cancel them with Ctrl-C', async () => {
     await app.queues.addBulk(
       'long',
       Array.from({ length: 1_500 }, () => ({ name: 'x' })),
@@ -125,7 +125,7 @@ describe('the commands for queues', () => {
     assert.equal(cancelled.bars.at(-1), 'end')
   })
 
-  it('pause and resume a queue, copy a job, and prune failed ones', async () => {
+  it('pause and resume a queue, copy a job, and prune failed jobs', async () => {
     assert.deepEqual((await run('queue:pause', { queue: 'shown' })).lines, ['queue shown is paused'])
     assert.deepEqual((await run('queue:resume', { queue: 'shown' }, {}, { json: true })).tables, [
       { ok: true, queue: 'shown', paused: false },
@@ -143,7 +143,7 @@ describe('the commands for queues', () => {
     )
   })
 
-  it('add, list, switch and remove endpoints of webhooks', async () => {
+  it('add, list, enable, disable and remove webhook endpoints', async () => {
     const added = await run(
       'webhook:add',
       { url: 'https://hooks.example.com/x?key=1' },
@@ -160,7 +160,7 @@ describe('the commands for queues', () => {
   })
 
   it('fail with the code and the message of the app', async () => {
-    await assert.rejects(run('queue:stats', { queue: 'nobody' }), { code: 'QUEUE_NOT_FOUND', message: /No queue is named "nobody"/ })
+    await assert.rejects(run('queue:stats', { queue: 'nobody' }), { code: 'QUEUE_NOT_FOUND', message: /Queue "nobody" does not exist/ })
     await assert.rejects(run('queue:job', { id: 'nothing' }), { code: 'JOB_NOT_FOUND' })
     await assert.rejects(run('queue:pause', { queue: 'nobody' }), { code: 'QUEUE_NOT_FOUND' })
   })

@@ -9,7 +9,7 @@ const queueArgument = { name: 'queue', summary: 'Name of the queue' }
 
 const list = defineCommand({
   name: 'queue:list',
-  summary: 'List the queues with their numbers of jobs',
+  summary: 'List the queues with their job counts',
   needs: 'running app',
   route: 'GET /api/queue/stats',
   json: true,
@@ -29,8 +29,8 @@ const list = defineCommand({
 
 const stats = defineCommand({
   name: 'queue:stats',
-  summary: 'Show the statistics of a queue, or of all together',
-  args: [{ name: 'queue', summary: 'Name of the queue; all without it', required: false }],
+  summary: 'Show the statistics of a queue, or the totals of all queues',
+  args: [{ name: 'queue', summary: 'Name of the queue; default: all queues', required: false }],
   needs: 'running app',
   route: 'GET /api/queue/:name/stats',
   json: true,
@@ -44,12 +44,12 @@ const stats = defineCommand({
 })
 
 const filters = {
-  'older-than': { type: 'number', min: 0, summary: 'Only jobs that ended, or were created, more than so many hours ago' },
-  'max-attempts': { type: 'int', min: 0, summary: 'Only jobs that made at most so many attempts' },
-  'dry-run': { type: 'boolean', summary: 'Only show how many jobs match, and ten of them' },
+  'older-than': { type: 'number', min: 0, summary: 'Only jobs that ended (or, if unfinished, were created) more than this many hours ago' },
+  'max-attempts': { type: 'int', min: 0, summary: 'Only jobs with at most this many attempts' },
+  'dry-run': { type: 'boolean', summary: 'Only show how many jobs match, and up to ten of them' },
 } as const
 
-const nowOption = { type: 'boolean', summary: 'Delete for good, without an undo' } as const
+const nowOption = { type: 'boolean', summary: 'Delete permanently, without undo' } as const
 
 interface Filters {
   readonly 'older-than': number | undefined
@@ -76,12 +76,12 @@ interface BulkRequest {
   readonly body?: object
 }
 
-/** Between two looks at a running operation. */
+/** Interval between polls of a running operation, in ms. */
 const pollMs = 500
 
 const pathOf = (queue: string, action: string): string => `/api/queue/${encodeURIComponent(queue)}/${action}`
 
-/** Starts an operation and waits for its end; Ctrl-C cancels it. */
+/** Starts an operation and waits until it ends; Ctrl-C cancels it. */
 async function bulk(app: AppClient, print: Printer, signal: AbortSignal, { body, now, path }: BulkRequest): Promise<BulkReply> {
   const query = { wait: 1_000, now: now ? 'true' : undefined }
   const first = await app.request<BulkReply>({ method: 'POST', path, query, ...(body === undefined ? {} : { body }) })
@@ -106,7 +106,7 @@ async function bulk(app: AppClient, print: Printer, signal: AbortSignal, { body,
   return reply
 }
 
-/** Prints what an operation did; 1 when it did not complete. */
+/** Prints the result of an operation. Returns the exit code: 1 if it did not complete. */
 function report(reply: BulkReply, print: Printer): number {
   if (print.json) print.record('dryRun' in reply ? reply : reply.operation)
   else if ('dryRun' in reply) {
@@ -114,7 +114,7 @@ function report(reply: BulkReply, print: Printer): number {
     if (reply.sample.length > 0) print.table(reply.sample, jobColumns)
   } else {
     const { action, changed, error, id, left, queue, state, undo } = reply.operation
-    const done = changed === 0 && left === 0 ? 'no job matched' : `${changed} jobs`
+    const done = changed === 0 && left === 0 ? 'no jobs matched' : `${changed} jobs`
     print.line(`${action} of queue ${queue} ${state}: ${done}${error === null ? '' : `; ${error}`}`)
     if (left > 0 || (undo?.final ?? 0) > 0) print.line(reply.message ?? '')
     if (undo !== null && undo.jobs > 0) print.line(`${undo.jobs} can be restored until ${undo.until}: zin queue:undo ${id}`)
@@ -136,7 +136,7 @@ const retry = defineCommand({
 
 const cancel = defineCommand({
   name: 'queue:cancel',
-  summary: 'Cancel jobs of a queue: the waiting and delayed ones without --status',
+  summary: 'Cancel jobs of a queue; without --status, the waiting and delayed ones',
   args: [queueArgument],
   needs: 'running app',
   route: 'POST /api/queue/:name/cancel',
@@ -151,7 +151,7 @@ const cancel = defineCommand({
 
 const purge = defineCommand({
   name: 'queue:purge',
-  summary: 'Delete jobs of a queue that do not run',
+  summary: 'Delete jobs of a queue that are not running',
   args: [queueArgument],
   needs: 'running app',
   route: 'POST /api/queue/:name/purge',
@@ -170,7 +170,7 @@ const purge = defineCommand({
   run: async ({ app, args: { queue = '' }, confirm, options, print, signal }) => {
     const { now, status } = options
     const kinds = status === 'all' ? '' : ` ${status}`
-    if (!options['dry-run']) await confirm(`This deletes${kinds} jobs of the queue ${queue}${now ? ' for good' : ''}`)
+    if (!options['dry-run']) await confirm(`This ${now ? 'permanently ' : ''}deletes${kinds} jobs of the queue ${queue}`)
     const body = { ...bodyOf(options), status, confirm: queue }
     return report(await bulk(app, print, signal, { path: pathOf(queue, 'purge'), now, body }), print)
   },
@@ -178,8 +178,8 @@ const purge = defineCommand({
 
 const undo = defineCommand({
   name: 'queue:undo',
-  summary: 'Restore the jobs that an operation has deleted within the last ten minutes',
-  args: [{ name: 'operation', summary: 'Id of the operation, as its response shows it' }],
+  summary: 'Restore the jobs deleted by an operation within the last ten minutes',
+  args: [{ name: 'operation', summary: 'Id of the operation, as shown when it was started' }],
   needs: 'running app',
   route: 'POST /api/operations/:id/undo',
   json: true,
@@ -190,7 +190,7 @@ const undo = defineCommand({
 const pauses = (['pause', 'resume'] as const).map((verb) =>
   defineCommand({
     name: `queue:${verb}`,
-    summary: verb === 'pause' ? 'Let no worker take further jobs of a queue' : 'Let workers take jobs of a queue again',
+    summary: verb === 'pause' ? 'Pause a queue: workers take no new jobs from it' : 'Resume a paused queue',
     args: [queueArgument],
     needs: 'running app',
     route: `POST /api/queue/:name/${verb}`,
@@ -205,11 +205,11 @@ const pauses = (['pause', 'resume'] as const).map((verb) =>
 
 const prune = defineCommand({
   name: 'queue prune',
-  summary: 'Delete failed jobs of all queues that ended long ago',
+  summary: 'Delete old failed jobs of all queues',
   needs: 'running app',
   json: true,
   options: {
-    hours: { type: 'int', default: 168, min: 0, max: 876_000, summary: 'Age from which on they are deleted, in hours' },
+    hours: { type: 'int', default: 168, min: 0, max: 876_000, summary: 'Minimum age of the jobs, in hours since they ended' },
     now: nowOption,
   },
   run: async ({ app, options: { hours, now }, print, signal }) => {

@@ -10,36 +10,36 @@ export interface ProcessingTimes {
 }
 
 /**
- * A queue in the statistics. Times and rates come from the workers of the queue; a queue that only other consumers read has none.
+ * The statistics of a queue. Times and rates come from the workers of the queue; a queue read only by other consumers has none.
  */
 export interface QueueEntry {
   /** Jobs that have not run yet: waiting, delayed, and waiting for children. */
   readonly size: number
   readonly active: number
-  /** Completed jobs that are still kept. */
+  /** Retained completed jobs. */
   readonly completed: number
-  /** Failed jobs that are still kept. */
+  /** Retained failed jobs. */
   readonly failed: number
-  /** Mean over the attempts of the last hour, ms; 0 without any. */
+  /** Mean run time of the attempts of the last hour, in ms; 0 without attempts. */
   readonly averageProcessingTime: number
   readonly waiting: number
   readonly delayed: number
   readonly waitingChildren: number
   readonly paused: boolean
-  /** How long the oldest waiting job has been ready, ms; null when none waits. */
+  /** How long the oldest waiting job has been ready, in ms; null if none is waiting. */
   readonly oldestWaitingMs: number | null
-  /** Finished jobs that are kept. */
+  /** Retained finished jobs. */
   readonly kept: number
   /** Completed attempts per second over the last one to two minutes. */
   readonly throughput: number
   /** Attempts of the last hour. */
   readonly attempts: number
-  /** Share of them that failed, 0–1; null without any. */
+  /** Share of failed attempts of the last hour, 0–1; null without attempts. */
   readonly failureRate: number | null
   readonly processingTime: ProcessingTimes | null
 }
 
-/** The statistics of all queues that the caller may see. */
+/** The statistics of all queues the caller can see. */
 export interface QueueStats {
   readonly totalQueues: number
   /** Jobs in all states. */
@@ -47,9 +47,9 @@ export interface QueueStats {
   readonly activeJobs: number
   readonly completedJobs: number
   readonly failedJobs: number
-  /** ms, over the attempts of the last hour. */
+  /** Mean run time of the attempts of the last hour, in ms. */
   readonly averageProcessingTime: number
-  /** Jobs per second. */
+  /** Completed attempts per second over the last one to two minutes. */
   readonly throughput: number
   readonly queues: Readonly<Record<string, QueueEntry>>
   readonly oldestWaitingMs: number | null
@@ -67,7 +67,7 @@ export interface JobDetails {
   readonly id: string
   readonly queue: string
   readonly status: MonitorStatus
-  /** The redacted data; null unless it was asked for. Text, the beginning of the JSON, when it is longer than 64 KiB. */
+  /** The redacted data; null unless requested. If longer than 64 KiB, the beginning of the JSON as text. */
   readonly payload: unknown
   readonly attempts: number
   readonly maxAttempts: number
@@ -75,66 +75,66 @@ export interface JobDetails {
   readonly startedAt: string | null
   readonly completedAt: string | null
   readonly failedAt: string | null
-  /** Of its last failed attempt, also while it is tried again; null once it has completed. */
+  /** Error of the last failed attempt, including while the job is retried; null once it has completed. */
   readonly error: string | null
-  /** ms. */
+  /** Run time of a finished job, in ms. */
   readonly processingTime: number | null
   readonly name: string
-  /** As BullMQ names it. */
+  /** BullMQ state. */
   readonly state: string
-  /** 10 (`Critical`) to 0 (`Low`); null: it has none, and runs before those that have one. */
+  /** 10 (`Critical`) to 0 (`Low`); null if unset, which runs before all others. */
   readonly priority: number | null
   /** When a delayed job becomes ready. */
   readonly readyAt: string | null
   readonly progress: unknown
-  /** Attempts begun; greater than `attempts` after a stall. */
+  /** Started attempts; greater than `attempts` after a stall. */
   readonly attemptsStarted: number
   readonly stalls: number
-  /** `<queue>:<id>` of the job that waits for this one. */
+  /** `<queue>:<id>` of the parent job, which waits for this one. */
   readonly parent: string | null
-  /** Bytes of the redacted payload as JSON; null unless it was asked for. */
+  /** Size of the redacted payload as JSON, in bytes; null unless requested. */
   readonly payloadBytes: number | null
   readonly payloadTruncated: boolean
-  /** One text for each failed attempt; only of a single job. */
+  /** Stack traces of failed attempts, oldest first; only when a single job is read. */
   readonly stacktrace?: readonly string[]
 }
 
-/** An attempt of a job that has ended. */
+/** A finished attempt of a job. */
 export interface JobAttempt {
-  /** From 1. One that was lost has the number of the next one, which replaces it. */
+  /** Counted from 1. A lost attempt is replaced by the next one, which has the same number. */
   readonly attempt: number
-  /** `completed`, `failed`, `lost` with its process, `timedOut` or `cancelled`. */
+  /** `completed`, `failed`, `lost` (with its process), `timedOut` or `cancelled`. */
   readonly outcome: string
-  /** The version and the node that ran it; null when it is not known, as mostly of a job that completed at once on another node. */
+  /** The version and node that ran it; null if unknown, as is usual for a job that completed on the first attempt on another node. */
   readonly version: string | null
   readonly node: string | null
   /** ISO 8601. */
   readonly endedAt: string
-  /** ms. */
+  /** Run time in ms. */
   readonly runMs: number
-  /** From when it was first due to its begin, ms; null when it is not known. */
+  /** Time from when it was first due until it started, in ms; null if unknown. */
   readonly waitMs: number | null
   readonly error: string | null
 }
 
-/** A job of a flow, with the jobs that it waits for or waited for. */
+/** A job of a flow, with its children: the jobs it waits or waited for. */
 export interface JobFlowNode {
   readonly id: string
   readonly queue: string
   readonly name: string
   readonly status: MonitorStatus
-  /** As BullMQ names it. */
+  /** BullMQ state. */
   readonly state: string
   readonly children: readonly JobFlowNode[]
-  /** Children that are not shown: beyond 50, no longer kept, or of a queue that the caller must not see. */
+  /** Children that are not shown: beyond the limit, no longer stored, or in a queue the caller cannot see. */
   readonly more: number
 }
 
-/** The flow that a job belongs to. */
+/** The flow of a job. */
 export interface JobFlow {
   readonly id: string
   readonly queue: string
-  /** The job that waits for all others; the job itself when it is in no flow. */
+  /** The root job, which waits for all others; the job itself if it is not part of a flow. */
   readonly root: JobFlowNode
 }
 
@@ -146,7 +146,7 @@ export interface Pagination {
 }
 
 export interface JobPage {
-  /** Queue by queue in the order of their names: waiting ones in their order, finished ones newest first. */
+  /** Ordered by queue name; within a queue, waiting jobs in processing order and finished jobs newest first. */
   readonly jobs: readonly JobDetails[]
   readonly pagination: Pagination
 }
@@ -155,43 +155,43 @@ export type ListedStatus = 'active' | 'failed' | 'completed' | 'waiting' | 'dela
 
 export interface JobListQuery {
   readonly queue?: string
-  /** From 1. Default 1. */
+  /** Counted from 1. Default: 1. */
   readonly page?: number
-  /** 1–100. Default 20. */
+  /** 1 to 100. Default: 20. */
   readonly limit?: number
-  /** Also the payloads; requires `payload:read`. */
+  /** Include payloads; requires `payload:read`. Default: false. */
   readonly payload?: boolean
 }
 
 export type HistoryTier = 'minute' | 'hour' | 'day'
 
-/** A queue over a minute, an hour or a day. */
+/** A queue during a minute, an hour or a day. */
 export interface HistoryPoint {
-  /** Its start, ISO 8601, UTC. */
+  /** Start of the period, ISO 8601, UTC. */
   readonly at: string
-  /** The highest that was sampled. */
+  /** The highest sampled value, as for `active` and `oldestWaitingMs`. */
   readonly size: number
   readonly active: number
   readonly oldestWaitingMs: number | null
-  /** Attempts. */
+  /** Completed attempts. */
   readonly completed: number
   readonly failed: number
   readonly averageProcessingTime: number
   readonly processingTime: ProcessingTimes | null
 }
 
-/** The queues and jobs of the app, each read as a caller with a scope may see them. */
+/** Reads the queues and jobs of the app, limited to the scope of a caller. Default scope: everything. */
 export interface QueueMonitor {
-  /** What the caller of a request may see and do, on a route that lists the middleware key `monitor`. 401 MONITOR_UNAUTHORIZED on others. */
+  /** Returns the scope of the caller, on routes with the middleware `monitor`. 401 MONITOR_UNAUTHORIZED on other routes. */
   scope(ctx: Context): Scope
-  /** From the last sample, at most a few seconds old. 503 QUEUE_CONNECTION_ERROR, METRIC_COLLECTION_ERROR. */
+  /** Returns the statistics of all queues, at most a few seconds old. 503 QUEUE_CONNECTION_ERROR, METRIC_COLLECTION_ERROR. */
   stats(scope?: Scope): Promise<QueueStats>
-  /** 404 QUEUE_NOT_FOUND. */
+  /** Returns the statistics of a queue. 404 QUEUE_NOT_FOUND. */
   queueStats(queue: string, scope?: Scope): Promise<QueueEntry>
-  /** Oldest first. 404 QUEUE_NOT_FOUND. */
+  /** Returns the history of a queue, oldest first. 404 QUEUE_NOT_FOUND. */
   history(queue: string, tier: HistoryTier, scope?: Scope): Promise<readonly HistoryPoint[]>
   jobs(status: ListedStatus, query?: JobListQuery, scope?: Scope): Promise<JobPage>
-  /** `id` may be `<queue>:<id>`. 404 JOB_NOT_FOUND, 409 AMBIGUOUS_JOB_ID. */
+  /** Returns a job; `id` may be `<queue>:<id>`. 404 JOB_NOT_FOUND, 409 AMBIGUOUS_JOB_ID. */
   job(id: string, options?: { readonly queue?: string; readonly payload?: boolean }, scope?: Scope): Promise<JobDetails>
 }
 

@@ -3,11 +3,11 @@ import { it } from 'node:test'
 import { keys, type MonitoredApp } from './testing/app.js'
 import { operatorOf } from './testing/operator.js'
 
-/** Deletes by operators, and their undo; part of the contract of operators, whose app it shares. */
+/** Deletes by operators, and their undo; part of the operator contract, whose app it shares. */
 export function deletesContract(app: () => MonitoredApp): void {
   const { post, counts, actions, failed } = operatorOf(app)
 
-  it('undo the delete of a job, and see that it was deleted for good with now=true', async () => {
+  it('undo the delete of a job, but not with now=true', async () => {
     const data = { to: 'ann' }
     await app().queues.add('undone', 'x', data, { jobId: 'late', delay: 3_600_000, attempts: 4 })
     await app().queues.add('undone', 'x', data, { jobId: 'again' })
@@ -30,13 +30,13 @@ export function deletesContract(app: () => MonitoredApp): void {
     }
     assert.deepEqual(await shown(), before)
     assert.deepEqual([actions().at(-1)?.action, actions().at(-1)?.queue, actions().at(-1)?.jobs], ['undo', 'undone', 1])
-    assert.equal((await post(`/api/operations/${operations[0]}/undo`)).body.message, 'No job could be restored')
+    assert.equal((await post(`/api/operations/${operations[0]}/undo`)).body.message, 'No jobs could be restored')
     const gone = (await app().call('DELETE', '/api/jobs/undone:late?now=true')).body
     assert.deepEqual([gone.outcome, gone.operation, gone.undo], ['deleted', null, null])
     assert.equal((await app().call('DELETE', '/api/jobs/undone:again?now=maybe')).status, 400)
   })
 
-  it('delete for good, with a key of one queue, no job with children, which may be of other queues', async () => {
+  it('cannot permanently delete a job with children with a key of one queue, because children may be in other queues', async () => {
     const flow = { name: 'parent', queueName: 'mails-a', children: [{ name: 'child', queueName: 'mails-b' }] }
     const { job } = await app().queues.addFlow(flow)
     const children = [{ name: 'own', queueName: 'mails-a', opts: { jobId: 'own', delay: 3_600_000 } }]
@@ -52,7 +52,7 @@ export function deletesContract(app: () => MonitoredApp): void {
     assert.equal((await app().call('DELETE', `/api/jobs/mails-a:${job.id}?now=true`)).status, 200)
   })
 
-  it('undo a purge, and not what a flow depends on, which only now=true deletes', async () => {
+  it('undo a purge, which skips jobs of flows unless now=true', async () => {
     await app().queues.addBulk('purged', [
       { name: 'a', options: { priority: 9 } },
       { name: 'b' },
@@ -70,11 +70,11 @@ export function deletesContract(app: () => MonitoredApp): void {
     const before = await names()
     const all = { status: 'all', confirm: 'purged' }
     const dry = (await post('/api/queue/purged/purge', { ...all, dryRun: true })).body
-    assert.deepEqual([dry.matching, dry.final, dry.message], [8, 0, '8 jobs match. The delete can be undone for 10 minutes'])
+    assert.deepEqual([dry.matching, dry.final, dry.message], [8, 0, '8 jobs match. This can be undone for 10 minutes'])
     const { body } = await post('/api/queue/purged/purge?wait=30000', all)
     const { operation } = body
     assert.deepEqual([operation.changed, operation.left, operation.undo.jobs, operation.undo.final], [7, 1, 7, 0])
-    assert.match(body.message, /^7 jobs can be restored until .*: POST .*\/undo\. 1 were left: a flow or a schedule depends on them/)
+    assert.match(body.message, /^7 jobs can be restored until .*: POST .*\/undo\. 1 were skipped: a flow or schedule depends on them/)
     assert.equal((await post('/api/queue/purged/retry?wait=0', { dryRun: true })).body.final, undefined)
     await app().queues.add('purged', 'new', {})
     const undone = (await post(`/api/operations/${operation.id}/undo?wait=30000`)).body.operation
@@ -103,20 +103,20 @@ export function deletesContract(app: () => MonitoredApp): void {
     assert.equal((await app().call('DELETE', `/api/jobs/purged:${child.job.id}?now=true`)).body.outcome, 'deleted')
   })
 
-  it('see how many jobs an undo has left because others have their ids, and can undo again', async () => {
+  it('see how many jobs an undo skipped because their ids are taken, and can repeat it', async () => {
     const jobs = [{ jobId: 'taken' }, { jobId: 'free' }].map((options) => ({ name: 'x', options }))
     await app().queues.addBulk('left', jobs)
     const { operation } = (await post('/api/queue/left/purge?wait=30000', { status: 'waiting' })).body
     await app().queues.add('left', 'other', {}, { jobId: 'taken', delay: 3_600_000 })
     const first = (await post(`/api/operations/${operation.id}/undo?wait=30000`)).body
     assert.deepEqual([first.operation.changed, first.operation.left], [1, 1])
-    assert.match(first.message, /^1 were not restored: other jobs have their ids/)
+    assert.match(first.message, /^1 were not restored: their ids or deduplication ids are used by other jobs/)
     assert.equal((await app().call('DELETE', '/api/jobs/left:taken?now=true')).body.outcome, 'deleted')
     const second = (await post(`/api/operations/${operation.id}/undo?wait=30000`)).body.operation
     assert.deepEqual([second.changed, second.left], [1, 0])
   })
 
-  it('are told what is deleted for good because the queue keeps no more', async () => {
+  it('see how many jobs are permanently deleted because of the limit of the queue', async () => {
     const data = { large: 'x'.repeat(900_000) }
     for (let n = 0; n < 75; n++) await app().queues.add('large', 'x', data)
     const dry = (await post('/api/queue/large/purge', { status: 'waiting', dryRun: true })).body
@@ -124,14 +124,14 @@ export function deletesContract(app: () => MonitoredApp): void {
     const { body } = await post('/api/queue/large/purge?wait=30000', { status: 'waiting' })
     const { final, jobs } = body.operation.undo
     assert.deepEqual([body.operation.changed, jobs + final, final > 0], [75, 75, true])
-    assert.match(body.message, new RegExp(`${final} were deleted for good: a queue keeps at most 20000 jobs and 64 MiB`))
+    assert.match(body.message, new RegExp(`${final} were permanently deleted: a queue keeps at most 20000 jobs and 64 MiB`))
     const { id } = await app().queues.add('large', 'x', data)
     const single = (await app().call('DELETE', `/api/jobs/large:${id}`)).body
     assert.deepEqual([single.outcome, single.operation, single.undo], ['deleted', null, null])
-    assert.match(single.message, /^It was deleted for good/)
+    assert.match(single.message, /^It was permanently deleted/)
   })
 
-  it('cannot undo what a plugin refuses, nor with a key that only reads', async () => {
+  it('cannot undo if a plugin denies it, or with a read-only key', async () => {
     await app().queues.add('locked', 'x', {}, { jobId: 'one' })
     const locked = (await app().call('DELETE', '/api/jobs/locked:one')).body
     const refused = await post(`/api/operations/${locked.operation}/undo`)

@@ -4,7 +4,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
 
-/** GraphQL and the stream of the statistics, on a store of queues. */
+/** GraphQL and the statistics stream, for each queue store. */
 export function graphqlContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`GraphQL and the stream of the queue monitor on ${title}`, () => {
     let app: MonitoredApp
@@ -48,7 +48,7 @@ export function graphqlContract(title: string, env: () => Readonly<Record<string
       for (const [text, code] of codes) assert.equal((await ask(text)).body.errors[0].extensions.code, code, text)
     })
 
-    it('shows a key for one queue nothing of the others', async () => {
+    it('shows nothing about other queues to a key for one queue', async () => {
       const { body } = await ask('{ queueStats { totalQueues queues { name } } queue(name: "mails-b") { size } }', {}, keys.adminA)
       assert.equal(body.errors[0].extensions.code, 'QUEUE_NOT_FOUND')
       assert.deepEqual((await ask('{ queueStats { queues { name } } }', {}, keys.adminA)).body.data.queueStats.queues, [
@@ -57,7 +57,7 @@ export function graphqlContract(title: string, env: () => Readonly<Record<string
       assert.equal((await ask('{ job(id: "one", payload: true) { id } }', {}, keys.adminA)).body.errors[0].extensions.code, 'JOB_NOT_FOUND')
     })
 
-    it('refuses what is beyond its limits with the limit', async () => {
+    it('rejects requests beyond its limits and names the limit', async () => {
       const doubled = Array.from({ length: 20 }, (_, n) => `fragment F${n} on Query { ...F${n + 1} ...F${n + 1} }`).join(' ')
       const cases = [
         [`{ queueStats { ${'totalJobs '.repeat(1_001)} } }`, 'tokens', 1_000],
@@ -89,7 +89,7 @@ export function graphqlContract(title: string, env: () => Readonly<Record<string
       assert.equal((await ask(`{ queueStats { totalJobs } } # ${'x'.repeat(1_000_000)}`)).status, 413)
     })
 
-    it('streams the statistics that a key may see', async () => {
+    it('streams the statistics a key can see', async () => {
       const stream = async (key?: string): Promise<string> => {
         const headers = key === undefined ? {} : { 'x-api-key': key }
         const [response] = (await once(get(`${app.host.url}/api/queue/events`, { headers }), 'response')) as [IncomingMessage]

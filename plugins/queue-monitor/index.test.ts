@@ -19,7 +19,7 @@ const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 const boot = (monitor: object) =>
   createTestHost({ plugins: [database(), kv(), cluster(), ops(), queueMonitor({ monitor })], services: [noQueues] })
 
-it('actions of alerts that cannot work stop the boot', async () => {
+it('invalid alert actions and webhooks prevent the boot', async () => {
   const url = 'https://hooks.example.com/x'
   const cases: readonly (readonly [object, RegExp])[] = [
     [{ alerts: { queueSize: { threshold: 1, action: 'slack' } } }, /queue-size: the action slack requires "webhook"/],
@@ -29,7 +29,7 @@ it('actions of alerts that cannot work stop the boot', async () => {
     [{ webhooks: [url], webhookSecret: 'short' }, /fewer than 24 bytes/],
     [{ webhooks: ['https://127.0.0.1/x'], webhookSecret: secret }, /belongs to this machine/],
     [{ webhooks: ['http://hooks.example.com/x'], webhookSecret: secret }, /only https: URLs are/],
-    [{ webhooks: [url, url], webhookSecret: secret }, /names an endpoint twice/],
+    [{ webhooks: [url, url], webhookSecret: secret }, /contains a duplicate endpoint/],
   ]
   for (const [monitor, message] of cases) await assert.rejects(boot(monitor), message)
 })

@@ -30,17 +30,17 @@ export type { Delivery, DeliveryEvent, DeliveryState } from './deliveries/delive
 export type { MonitorAction, PayloadView, QueueMonitorHooks, WebhookChange } from './hooks.js'
 export type { QueueMonitorOptions } from './options.js'
 
-/** How often attempts of jobs are stored, in ms. */
+/** Interval at which job attempts are stored, in ms. */
 const attemptsMs = 1_000
 
-/** How often streams of the statistics are served, in ms. */
+/** Interval at which statistics are pushed to streams, in ms. */
 const pushMs = 2_000
 
-/** Statistics, jobs and their management for all queues of the app. */
+/** Statistics, jobs and job actions for all queues of the app. */
 export const queueMonitor = definePlugin({
   name: 'queue-monitor',
   version: '1.0.0',
-  description: 'Statistics and jobs of all queues, and what operators do with them',
+  description: 'Statistics, jobs and operator actions for all queues',
   dependencies: ['ops'],
   uses: {
     cluster: clusterService,
@@ -74,7 +74,7 @@ export const queueMonitor = definePlugin({
       ...graphqlRoutes(monitor, ctx.host.app.production, scopeOf),
     ])
     ctx.commands([...queueMonitorCommands, ...webhookCommands])
-    // One node tells of the queues, or each of a hundred would have the same series.
+    // Only one node exports queue metrics; otherwise every node would export the same series.
     ctx.hooks.on('collectMetrics', async () => (sampler.leads ? queueMetrics(await monitor.stats()) : []))
     ctx.onStart(() => {
       if (services.workers?.enabled) {
@@ -91,7 +91,7 @@ export const queueMonitor = definePlugin({
       kind: 'info',
       run() {
         const { length } = webhooks.uncovered
-        if (length > 0) throw new Error(`the events of ${length} queues are not delivered; raise monitor.delivery.queues`)
+        if (length > 0) throw new Error(`events of ${length} queues are not delivered; increase monitor.delivery.queues`)
         return null
       },
     })

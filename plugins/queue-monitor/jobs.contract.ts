@@ -8,7 +8,7 @@ import { Receiver } from './testing/receiver.js'
 
 const marker = 'only-of-queue-b'
 
-/** Single jobs, and what an API key of another queue learns of them, on a store of queues. */
+/** Single jobs, and that an API key of another queue cannot see them, for each queue store. */
 export function jobsContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`single jobs on ${title}`, () => {
     let app: MonitoredApp
@@ -30,6 +30,20 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
     after(async () => {
       await app?.host.stop()
       await receiver.close()
+    })
+
+    it('show their flow, also when the parent has the id of a scheduled job', async () => {
+      const parent = 'repeat:nightly:1764000000000'
+      const { children = [] } = await app.queues.addFlow({
+        name: 'report',
+        queueName: 'mails-b',
+        opts: { jobId: parent },
+        children: [{ name: 'part', queueName: 'mails-b' }],
+      })
+      const id = children[0]?.job.id
+      assert.equal((await get(`/api/jobs/mails-b:${id}`)).body.parent, `mails-b:${parent}`)
+      const { root } = (await get(`/api/jobs/mails-b:${id}/flow`)).body
+      assert.deepEqual([root.queue, root.id, root.children.map((child: { id: string }) => child.id)], ['mails-b', parent, [id]])
     })
 
     it('show their attempts with version, node and duration', async () => {
@@ -56,7 +70,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       assert.equal((await get(`/api/jobs/mails-c:${job.id}/logs`, keys.readAll)).body.code, 'MONITOR_FORBIDDEN')
     })
 
-    it('are copied with their data, or with edited data that keeps what was redacted', async () => {
+    it('are copied with their data, or with edited data whose redacted values are restored', async () => {
       const data = { to: 'a', auth: { password: 'p', list: [{ token: 't' }] } }
       const dataOf = async (id: string): Promise<unknown> => {
         const { job: stored } = (await app.queues.job('mails-c', id)) ?? assert.fail(`job ${id} is stored`)
@@ -79,7 +93,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       assert.equal((await post(`/api/jobs/mails-a:${own.id}/duplicate`, {}, keys.writeA)).body.code, 'MONITOR_FORBIDDEN')
     })
 
-    it('are cancelled while they run', async () => {
+    it('are cancelled while running', async () => {
       let running = (): void => undefined
       const begun = new Promise<void>((resolve) => {
         running = resolve
@@ -96,7 +110,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       assert.match((await get(`/api/jobs/slow:${id}`)).body.error, /Cancelled: by local local/)
     })
 
-    it('in operations: one is ended by a cancel, and keeps what it did', async () => {
+    it('in operations: a cancel stops an operation without rolling back completed steps', async () => {
       await app.queues.addBulk(
         'many',
         Array.from({ length: 300 }, () => ({ name: 'x' })),
@@ -111,7 +125,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       assert.equal((await post(`/api/operations/${operation.id}/cancel`)).body.operation.changed, cancelled.changed)
     })
 
-    it('of queue B are nowhere for a key of queue A', async () => {
+    it('of queue B are invisible to a key of queue A', async () => {
       const job = await app.queues.add('mails-b', marker, { text: marker }, { jobId: 'b-1', delay: 3_600_000 })
       await app.queues.add('mails-b', marker, {}, { jobId: 'b-2' })
       await app.queues.fail('mails-b', 'b-2', marker)
@@ -146,7 +160,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       const routes = app.host.host.view.routes().filter(({ plugin, use }) => plugin === 'queue-monitor' && use.includes('monitor'))
       assert.ok(routes.length > 30)
       for (const { method, path } of routes) {
-        if (path === '/api/queue/events') continue // GraphQL and streams have tests of their own beside.
+        if (path === '/api/queue/events') continue // Streams are tested separately.
         const paths = path.includes(':id')
           ? ids.map((id) => path.replace(':id', encodeURIComponent(id)))
           : [path.replace(':name', 'mails-b')]
@@ -154,9 +168,9 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
           for (const body of bodies[path] ?? [{}]) {
             const url = `${full}${queries[path] ?? ''}`
             const isRead = method === 'GET' || method === 'DELETE'
-            const answer = await app.call(method, url, { key: keys.adminA, ...(isRead ? {} : { body }) })
-            assert.doesNotMatch(JSON.stringify(answer.body ?? null).replaceAll(url, ''), new RegExp(marker), `${method} ${url}`)
-            if (path.includes(':')) assert.ok(answer.status >= 400 && answer.status < 500, `${method} ${url} ${answer.status}`)
+            const response = await app.call(method, url, { key: keys.adminA, ...(isRead ? {} : { body }) })
+            assert.doesNotMatch(JSON.stringify(response.body ?? null).replaceAll(url, ''), new RegExp(marker), `${method} ${url}`)
+            if (path.includes(':')) assert.ok(response.status >= 400 && response.status < 500, `${method} ${url} ${response.status}`)
           }
         }
       }

@@ -7,7 +7,7 @@ import { deletesContract } from './deletes.contract.js'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
 import { operatorOf } from './testing/operator.js'
 
-/** What operators do with jobs and queues, on a store of queues. */
+/** Operator actions on jobs and queues, for each queue store. */
 export function manageContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`operators of queues on ${title}`, () => {
     let app: MonitoredApp
@@ -20,7 +20,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
         {
           beforeJobRetry: (queue) => (queue === 'held' ? deny('on hold') : undefined),
           beforeManagementAction: async ({ action, target }) => {
-            // Somebody else is faster.
+            // Simulates a concurrent promotion.
             if (action === 'job.promote' && target === 'job:raced/late') await (await app.queues.job('raced', 'late'))?.job.promote()
             return action === 'jobs.undo' && target === 'queue:locked' ? deny('locked for the audit') : undefined
           },
@@ -29,7 +29,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
     })
     after(() => app.host.stop())
 
-    it('retry a failed job, and no other', async () => {
+    it('retry a failed job, and only a failed one', async () => {
       await failed('retries', 1)
       const [{ id }] = (await app.call('GET', '/api/jobs/failed?queue=retries')).body.jobs
       const retried = await post(`/api/jobs/retries:${id}/retry`)
@@ -46,7 +46,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       })
     })
 
-    it('promote no job that somebody else has promoted meanwhile', async () => {
+    it('do not promote a job that was promoted concurrently', async () => {
       await app.queues.add('raced', 'x', {}, { jobId: 'late', delay: 3_600_000 })
       const raced = await post('/api/jobs/raced:late/promote')
       assert.deepEqual([raced.status, raced.body.code], [409, 'JOB_STATE_CONFLICT'])
@@ -67,13 +67,13 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       assert.equal((await post(`/api/jobs/singles:${id}/cancel`)).body.code, 'JOB_STATE_CONFLICT')
     })
 
-    it('retry the failed jobs of a queue, and see in a dry run which ones', async () => {
+    it('retry the failed jobs of a queue, and preview them in a dry run', async () => {
       await failed('many', 12)
       const dry = (await post('/api/queue/many/retry', { dryRun: true })).body
       assert.deepEqual([dry.matching, dry.complete, dry.sample.length, (await counts('many')).failed], [12, true, 10, 12])
       assert.ok(dry.sample.every(({ error, payload }: JobDetails) => error === 'planted' && payload === null))
       const none = (await post('/api/queue/many/retry', { olderThan: 3_600_000 })).body
-      assert.deepEqual([none.operation.changed, none.message, (await counts('many')).failed], [0, 'No job matched', 12])
+      assert.deepEqual([none.operation.changed, none.message, (await counts('many')).failed], [0, 'No jobs matched', 12])
       const { body, status } = await post('/api/queue/many/retry?wait=30000', { maxAttempts: 1 })
       assert.deepEqual([status, body.operation.state, body.operation.changed, body.operation.total], [200, 'completed', 12, 12])
       assert.deepEqual([(await counts('many')).failed, (await counts('many')).waiting], [0, 12])
@@ -94,7 +94,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       assert.deepEqual([purged.body.operation.changed, (await counts('wide')).failed], [110, 0])
     })
 
-    it('purge everything only with the name of the queue', async () => {
+    it('purge everything only with the queue name as confirmation', async () => {
       await app.queues.add('doomed', 'w', {})
       await failed('doomed', 2)
       for (const confirm of [undefined, 'wide', 'DOOMED']) {
@@ -107,6 +107,23 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
     })
 
     deletesContract(() => app)
+
+    it('run at most four operations at a time, also when more are requested concurrently', async () => {
+      await app.queues.addBulk(
+        'crowded',
+        Array.from({ length: 300 }, () => ({ name: 'x', options: { delay: 3_600_000 } })),
+      )
+      const cancel = () => post('/api/queue/crowded/cancel?wait=0', { status: 'delayed' })
+      const responses = await Promise.all(Array.from({ length: 8 }, cancel))
+      const refused = responses.filter(({ status }) => status === 429)
+      assert.deepEqual([refused.length, refused[0]?.body.code], [4, 'TOO_MANY_OPERATIONS'])
+      await eventually('the operations end', async () => {
+        const started = responses.filter(({ status }) => status !== 429)
+        const states = await Promise.all(started.map(({ body }) => app.call('GET', `/api/operations/${body.operation.id}`)))
+        return states.every(({ body }) => body.operation.state === 'completed')
+      })
+      assert.equal((await counts('crowded')).delayed, 0)
+    })
 
     it('pause and resume a queue, and add jobs to it', async () => {
       assert.deepEqual((await post('/api/queue/wide/pause')).body, { ok: true, queue: 'wide', paused: true })
@@ -149,7 +166,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       }
     })
 
-    it('are refused what is malformed', async () => {
+    it('get errors for malformed requests', async () => {
       const bodies = [
         { status: 'gone' },
         { olderThan: 'soon' },
@@ -168,8 +185,8 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       assert.ok(!(await app.queues.names()).includes('nobody'))
     })
 
-    it('may do what their key allows, in its queues only', async () => {
-      // Its worker fails it, whenever it takes it.
+    it('can do what their key allows, only in its queues', async () => {
+      // The worker of the queue may fail it at any time.
       await app.queues.add('mails-a', 'x', { bad: true })
       await eventually('the job fails', async () => (await counts('mails-a')).failed === 1)
       const [{ id }] = (await app.call('GET', '/api/jobs/failed?queue=mails-a')).body.jobs
@@ -192,7 +209,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
       assert.equal((await app.call('GET', `/api/operations/${operation.id}`, { key: keys.adminA })).status, 404)
     })
 
-    it('cannot retry what a plugin refuses', async () => {
+    it('cannot retry a job if a plugin denies it', async () => {
       const { id = '' } = await app.queues.add('held', 'x', {})
       await app.queues.fail('held', id, 'planted')
       const refused = await post(`/api/jobs/held:${id}/retry`)

@@ -1,7 +1,7 @@
 import type { MetricSample } from 'zin'
 import type { QueueEntry, QueueStats } from './contract.js'
 
-/** Queues with series of their own; the others are added up. */
+/** Limit on queues with their own series; the remaining ones are summed up as `other`. */
 const maxQueues = 500
 const states = ['waiting', 'delayed', 'waitingChildren', 'active', 'completed', 'failed'] as const
 const labels: Readonly<Record<(typeof states)[number], string>> = {
@@ -15,7 +15,7 @@ const labels: Readonly<Record<(typeof states)[number], string>> = {
 
 type Counted = Pick<QueueEntry, (typeof states)[number] | 'oldestWaitingMs' | 'paused'>
 
-/** The queues as they were sampled last. */
+/** Returns the metrics of the latest sample. */
 export function queueMetrics({ queues }: Pick<QueueStats, 'queues'>): readonly MetricSample[] {
   const sorted = Object.entries(queues).sort(([, a], [, b]) => b.size + b.active - a.size - a.active)
   const others = sorted.slice(maxQueues).map(([, entry]) => entry)
@@ -26,14 +26,14 @@ export function queueMetrics({ queues }: Pick<QueueStats, 'queues'>): readonly M
   return shown.flatMap(([queue, entry]): MetricSample[] => [
     ...states.map((state) => ({
       name: 'zin_queue_jobs',
-      help: 'Jobs of a queue by state; completed and failed ones are those that are still kept',
+      help: 'Jobs of a queue by state; for completed and failed, the retained jobs',
       type: 'gauge' as const,
       value: entry[state],
       labels: { queue, state: labels[state] },
     })),
     {
       name: 'zin_queue_oldest_waiting_seconds',
-      help: 'How long the oldest waiting job of a queue has been ready; 0 when none waits',
+      help: 'How long the oldest waiting job of a queue has been ready; 0 if none is waiting',
       type: 'gauge',
       value: (entry.oldestWaitingMs ?? 0) / 1000,
       labels: { queue },

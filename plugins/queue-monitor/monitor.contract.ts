@@ -22,7 +22,7 @@ const entryKeys = ['size', 'active', 'completed', 'failed', 'averageProcessingTi
 const statsKeys = ['totalQueues', 'totalJobs', 'activeJobs', 'completedJobs', 'failedJobs', 'averageProcessingTime', 'throughput', 'queues']
 const hostile = '<img src=x onerror=alert(1)>'
 
-/** What the monitor shows and to whom, on a store of queues. */
+/** What the monitor shows and to whom, for each queue store. */
 export function monitorContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`the queue monitor on ${title}`, () => {
     let app: MonitoredApp
@@ -98,7 +98,7 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       assert.equal(((await get('/api/jobs/later-1')).body as JobDetails).status, 'waiting')
     })
 
-    it('lists jobs by state over all queues with pages', async () => {
+    it('lists jobs by state across all queues, with pagination', async () => {
       const failed = (await get('/api/jobs/failed')).body
       assert.deepEqual(
         failed.jobs.map(({ id }: JobDetails) => id),
@@ -116,7 +116,7 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       }
     })
 
-    it('asks which queue is meant when two have a job with the id', async () => {
+    it('reports an ambiguous id when two queues have a job with it', async () => {
       const { body, status } = await get('/api/jobs/shared')
       assert.deepEqual([status, body.code], [409, 'AMBIGUOUS_JOB_ID'])
       assert.deepEqual(body.details, { candidates: ['mails-b', 'mails-c'].map((queue) => ({ id: 'shared', queue })) })
@@ -127,7 +127,7 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       }
     })
 
-    it('shows payloads on demand only, redacted, and cuts long ones', async () => {
+    it('shows payloads only on request, redacted, and truncates long ones', async () => {
       const { payload } = (await get(`/api/jobs/mails-a:${good}?include=payload`)).body
       assert.deepEqual(payload, { to: 'a@example.com', nested: [{ apiKey: '[redacted]', n: 1 }] })
       const listed = (await get('/api/jobs/failed?include=payload')).body.jobs[0]
@@ -141,7 +141,7 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       await big.remove()
     })
 
-    it('searches by id, name and error, and says how far it looked', async () => {
+    it('searches by id, name and error, and reports the coverage', async () => {
       const byId = (await get('/api/jobs?q=later-1')).body
       assert.equal(byId.jobs[0].id, 'later-1')
       const byError = (await get('/api/jobs?q=error:mailbox')).body
@@ -153,7 +153,7 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       for (const q of ['', 'name:', '%20', `${'x'.repeat(201)}`]) assert.equal((await get(`/api/jobs?q=${q}`)).status, 400, q)
     })
 
-    it('shows a key for one queue nothing of the others', async () => {
+    it('shows nothing about other queues to a key for one queue', async () => {
       const key = keys.readA
       const { body } = await get('/api/queue/stats', key)
       assert.deepEqual([Object.keys(body.queues), body.totalQueues, body.totalJobs], [['mails-a'], 1, 2])
@@ -174,7 +174,7 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       for (const q of ['shared', 'own', 'later-1']) assert.deepEqual((await get(`/api/jobs?q=${q}`, key)).body.jobs, [])
     })
 
-    it('keeps payloads and logs from keys without payload:read', async () => {
+    it('hides payloads and logs from keys without payload:read', async () => {
       for (const path of [
         `/api/jobs/mails-a:${good}?include=payload`,
         '/api/jobs/failed?include=payload',
@@ -185,7 +185,7 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       assert.equal((await get(`/api/jobs/mails-a:${good}?include=payload`, keys.adminA)).status, 200)
     })
 
-    it('accepts basic auth, and refuses wrong credentials without saying which part is wrong', async () => {
+    it('accepts basic auth, and rejects wrong credentials without revealing which part is wrong', async () => {
       const auth = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
       const as = (text: string, more: object = {}) => app.call('GET', '/api/queue/stats', { headers: { ...auth(text), ...more } })
       assert.equal((await as(`${basic.username}:${basic.password}`)).status, 200)

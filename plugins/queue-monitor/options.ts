@@ -104,23 +104,23 @@ export const queueMonitorOptions = defineOptions(
         ...closed,
         default: {},
         description:
-          '`{enabled, interval, retention, alerts, webhooks, webhookSecret, delivery, smtp}`: whether history is recorded, alerts are raised and webhooks are delivered (default true), how often the queues are sampled, in ms (default 30000), how long history is kept, in ms (default 7 days), the thresholds of alerts, see Alerts, and where events are delivered, see Webhooks',
+          '`{enabled, interval, retention, alerts, webhooks, webhookSecret, delivery, smtp}`: whether to record history, raise alerts and deliver webhooks (default true), the sampling interval in ms (default 30000), the retention of history in ms (default 7 days), the alert thresholds, see Alerts, and the delivery of events, see Webhooks',
       },
     ),
     auth: Type.Optional(
       Type.Object(
         { type: Type.Literal('basic'), username: Type.String({ minLength: 1 }), password: Type.String({ minLength: 8 }) },
-        { ...closed, description: '`{type: "basic", username, password}`: a user who may do everything here' },
+        { ...closed, description: '`{type: "basic", username, password}`: a user with all permissions of this plugin' },
       ),
     ),
     apiKeys: Type.Record(Type.String({ minLength: 16, maxLength: 200 }), Type.Object({ permissions, queues: queueNames }, closed), {
       default: {},
       description:
-        'API key, or `sha256:` and the hex digest of one, → `{permissions, queues}`; permissions `read`, `write`, `admin`, `payload:read`, queues a list of names or `*`',
+        'Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names or `*`',
     }),
     redact: Type.Array(Type.String({ minLength: 1 }), {
       default: ['password', 'passwd', 'secret', 'token', 'authorization', 'apikey', 'cookie', 'creditcard', 'cardnumber'],
-      description: 'Payload fields whose name contains one of these, ignoring case, `-` and `_`, are shown as `[redacted]`',
+      description: 'Payload fields whose name contains one of these strings (ignoring case, `-` and `_`) are shown as `[redacted]`',
     }),
   }),
 )

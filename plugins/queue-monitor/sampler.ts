@@ -12,7 +12,7 @@ export interface SamplerOptions {
   readonly onSample?: (sample: Sample) => Promise<void>
 }
 
-/** Samples the queues on one node of the app, and records their history. */
+/** Samples the queues on one node and records their history. */
 export class Sampler {
   readonly #options: SamplerOptions
   #leadership: Leadership | undefined
@@ -31,7 +31,7 @@ export class Sampler {
     return this.#leadership?.leads === true
   }
 
-  /** Takes a sample when this node leads; failures are logged once until it succeeds again. */
+  /** Takes a sample if this node is the leader. Repeated failures are logged once, until sampling succeeds again. */
   async sample(): Promise<void> {
     if (!this.leads) return
     const { history, log, onSample, snapshots } = this.#options
@@ -39,10 +39,10 @@ export class Sampler {
       const sample = await snapshots.take()
       await history.add(sample)
       await onSample?.(sample)
-      if (this.#failing) log.info('the queues are sampled again')
+      if (this.#failing) log.info('queue sampling works again')
       this.#failing = false
     } catch (error) {
-      if (!this.#failing) log.warn({ err: error }, `the queues cannot be sampled: ${messageOf(error)}`)
+      if (!this.#failing) log.warn({ err: error }, `queue sampling failed: ${messageOf(error)}`)
       this.#failing = true
     }
   }

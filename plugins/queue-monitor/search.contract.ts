@@ -5,7 +5,7 @@ import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
 
 const readsPayloads = 'key-that-reads-payloads-of-c'
 
-/** Finding jobs by declared fields of their data, on a store of queues. */
+/** Searching jobs by declared data fields, for each queue store. */
 export function searchContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`the search by fields on ${title}`, () => {
     let app: MonitoredApp
@@ -32,7 +32,7 @@ export function searchContract(title: string, env: () => Readonly<Record<string,
     })
     after(() => app.host.stop())
 
-    it('finds jobs in all queues that declare the field, by the exact value, and says where it looked', async () => {
+    it('finds jobs by exact value in all queues that declare the field, and reports the coverage', async () => {
       const { body, jobs } = await search('data.customer.id:"Ann 7"')
       assert.deepEqual(jobs, [`mails-b:${failed}`, `mails-b:${first}`, `mails-c:${other}`])
       const { since, ...searched } = body.searched
@@ -43,7 +43,7 @@ export function searchContract(title: string, env: () => Readonly<Record<string,
       assert.deepEqual((await search('data.customer.id:Bob', '&queue=mails-b')).jobs, [])
     })
 
-    it('narrows it by queue, state, words and count', async () => {
+    it('filters by queue, state, words and limit', async () => {
       const ann = 'data.customer.id:"Ann 7"'
       assert.deepEqual((await search(ann, '&queue=mails-c')).jobs, [`mails-c:${other}`])
       assert.deepEqual((await search(ann, '&status=failed')).jobs, [`mails-b:${failed}`])
@@ -53,11 +53,11 @@ export function searchContract(title: string, env: () => Readonly<Record<string,
       assert.deepEqual((await search(ann, '&limit=1')).jobs, [`mails-b:${failed}`])
     })
 
-    it('explains what is not declared, not whole, or never shown', async () => {
+    it('rejects undeclared fields, incomplete terms and redacted fields', async () => {
       const problems = [
-        ['data.customer.name:x', /declares data\.customer\.name for search; declared are .*data\.customer\.id \(mails-b\)/],
-        ['data.apiKey:sk-1', /no queue that you see declares data\.apiKey/],
-        ['data.customer.id:', /holds no text/],
+        ['data.customer.name:x', /declares data\.customer\.name as searchable; declared fields: .*data\.customer\.id \(mails-b\)/],
+        ['data.apiKey:sk-1', /none of the searched queues declares data\.apiKey/],
+        ['data.customer.id:', /has an empty term/],
         ['data.to:a data.to:b', /data\.to twice/],
       ] as const
       for (const [q, message] of problems) {
@@ -69,7 +69,7 @@ export function searchContract(title: string, env: () => Readonly<Record<string,
       assert.deepEqual(body, { queue: 'mails-b', fields: ['customer.id'] })
     })
 
-    it('shows nothing of payloads without payload:read, nor of queues that a key does not cover', async () => {
+    it('reveals nothing about payloads without payload:read, or about queues outside the scope of a key', async () => {
       const q = 'data.customer.id:"Ann 7"'
       const refused = await search(q, '', keys.readAll)
       assert.deepEqual([refused.status, refused.body.code], [403, 'MONITOR_FORBIDDEN'])

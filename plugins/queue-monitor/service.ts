@@ -17,32 +17,32 @@ import { entryOf, statsOf } from './snapshot/snapshot.js'
 import type { Snapshots } from './snapshot/snapshots.js'
 
 export interface MonitorParts {
-  /** The scope of a request that passed the guard. */
+  /** Returns the scope of an authenticated request. */
   readonly scopeOf: QueueMonitor['scope']
   readonly queues: Queues
   readonly snapshots: Snapshots
   readonly history: History
   readonly views: PayloadViews
-  /** Parts of names of fields whose values are never shown. */
+  /** Name parts of redacted fields. */
   readonly secret: readonly string[]
   readonly attempts: AttemptHistory
   readonly decisions: () => Decisions | undefined
   readonly clock: Clock
 }
 
-/** Most lines of a job's log in one response. */
+/** Limit on log lines per response. */
 const logLines = 500
 
-/** The service with what only the routes use. */
+/** The service, extended by methods used only by the routes. */
 export interface MonitorReads extends QueueMonitor {
   search(query: SearchQuery, scope: Scope): Promise<SearchResult>
-  /** Paths of the fields by which jobs of a queue are found. 404 QUEUE_NOT_FOUND. */
+  /** Returns the paths of the searchable fields of a queue. 404 QUEUE_NOT_FOUND. */
   fields(queue: string, scope: Scope): Promise<{ readonly queue: string; readonly fields: readonly string[] }>
-  /** The whole redacted payload as JSON. */
+  /** Returns the complete redacted payload as JSON, with a file name. */
   download(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly name: string; readonly text: string }>
   flow(id: string, queue: string | undefined, scope: Scope): Promise<JobFlow>
   logs(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly logs: readonly string[]; readonly count: number }>
-  /** Of a queue. 404 QUEUE_NOT_FOUND. */
+  /** Lists decisions about a queue. 404 QUEUE_NOT_FOUND. */
   decisions(queue: string, page: { readonly page: number; readonly limit: number }, scope: Scope): Promise<DecisionPage>
   attempts(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly attempts: readonly JobAttempt[] }>
 }

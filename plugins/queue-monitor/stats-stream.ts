@@ -3,7 +3,7 @@ import { type EventStream, EventStreams, messageOf, ZinError } from 'zin'
 import type { Scope } from './access/scope.js'
 import type { QueueMonitor } from './contract.js'
 
-/** Streams of the statistics. All clients of a process share one read of the snapshot. */
+/** Streams statistics to clients. All clients of a process share one read of the snapshot. */
 export class StatsStreams {
   readonly #streams = new EventStreams()
   readonly #clients = new Map<EventStream, Scope>()
@@ -19,7 +19,7 @@ export class StatsStreams {
     void this.#send(stream, scope)
   }
 
-  /** Sends the statistics to everybody. */
+  /** Sends the statistics to all clients. */
   async push(): Promise<void> {
     await Promise.all([...this.#clients].map(([stream, scope]) => this.#send(stream, scope)))
   }

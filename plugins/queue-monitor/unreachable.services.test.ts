@@ -24,7 +24,7 @@ async function appOn(t: TestContext, env: Readonly<Record<string, string>>) {
   return app
 }
 
-it('statistics say that the queue store cannot be reached', async (t) => {
+it('statistics report that the queue store cannot be reached', async (t) => {
   const redis = await redisServer()
   t.after(() => redis.stop())
   const app = await appOn(t, { REDIS_URL: redis.url })
@@ -32,7 +32,7 @@ it('statistics say that the queue store cannot be reached', async (t) => {
   assert.equal(await codeOfStats(app), 'QUEUE_CONNECTION_ERROR')
 })
 
-it('statistics say that metrics cannot be read or kept while the queue store responds', async (t) => {
+it('statistics report that metrics cannot be read or stored while the queue store responds', async (t) => {
   const app = await appOn(t, { DB_ACQUIRE_TIMEOUT_MS: '100', DB_STATEMENT_TIMEOUT_MS: '100' })
   const code = await app.host.service(databaseService).transaction(() => codeOfStats(app))
   assert.equal(code, 'METRIC_COLLECTION_ERROR')

@@ -9,7 +9,7 @@ import { Receiver } from './testing/receiver.js'
 
 const [newSecret, oldSecret] = ['n', 'o'].map((letter) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`) as [string, string]
 
-/** Webhooks of queues, on a store of queues. */
+/** Webhooks, for each queue store. */
 export function webhooksContract(title: string, env: () => Readonly<Record<string, string>>): void {
   describe(`webhooks on ${title}`, () => {
     let app: MonitoredApp
@@ -43,7 +43,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       await receiver.close()
     })
 
-    it('tell of completed and failed jobs, signed for each secret', async () => {
+    it('report completed and failed jobs, signed with each secret', async () => {
       await add('/all')
       const [good, bad] = await work([{ name: 'good' }, { name: 'bad', data: { bad: true } }])
       await eventually('both arrive', () => receiver.at('/all').length === 2)
@@ -60,7 +60,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.deepEqual([failed?.body.event, failed?.body.data.jobId, failed?.body.data.status], ['job.failed', bad?.id, 'failed'])
     })
 
-    it('are sent again with the same id and a fresh signature until they are accepted, and then no more', async () => {
+    it('are retried with the same id and a new signature until they are accepted', async () => {
       receiver.answer('/shaky', (response, nth) => {
         if (nth === 1) response.writeHead(500).end()
         else if (nth === 2) response.destroy()
@@ -84,14 +84,14 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.equal(delivery?.id, sent[0]?.headers['webhook-id'])
     })
 
-    it('end as failed after their attempts, and can be resent under their id; a delivered one gets a new id', async () => {
+    it('fail after all attempts, and can be resent with the same id; a delivered one gets a new id', async () => {
       let status = 503
       receiver.answer('/down', (response) => response.writeHead(status, { 'retry-after': '0' }).end())
       const id = await add('/down', { events: ['job.completed'] })
       await work([{ name: 'one' }])
       await eventually('it has failed', async () => (await deliveriesOf(id, 'failed')).length === 1)
       const [dead] = await deliveriesOf(id)
-      assert.deepEqual([dead?.attempts, dead?.maxAttempts, dead?.error], [3, 3, 'The receiver answered 503'])
+      assert.deepEqual([dead?.attempts, dead?.maxAttempts, dead?.error], [3, 3, 'The receiver responded with 503'])
       status = 204
       assert.deepEqual((await call('POST', `/deliveries/${dead?.id}/resend`)).body, { ok: true, id: dead?.id, resent: dead?.id })
       await eventually('it is delivered', async () => (await deliveriesOf(id, 'delivered')).length === 1)
@@ -107,7 +107,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.deepEqual(changes.slice(-2), ['resend', 'resend'])
     })
 
-    it('do not follow redirects, and do not wait for a receiver that hangs', async () => {
+    it('do not follow redirects, and time out on a hanging receiver', async () => {
       receiver.answer('/moved', (response) => response.writeHead(302, { location: receiver.url('/elsewhere') }).end())
       receiver.answer('/hangs', () => undefined)
       const [moved, hangs] = [await add('/moved', { events: ['job.failed'] }), await add('/hangs', { events: ['job.failed'] })]
@@ -117,11 +117,11 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
         async () => (await Promise.all([moved, hangs].map((id) => deliveriesOf(id, 'failed')))).flat().length === 2,
       )
       assert.equal(receiver.at('/elsewhere').length, 0)
-      assert.match((await deliveriesOf(moved))[0]?.error ?? '', /answered 302; redirects are not followed/)
+      assert.match((await deliveriesOf(moved))[0]?.error ?? '', /responded with 302; redirects are not followed/)
       assert.match((await deliveriesOf(hangs))[0]?.error ?? '', /did not respond within 300 ms/)
     })
 
-    it('end for good with 410, until they are enabled again', async () => {
+    it('are disabled by a 410 until they are enabled again', async () => {
       receiver.answer('/gone', (response, nth) => response.writeHead(nth === 1 ? 410 : 204).end())
       const id = await add('/gone', { events: ['job.completed'] })
       const view = async () => (await call('GET', '')).body.webhooks.find((one: { id: string }) => one.id === id)
@@ -129,14 +129,14 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       await eventually('it is disabled', async () => (await view()).enabled === false)
       assert.match((await view()).disabled.reason, /410/)
       const [second] = await work([{ name: 'second' }])
-      await eventually('the others hear of it', () => receiver.at('/all').some(({ body }) => body.data.jobId === second?.id))
+      await eventually('the other endpoints receive it', () => receiver.at('/all').some(({ body }) => body.data.jobId === second?.id))
       assert.equal((await call('POST', `/endpoints/${id}/enable`)).body.webhook.enabled, true)
       const [third] = await work([{ name: 'third' }])
-      await eventually('it is told again', () => receiver.at('/gone').length === 2)
+      await eventually('it receives events again', () => receiver.at('/gone').length === 2)
       assert.equal(receiver.at('/gone')[1]?.body.data.jobId, third?.id)
     })
 
-    it('show neither URLs nor their queue among the others', async () => {
+    it('hide URLs and the delivery queue', async () => {
       const { body } = await call('GET', '')
       assert.ok(body.webhooks.every(({ target }: { target: string }) => /^http:\/\/127\.0\.0\.1:\d+\/…$/.test(target)))
       assert.doesNotMatch(JSON.stringify(body), /shaky|whsec/)
@@ -149,7 +149,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.ok(receiver.requests.every(({ body: sent }) => sent.data.queue === 'mails-a'))
     })
 
-    it('concern only the queues of an API key', async () => {
+    it('are limited to the queues of an API key', async () => {
       assert.deepEqual((await call('GET', '', undefined, keys.readAll)).body.webhooks.length > 0, true)
       const ofKey = await call('POST', '', { url: receiver.url('/key') }, keys.adminA)
       assert.deepEqual([ofKey.status, ofKey.body.webhook.queues], [201, ['mails-a']])
@@ -180,7 +180,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.ok(visible.length > 0 && visible.every(({ queue }: Delivery) => queue === 'mails-a'))
     })
 
-    it('refuse what cannot work', async () => {
+    it('reject invalid endpoints', async () => {
       for (const url of ['ftp://example.com/x', 'https://user:pw@example.com/', 'not a url at all', 'https://169.254.169.254/x']) {
         const { body, status } = await call('POST', '', { url })
         assert.deepEqual([status, body.code], [400, 'WEBHOOK_INVALID'], url)
@@ -192,7 +192,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.equal((await call('POST', '/endpoints/none/enable')).body.code, 'WEBHOOK_NOT_FOUND')
     })
 
-    it('say which queues are left out when endpoints want the events of more than are followed', async () => {
+    it('report queues that are not followed because of the limit', async () => {
       const endpoint = await add('/more', { queues: '*', events: ['job.failed'] })
       await app.queues.addBulk('a-later-queue', [{ name: 'x' }])
       const decisions = app.host.service(decisionsService)

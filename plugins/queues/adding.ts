@@ -19,7 +19,7 @@ export interface AddingParts {
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
 }
 
-/** Adds jobs: checked, with their data transformed by the hooks, their retention adapted to the store, and found by their fields. */
+/** Adds jobs: checks them, passes their data through the hooks, adapts their retention to the store, and indexes their searchable fields. */
 export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk' | 'addFlow' | 'schedule'> {
   const { ask, flow, keep, maxJobBytes, payloads, queue, search } = parts
 
@@ -29,13 +29,13 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
     return { name, data: transformed, opts: withRetention(options, keep) }
   }
 
-  /** Jobs as plugins want them added, in stored form. */
+  /** Jobs after `beforeJobsAdd`, in stored form. */
   const prepared = async (queueName: string, jobs: readonly NewJob[], addition: JobAddition = {}) =>
     Promise.all((await payloads.prepare(queueName, jobs, addition)).map((job) => stored(queueName, job)))
 
   const preparedOne = async (queueName: string, job: NewJob, addition?: JobAddition) => {
     const [only] = await prepared(queueName, [job], addition)
-    if (only === undefined) throw queueErrors.QUEUE_INVALID_JOB(queueName, 'a plugin dropped it while it was added')
+    if (only === undefined) throw queueErrors.QUEUE_INVALID_JOB(queueName, 'a plugin removed it in beforeJobsAdd')
     return only
   }
 

@@ -21,25 +21,25 @@ export interface Claim {
   readonly reason: string
 }
 
-/** What the store keeps of a job or of the template of a schedule, as it is stored: JSON, but for the error and the lines of the log. */
+/** The parts of a job or of a schedule's template in stored form: JSON, except for the error and the log lines. */
 export interface StoredParts {
   readonly data?: string
   readonly result?: string
   readonly progress?: string
   readonly error?: string
   readonly stacks?: string
-  /** At most 1,000, the oldest first. */
+  /** At most 1,000, oldest first. */
   readonly logs: readonly string[]
 }
 
-/** A job by its id, a deleted one, or the template of the schedule with this id. */
+/** Identifies a job, a deleted job, or the template of a schedule. */
 export interface PartsOf {
   readonly queue: Queue
   readonly id: string
   readonly kind: 'job' | 'deleted' | 'schedule'
 }
 
-/** Most lines of a log that are read. */
+/** Maximum number of log lines that are read. */
 export const mostLogLines = 1_000
 
 /** What the two stores do differently. */
@@ -55,13 +55,13 @@ export interface QueueBackend {
   ready(): Promise<void>
   /** Jobs of a state in the order of the contract. */
   page(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]>
-  /** Of queues by name, in one round trip and in their order. */
+  /** Counts of queues by name, in one round trip, in the order of the names. */
   counts(queues: readonly string[]): Promise<readonly QueueCounts[]>
-  /** In one round trip, in the order of the queues. */
+  /** Samples in one round trip, in the order of the names. */
   samples(queues: readonly string[]): Promise<readonly QueueSample[]>
   /** The id of the newest event; undefined when the queue has no events. */
   lastEvent(queue: Queue): Promise<string | undefined>
-  /** Whether no event after this one has been dropped for its age: an event as old or older is still stored. */
+  /** Whether every event after this one is still stored: true if an event as old or older exists. */
   reachesBack(queue: Queue, id: string): Promise<boolean>
   /** The next waiting job among those whose priority number is above this one; a job without a priority has 0. */
   firstAbove(queue: Queue, priority: number): Promise<Job | undefined>
@@ -70,15 +70,15 @@ export interface QueueBackend {
   /** Marks an unfinished job to fail when a worker picks it up. False when no such job exists. */
   failNext(queue: Queue, id: string, reason: string): Promise<boolean>
   readParts(of: PartsOf): Promise<StoredParts | undefined>
-  /** Replaces the parts of a job that is not running and still has `before`. False when that is not so. */
+  /** Replaces the parts of a job. Returns false, and changes nothing, if the job is running or no longer has the parts `before`. */
   writeParts(of: PartsOf, before: StoredParts, after: StoredParts): Promise<boolean>
-  /** Removes what is left of jobs that were removed: their events, and their results among the values of their parents' children. */
+  /** Removes the traces of removed jobs: their events, and the copies of their results that their parents hold. */
   removeTraces(queue: Queue, jobs: readonly Pick<Job, 'id' | 'parentKey'>[]): Promise<void>
   /** Deletes jobs in steps, and restores them for a time. */
   readonly deletion: DeletionBackend
   /** Finds jobs by declared fields of their data. */
   readonly search: SearchBackend
-  /** Overwrites what removed jobs left in files of this process. */
+  /** Overwrites the remains of removed jobs in the files of this process. */
   scrub(): Promise<void>
   /** Records that a queue exists. */
   remember(name: string): void

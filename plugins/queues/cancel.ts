@@ -41,11 +41,11 @@ export interface QueueJob {
 
 export interface CancelParts extends Canceller {
   readonly find: () => Promise<QueueJob | undefined>
-  /** False when a job of the tree is running. */
+  /** Returns false if a job of the tree is running. */
   readonly remove: (job: Job, removeChildren: boolean) => Promise<boolean>
-  /** Fails a waiting job, with the usual effect on its parent. False when it is no longer waiting. */
+  /** Fails a waiting job, with the usual effect on its parent. Returns false if it is no longer waiting. */
   readonly fail: (reason: string) => Promise<boolean>
-  /** Marks a running job to fail when it is picked up again. False when it has ended. */
+  /** Marks a running job to fail when it is picked up again. Returns false if it has ended. */
   readonly failNext: (reason: string) => Promise<boolean>
 }
 
@@ -97,7 +97,7 @@ export async function cancelJob(request: CancelRequest, parts: CancelParts): Pro
   return { ...found, outcome: 'orphaned' }
 }
 
-/** Only the message of BullMQ's error says that the job or one of its children is running. */
+/** Removes a job; returns false if it or one of its children is running, which only the message of BullMQ's error tells. */
 export async function removed(job: Job, removeChildren: boolean): Promise<boolean> {
   try {
     await job.remove({ removeChildren })

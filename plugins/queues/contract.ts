@@ -38,17 +38,17 @@ export interface QueueCounts {
   readonly waitingChildren: number
 }
 
-/** A queue as it is at one moment. */
+/** The state of a queue at one moment. */
 export interface QueueSample {
   readonly counts: QueueCounts
   readonly paused: boolean
-  /** Since when the oldest waiting job has been ready, ms since 1970; undefined when none waits. */
+  /** When the oldest waiting job became ready, in ms since 1970; undefined if none is waiting. */
   readonly oldestWaiting: number | undefined
 }
 
 /** The options of a job. */
 export type JobOptions = JobsOptions & {
-  /** Whom or what the data are about, such as the id of a person. Kept with the job for plugins; the queues do nothing with it. */
+  /** The data subject of the job, such as the id of a person. Stored with the job for other plugins; the queues do not use it. */
   readonly subject?: string
 }
 
@@ -64,7 +64,7 @@ export interface NewJob {
 export interface JobLogs {
   /** Oldest first. */
   readonly logs: readonly string[]
-  /** Of all lines that are kept. */
+  /** Number of all stored lines. */
   readonly count: number
 }
 
@@ -72,15 +72,16 @@ export interface JobLogs {
 export type JobTemplate = NewJob
 
 export interface Purged {
-  /** Ids of jobs that were removed, also of deleted ones that could have been restored. */
+  /** Ids of removed jobs, including deleted jobs that could still have been restored. */
   readonly removed: readonly string[]
-  /** Ids of jobs that are left, because they are running. */
+  /** Ids of jobs that were not removed because they are running. */
   readonly running: readonly string[]
 }
 
 export interface RewriteOptions {
   /** `deleted`: a deleted job that can still be restored. Default `job`. */
   readonly kind?: 'job' | 'deleted' | 'schedule'
+  /** Selects the parts to rewrite, by their stored form. Default: all. */
   readonly only?: (stored: unknown) => boolean
 }
 
@@ -94,8 +95,8 @@ export interface Queues {
   /** The producer for a queue: one per name, shared and owned by this plugin. */
   queue(name: string): Queue
   /**
-   * A consumer with its own connection. Its processor receives and returns original payloads, outside the payload hooks. A result that
-   * some store cannot store fails the job permanently. It closes with the plugin unless its owner closes it earlier.
+   * A consumer with its own connection. Its processor receives and returns original payloads; the payload hooks run around it. A result
+   * that not every store can hold fails the job permanently. The worker closes with the plugin unless its owner closes it earlier.
    */
   worker(name: string, processor: Processor, options?: Omit<WorkerOptions, 'connection' | 'prefix'>): Worker
   /** Events of a queue; owned by the caller, closed with the plugin at the latest. */
@@ -123,28 +124,28 @@ export interface Queues {
    */
   schedule(queue: string, id: string, timing: RepeatOptions, template: JobTemplate): Promise<Job | undefined>
   /**
-   * Fails a waiting job permanently and at once, as though a worker had. Its parent handles the failure as its options say, and its
-   * waiting children are removed. False when the job is running, has ended or does not exist.
+   * Fails a waiting job permanently and at once, as a worker would. Its parent handles the failure according to its options, and its
+   * waiting children are removed. Returns false if the job is running, has ended or does not exist.
    */
   fail(queue: string, id: string, reason: string): Promise<boolean>
   /**
-   * Makes a running job fail when it is picked up again. Its current attempt continues, and may still complete. False when the job has
-   * ended or does not exist.
+   * Makes a running job fail when it is picked up again. Its current attempt continues and can still complete. Returns false if the job
+   * has ended or does not exist.
    */
   failNext(queue: string, id: string, reason: string): Promise<boolean>
   /**
-   * A job and its state, as BullMQ names it; undefined when the id is unknown. Its payloads are in stored form; its error, stacks and
-   * progress are the originals, or say why they cannot be restored.
+   * A job and its BullMQ state; undefined if the id is unknown. Its payloads are in stored form. Its error, stacks and progress are the
+   * originals, or the reason why they cannot be restored.
    */
   job(queue: string, id: string): Promise<QueueJob | undefined>
-  /** The fields that the option `search` declares, by queue. */
+  /** The fields declared by the option `search`, by queue. */
   readonly searchFields: Readonly<Record<string, readonly string[]>>
   /**
-   * Jobs by values of declared fields of their data, in any state. A field that holds a list has each of its values. Throws 400
-   * QUEUE_FIELD_UNKNOWN. The jobs are as those of `job`.
+   * Finds jobs in any state by the values of declared fields in their data. A field that contains a list matches each of its values. The
+   * jobs have the same form as in `job`. Throws 400 QUEUE_FIELD_UNKNOWN.
    *
-   * @param values by the path of the field: all of them have to be there.
-   * @param options `limit`: most entries of the index that are looked up.
+   * @param values by the path of the field; a job must match all of them.
+   * @param options `limit`: maximum number of index entries that are looked up.
    *
    * @example
    * const { jobs } = await ctx.services.queues.find('orders', { 'customer.id': '4711' }, { limit: 20 })
@@ -154,38 +155,39 @@ export interface Queues {
   restoredData(job: Pick<Job, 'queueName' | 'data'>): Promise<unknown>
   /** The original result of a completed job. Throws 500 JOB_PAYLOAD_UNREADABLE. */
   restoredResult(job: Pick<Job, 'queueName' | 'returnvalue'>): Promise<unknown>
-  /** A text about a job that a plugin keeps itself, such as an error, in the form in which the store would keep it. */
+  /** Converts a text about a job that a plugin stores itself, such as an error, to its stored form. */
   storedText(queue: string, text: string, part: JobTextPart): Promise<string>
-  /** The original of a stored text; of one that cannot be restored, why. */
+  /** The original of a stored text, or the reason why it cannot be restored. */
   restoredText(queue: string, text: string, part: JobTextPart): Promise<string>
-  /** The original lines of a job's log, from the oldest; a line that cannot be restored says why. */
+  /** The original lines of a job's log, oldest first; a line that cannot be restored is replaced by the reason. */
   logs(queue: string, id: string, page: { readonly offset: number; readonly limit: number }): Promise<JobLogs>
   /**
-   * Passes what the store keeps of a job through the hooks again, out of the store and into it: its payload, result, progress, error,
-   * stacks and log. For a plugin whose hooks store in another form than before, such as one that rotates keys. The state of the job and the
-   * time of its next run stay the same.
+   * Restores the stored parts of a job through the hooks and stores them again: its payload, result, progress, error, stacks and log. Used
+   * when the stored form changes, for example when a plugin rotates keys. The state of the job and the time of its next run stay the same.
    *
-   * @param id of a job, or of a schedule with `kind: 'schedule'`: then the payload of its template is rewritten.
-   * @param options `only`: whether to rewrite a part that is stored like this (parsed JSON, or text). Default: all parts.
-   * @returns `busy`: it is running, or has changed while it was read; ask again later. Throws 500 JOB_PAYLOAD_UNREADABLE and changes nothing.
+   * @param id of a job, or of a schedule with `kind: 'schedule'`; then the payload of its template is rewritten.
+   * @param options `only`: receives the stored form of a part (parsed JSON, or text) and returns whether to rewrite it. Default: all parts.
+   * @returns `busy` if the job is running, or changed while it was read; retry later. Throws 500 JOB_PAYLOAD_UNREADABLE and changes nothing.
    */
   rewrite(queue: string, id: string, options?: RewriteOptions): Promise<RewriteOutcome>
   /**
-   * Removes jobs that are not running with everything that the store keeps of them: also their events, and their results among the values
-   * of their parents. A waiting child fails first, so that its parent does not wait for ever, and the next job of a schedule ends the
-   * schedule.
+   * Removes jobs that are not running, with everything that is stored about them, including their events and the copies of their results
+   * that their parents hold. A waiting child fails first, so that its parent does not wait forever. Purging the next job of a schedule ends
+   * the schedule.
    *
    * @param ids at most 1,000.
    */
   purge(queue: string, ids: readonly string[]): Promise<Purged>
   /**
-   * Deletes a job that can be restored for a time, with its log, its attempts and its place among the others. A job that other things depend
-   * on is left. A queue keeps at most 20,000 deleted jobs and 64 MiB of them; without room the job is deleted for good.
+   * Deletes a job so that it can be restored for a limited time, with its log, its attempts and its position. A job on which a parent, a
+   * child or a schedule depends is not deleted. A queue keeps at most 20,000 deleted jobs and 64 MiB of them; beyond that, the deletion is
+   * permanent.
    */
   deleteJob(queue: string, id: string, undo: UndoOptions): Promise<DeleteOutcome>
   /**
-   * Deletes jobs of one state in steps of at most 100 of them, from the oldest or next one; each step is one short command. Ending the loop
-   * ends the deletion. Jobs that other things depend on are left. Without `undo` it is final.
+   * Deletes jobs of one state in steps of at most 100, starting with the oldest job or the next one to run; each step is one short command.
+   * Ending the loop ends the deletion. Jobs on which a parent, a child or a schedule depends are not deleted. Without `undo`, the deletion is
+   * permanent.
    *
    * @example
    * const { queues } = ctx.services
@@ -194,37 +196,37 @@ export interface Queues {
    * for await (const { restored } of queues.restoreJobs('emails', undo.batch)) log.info({ restored })
    */
   deleteJobs(queue: string, range: DeleteRange, undo?: UndoOptions): AsyncIterable<DeletedStep>
-  /** Restores the jobs of a batch in steps, with the state, place, options and id that they had. Waiting ones run before others. */
+  /** Restores the jobs of a batch in steps, with their previous state, position, options and id. Restored waiting jobs run before others. */
   restoreJobs(queue: string, batch: string): AsyncIterable<RestoredStep>
-  /** How many deleted jobs a queue can keep beside those that it keeps. */
+  /** How many more deleted jobs, and bytes of them, a queue can keep. */
   undoRoom(queue: string): Promise<UndoRoom>
   /** Deleted jobs that can still be restored. */
   deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>
-  /** A deleted job that can still be restored; undefined: there is none of that id. */
+  /** A deleted job that can still be restored; undefined if none has this id. */
   deletedJob(queue: string, id: string): Promise<DeletedJobDetails | undefined>
-  /** Overwrites what removed jobs have left in files of this process; does nothing on Redis. May take seconds for a large store. */
+  /** Overwrites the remains of removed jobs in the files of this process; does nothing on Redis. May take seconds for a large store. */
   scrub(): Promise<void>
   /**
    * Removes a waiting job, or aborts the signal of a running one on any node; it then fails with `Cancelled: <reason>`.
    * Takes at most a few seconds for a job on another node.
    *
-   * @param options `timeoutMs`: longest wait for the store in each step; then it throws ZIN_DEADLINE. Default: that of the backend.
+   * @param options `timeoutMs`: deadline of each store call, after which it throws ZIN_DEADLINE. Default: that of the backend.
    *
    * @example
    * const { queues } = ctx.services
    * const { outcome } = await queues.cancel('emails', '42', 'requested by Ann')
    */
   cancel(queue: string, id: string, reason: string, options?: { readonly timeoutMs?: number }): Promise<Cancellation>
-  /** Makes the running jobs of a consumer that manages their signals itself cancellable. Returns a function that undoes it. */
+  /** Makes the running jobs of a consumer that manages its signals itself cancellable. Returns a function that removes the canceller. */
   addCanceller(canceller: Canceller): () => void
-  /** The next time a cron pattern is due after a time, both in ms since 1970; undefined when never. Throws for an invalid pattern or zone. */
+  /** The next time after `after` at which a cron pattern is due, both in ms since 1970; undefined if never. Throws for an invalid pattern or zone. */
   nextRun(pattern: string, tz: string, after: number): number | undefined
   counts(queue: string): Promise<QueueCounts>
-  /** Counts of many queues; one round trip for every 1000 queues. */
+  /** Counts of many queues; one round trip per 1000 queues. */
   countsOf(queues: readonly string[]): Promise<ReadonlyMap<string, QueueCounts>>
   /**
-   * Counts, oldest waiting job and pause of many queues. On Redis one command for each queue, whatever the number of its jobs, and one
-   * round trip for every 1000 queues; on the embedded store one query.
+   * Counts, oldest waiting job and pause state of many queues. On Redis this takes one command per queue, however many jobs it has, and one
+   * round trip per 1000 queues; on the embedded store, one query.
    */
   sample(queues: readonly string[]): Promise<ReadonlyMap<string, QueueSample>>
   /**
@@ -250,9 +252,9 @@ export interface Queues {
    * ctx.services.queues.setTelemetry(telemetry)
    */
   setTelemetry(telemetry: QueueTelemetry): () => void
-  /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. Their parts are as in `job`. */
+  /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. They have the same form as in `job`. */
   list(queue: string, state: ListedState, page: { readonly offset: number; readonly limit: number }): Promise<readonly Job[]>
-  /** Since when the oldest waiting job of any priority has been ready, ms since 1970; undefined when none waits. Cheap for any queue length. */
+  /** When the oldest waiting job of any priority became ready, in ms since 1970; undefined if none is waiting. Cheap for any queue length. */
   oldestWaiting(queue: string): Promise<number | undefined>
   /** Names of all queues in the store. */
   names(): Promise<readonly string[]>

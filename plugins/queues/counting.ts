@@ -5,22 +5,22 @@ import type { QueueCounts, QueueSample, Queues } from './contract.js'
 export interface CountingParts {
   readonly store: () => QueueBackend
   readonly queue: (name: string) => Queue
-  /** Throws for a name that no queue can have. */
+  /** Throws for an invalid queue name. */
   readonly checkName: (name: string) => void
   /** Runs a command on the store. */
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
 }
 
-/** Most priorities that are read to find the oldest waiting job. */
+/** Maximum number of priorities that are read to find the oldest waiting job. */
 const maxLevels = 50
 /** Queues counted in one round trip. */
 const countedAtOnce = 1_000
 
-/** What queues hold, at a cost that does not depend on it. */
+/** Counts and samples queues at a cost that does not depend on the number of jobs. */
 export function createCounting(parts: CountingParts): Pick<Queues, 'counts' | 'countsOf' | 'sample' | 'oldestWaiting'> {
   const { ask, checkName, queue, store } = parts
 
-  /** Reads many queues, a bounded number of them in each round trip. */
+  /** Reads many queues, a bounded number per round trip. */
   const ofMany = async <T>(
     names: readonly string[],
     read: (names: readonly string[]) => Promise<readonly T[]>,
@@ -29,7 +29,7 @@ export function createCounting(parts: CountingParts): Pick<Queues, 'counts' | 'c
     for (let from = 0; from < names.length; from += countedAtOnce) {
       const some = names.slice(from, from + countedAtOnce)
       some.forEach(checkName)
-      // By name: a producer for each queue would stay in memory.
+      // Read by name, because a producer for each queue would stay in memory.
       const values = await ask(() => read(some))
       for (const [i, name] of some.entries()) found.set(name, values[i] as T)
     }
@@ -56,7 +56,7 @@ export function createCounting(parts: CountingParts): Pick<Queues, 'counts' | 'c
   }
 }
 
-/** A job that has been attempted waits for its next attempt. */
+/** When a waiting job became ready. A job that has been attempted has waited since its last attempt. */
 function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
   return Math.max(timestamp + (opts.delay ?? 0), processedOn)
 }

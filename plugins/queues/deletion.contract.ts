@@ -8,7 +8,7 @@ import { mostDeleted, queuesService } from './index.js'
 
 const hour = 3_600_000
 
-/** Deleting jobs for a time or for good, on both stores. */
+/** Test cases for deleting jobs temporarily or permanently, on both stores. */
 export function deletionContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
   describe(`deleted jobs on ${name}`, () => {
     let host: TestHost
@@ -38,7 +38,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
     })
     after(() => host.stop())
 
-    it('are restored in each state with their place, data, options, log and result', async () => {
+    it('are restored in each state with their position, data, options, log and result', async () => {
       const queue = fresh()
       const worker = queues.worker(queue, async (job) => {
         for (const line of ['first', 'second']) await job.log(line)
@@ -101,7 +101,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       }
     })
 
-    it('stay once they are restored, beyond the time in which they could be', async () => {
+    it('stay after they are restored, beyond the undo window', async () => {
       const queue = fresh()
       const [id = ''] = await add(queue, [{}])
       await (await queues.job(queue, id))?.job.log('a line')
@@ -114,7 +114,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.equal((await queues.logs(queue, id, { offset: 0, limit: 9 })).count, 1)
     })
 
-    it('are restored by the batch that deleted them, with what they had then', async () => {
+    it('are restored by the batch that deleted them, in their state at that time', async () => {
       const queue = fresh()
       const [, other = ''] = await add(queue, [{ jobId: 'same' }, {}])
       await (await queues.job(queue, 'same'))?.job.log('of the first')
@@ -130,7 +130,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.deepEqual([(await queues.job(queue, other))?.state, (await queues.job(queue, 'same'))?.job.name], ['waiting', 'again'])
     })
 
-    it('keep the results of the children that they have waited for', async () => {
+    it('keep the results of the children that they waited for', async () => {
       const queue = fresh()
       const worker = queues.worker(queue, async (job) => job.name)
       const { job } = await queues.addFlow({ name: 'parent', queueName: queue, children: [{ name: 'child', queueName: queue }] })
@@ -145,7 +145,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.deepEqual(await values(), ['child'])
     })
 
-    it('are the ones of the range only, in any number, and the others keep their order', async () => {
+    it('are only those of the range, in any number, and the others keep their order', async () => {
       const queue = fresh()
       const all = await add(
         queue,
@@ -164,7 +164,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       // Redis looks at them, the embedded store does not have to.
       queues.backend === 'redis' ? { looked: (await queues.counts(queue)).waiting, deleted: 0, restorable: 0, tied: 0 } : {}
 
-    it('are none that other jobs or a schedule depend on, nor running ones', async () => {
+    it('are never running jobs, or jobs on which other jobs or a schedule depend', async () => {
       const queue = fresh()
       await queues.addFlow({ name: 'parent', queueName: queue, children: [{ name: 'child', queueName: queue, opts: { jobId: 'child' } }] })
       await queues.schedule(queue, 'yearly', { pattern: '0 0 1 1 *' }, { name: 'scheduled' })
@@ -201,7 +201,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.deepEqual(await ids(queue, 'waiting'), ['same', 'unique'])
     })
 
-    it('are gone when their time is up, and when they are purged', async () => {
+    it('are gone when they expire, and when they are purged', async () => {
       const queue = fresh()
       const [short = '', purged = ''] = await add(queue, [{}, {}])
       const [soonGone, long] = [undo(50), undo()]
@@ -214,17 +214,17 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       for (const { batch } of [soonGone, long]) assert.equal((await sums(queues.restoreJobs(queue, batch))).restored ?? 0, 0)
     })
 
-    it('are listed past those whose time is up', async () => {
+    it('are listed without expired ones', async () => {
       const queue = fresh()
       const [short = '', long = ''] = await add(queue, [{}, {}])
       await queues.deleteJob(queue, short, undo(50))
       await queues.deleteJob(queue, long, undo())
       const first = async () => (await queues.deletedJobs(queue, { offset: 0, limit: 1 })).map(({ id }) => id)
-      await eventually('the first one is the one that is left', async () => (await first())[0] === long)
+      await eventually('the expired one is no longer listed', async () => (await first())[0] === long)
       assert.equal(await queues.deletedJob(queue, short), undefined)
     })
 
-    it('are final beyond the room of their queue', async () => {
+    it('cannot be restored beyond the room of their queue', async () => {
       const queue = fresh()
       const large = 'x'.repeat(900_000)
       for (let n = 0; n < 75; n++) await queues.add(queue, 'large', { large })

@@ -11,7 +11,7 @@ const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 deletionContract('Redis', async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } }))
 
 describe('deleted jobs in the keys of Redis', () => {
-  it('all expire while they are deleted, and leave nothing on the jobs that are restored', async () => {
+  it('expire while they are deleted, and leave nothing on jobs that are restored', async () => {
     const APP_NAME = `test-${randomUUID()}`
     const host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME } })
     const redis = new Redis(REDIS_URL)
@@ -29,6 +29,25 @@ describe('deleted jobs in the keys of Redis', () => {
       }
       for await (const { restored } of service.restoreJobs('q', 'b')) assert.equal(restored, 1)
       assert.deepEqual(await redis.hgetall(`{${APP_NAME}}:q:${id}`), before)
+    } finally {
+      redis.disconnect()
+      await host.stop()
+    }
+  })
+
+  it('stay listed while they can be restored, even if later ones can be restored for a shorter time', async () => {
+    const APP_NAME = `test-${randomUUID()}`
+    const host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME } })
+    const redis = new Redis(REDIS_URL)
+    try {
+      const service = host.service(queuesService)
+      const [long, short] = await service.addBulk('q', [{ name: 'long' }, { name: 'short' }])
+      await service.deleteJob('q', long?.id ?? '', { batch: 'long', ms: 600_000 })
+      await service.deleteJob('q', short?.id ?? '', { batch: 'short', ms: 1_000 })
+      for (const key of [`{${APP_NAME}}-deletions:q`, `{${APP_NAME}}-deletions:q:bytes`]) {
+        const ms = await redis.pttl(key)
+        assert.ok(ms > 600_000, `${key} expires in ${ms} ms`)
+      }
     } finally {
       redis.disconnect()
       await host.stop()

@@ -11,7 +11,7 @@ import { queues } from './index.js'
 deletionContract('the embedded store', async () => ({ plugins: [queues()], env: { QUEUE_FSYNC: 'off' } }))
 
 describe('deleted jobs in the files of the embedded store', () => {
-  it('are gone when their time is up and the store is maintained', async () => {
+  it('are gone when they have expired and the store is maintained', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'zin-deletion-'))
     const store = await openEmbedded({ dataDir, fsync: false })
     const { deletion, makeQueue } = openEmbeddedBackend(store)

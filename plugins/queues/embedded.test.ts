@@ -80,15 +80,15 @@ describe('the embedded queue store', () => {
     assert.ok(!(await readdir(dataDir())).includes('lock'), 'a clean stop removes the lock')
   })
 
-  it('takes over a lock whose pid has been reused by another process', async () => {
+  it('reclaims a lock whose pid has been reused by another process', async () => {
     await writeFile(join(dataDir(), 'lock'), JSON.stringify({ pid: process.pid, started: '1', host: hostname() }))
     const store = await openEmbedded({ dataDir: dataDir(), fsync: true })
     assert.equal((JSON.parse(await readFile(join(dataDir(), 'lock'), 'utf8')) as { pid: number }).pid, process.pid)
-    await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: true }), { code: 'ZIN_DATA_IN_USE', message: /which is this one/ })
+    await assert.rejects(openEmbedded({ dataDir: dataDir(), fsync: true }), { code: 'ZIN_DATA_IN_USE', message: /\(this process\)/ })
     await store.close()
   })
 
-  it('takes over the lock of a zombie process', linux, async () => {
+  it('reclaims the lock of a zombie process', linux, async () => {
     const parent = spawn('sh', ['-c', 'sleep 600 & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] })
     try {
       const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string]
@@ -105,7 +105,7 @@ describe('the embedded queue store', () => {
     }
   })
 
-  it('takes over a lock from before the last boot of the machine, even if a process has the same pid and start time', linux, async () => {
+  it('reclaims a lock from before the last boot of the machine, even if a process has the same pid and start time', linux, async () => {
     const started = (await readFile(`/proc/${process.ppid}/stat`, 'utf8')).split(') ')[1]?.split(' ')[19]
     const holder = { pid: process.ppid, started, host: hostname() }
     await writeFile(join(dataDir(), 'lock'), JSON.stringify(holder))
@@ -125,6 +125,19 @@ describe('the embedded queue store', () => {
     assert.ok((await size()) <= grown * 1.1, 'freed rows are reused')
     await store.close()
     await assert.rejects(store.pool.query('select 1'), { message: 'Cannot use a pool after calling end on the pool' })
+  })
+
+  it('reports maintenance that fails, and closes all the same', async () => {
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    await store.pool.query('create table bullmq.damaged (n int)')
+    await store.pool.query(`create function fails_later(n int) returns int immutable language plpgsql as
+      $$ begin if current_setting('test.fails', true) = 'yes' then raise exception 'damaged'; end if; return n; end $$`)
+    await store.pool.query('create index on bullmq.damaged (fails_later(n))')
+    await store.pool.query('insert into bullmq.damaged values (1)')
+    await store.pool.query("select set_config('test.fails', 'yes', false)")
+    await assert.rejects(store.maintain(), /damaged/)
+    await store.close()
+    await (await openEmbedded({ dataDir: dataDir(), fsync: false })).close()
   })
 
   it('delivers a notification once, after the statement that caused it, also to listeners added in between', async () => {

@@ -27,7 +27,7 @@ export const queueErrors = defineErrors({
   },
   QUEUE_INVALID_TEXT: {
     status: 400,
-    message: () => 'An id or name contains the character NUL, which the queue store cannot store. Remove it',
+    message: () => 'An id or name contains the character NUL, which the queue store cannot store. Remove the character',
     when: 'An id passed to the embedded store contains NUL',
     fix: 'Remove the character',
   },
@@ -35,13 +35,13 @@ export const queueErrors = defineErrors({
     status: 413,
     message: (queue: string, bytes: number, limit: number, what = 'data') =>
       `The ${what} of the job for queue "${queue}" is ${bytes} bytes of JSON, and the limit is ${limit}. Store the data elsewhere and put its id into the job, or raise QUEUE_MAX_JOB_BYTES`,
-    when: 'The data of a job exceeds `QUEUE_MAX_JOB_BYTES`; also data, progress and log lines that its processor writes',
+    when: 'The data of a job, or data, progress or a log line written by its processor, exceeds `QUEUE_MAX_JOB_BYTES`',
     fix: 'Store the data elsewhere and put its id into the job, or raise the limit',
   },
   JOB_RESULT_TOO_LARGE: {
     message: (queue: string, bytes: number, limit: number) =>
       `The result of a job in queue "${queue}" is ${bytes} bytes of JSON, and the limit is ${limit}. Store the result elsewhere and return its id, or raise QUEUE_MAX_JOB_BYTES`,
-    when: 'A processor returns more than `QUEUE_MAX_JOB_BYTES`; its job fails and is not tried again, as its work is done',
+    when: 'A processor returns more than `QUEUE_MAX_JOB_BYTES`; its job fails and is not retried, because its work is done',
     fix: 'Store the result elsewhere and return its id, or raise the limit',
   },
   JOB_PAYLOAD_UNREADABLE: {
@@ -69,10 +69,10 @@ export const queueErrors = defineErrors({
   QUEUE_FIELD_UNKNOWN: {
     status: 400,
     message: (queue: string, path: string, declared: readonly string[]) =>
-      `The jobs of queue "${queue}" cannot be found by "${path}": ${
-        declared.length === 0 ? 'no field of it is declared' : `declared are ${declared.join(', ')}`
+      `Queue "${queue}" cannot be searched by "${path}": ${
+        declared.length === 0 ? 'it has no searchable fields' : `its searchable fields are ${declared.join(', ')}`
       }. Declare fields with queues({ search })`,
-    when: 'Jobs are looked for by a field that is not declared for their queue',
+    when: 'A search uses a field that is not declared for the queue',
     fix: 'Declare the field in the option `search`',
   },
   QUEUE_TELEMETRY_SET: {

@@ -5,11 +5,11 @@ import { within } from './shutdown.js'
 
 /** An event of a queue, as the store recorded it. */
 export interface QueueEvent {
-  /** Position in the stream. Pass the id of the last event as `after` to resume behind it. */
+  /** Position in the stream. Pass the id of the last event as `after` to resume after it. */
   readonly id: string
   /** BullMQ's name: `added`, `waiting`, `active`, `progress`, `completed`, `failed`, `delayed`, `stalled`, `removed`, `drained`, … */
   readonly event: string
-  /** Absent for events of the queue itself. */
+  /** Absent in events that concern the queue itself. */
   readonly jobId?: string
   /** The other fields of the stored event, as text; `returnvalue` is in stored form. */
   readonly fields: Readonly<Record<string, string>>
@@ -28,7 +28,7 @@ export interface EventReader {
   readonly events: QueueEvents
   /** The id to start after. */
   readonly from: string
-  /** Whether an event as old as this one or older is still stored. */
+  /** Whether an event as old as this one, or older, is still stored. */
   readonly reachesBack: (id: string) => Promise<boolean>
   readonly isUnavailable: (error: unknown) => boolean
   /** Ends the stream. */
@@ -45,8 +45,8 @@ const closeMs = 1_500
 export const beforeAll = '0'
 
 /**
- * The events of a queue in order. The next events are read when the previous ones have been consumed, so the buffer stays small. Throws
- * QUEUE_EVENTS_LOST when the store dropped events before they were read.
+ * Yields the events of a queue in order. The next events are read when the previous ones have been consumed, so the buffer stays small.
+ * Throws QUEUE_EVENTS_LOST if the store dropped events before they were read.
  */
 export async function* readEvents(reader: EventReader): AsyncGenerator<QueueEvent, void, undefined> {
   const { events, queue, reachesBack, signal } = reader
@@ -56,7 +56,7 @@ export async function* readEvents(reader: EventReader): AsyncGenerator<QueueEven
     let last = reader.from
     while (!signal.aborted) {
       const read = await Promise.race([readBehind(last, reader), ended.promise])
-      // The store drops the oldest events first; single ones are removed with their jobs.
+      // The store drops the oldest events first; individual events are removed together with their jobs.
       if (read.length > 0 && last !== beforeAll && !(await reachesBack(last))) throw queueErrors.QUEUE_EVENTS_LOST(queue, last)
       for (const event of read) {
         last = event.id

@@ -2,16 +2,16 @@ import type { HookSpecs, Settle, Waterfall } from 'zin'
 import type { NewJob } from './contract.js'
 import type { Place } from './search/contract.js'
 
-/** A text of a job that the store keeps: the reason of a failure, one stack, or one line of its log. */
+/** A stored text of a job: the reason of a failure, one stack, or one line of its log. */
 export type JobTextPart = 'error' | 'stack' | 'log'
 
 /** How jobs are added. */
 export interface JobAddition {
-  /** The id of the recurring job whose template this is. */
+  /** The id of the schedule, if the job is the template of one. */
   readonly schedule?: string
 }
 
-/** Hooks that the queues plugin fires: the store keeps what they return. */
+/** Hooks that the queues plugin fires; their return values are stored. */
 export interface QueueHooks {
   beforeJobsAdd: Waterfall<readonly NewJob[], [queue: string, addition: JobAddition]>
   transformJobData: Waterfall<unknown, [queue: string]>
@@ -27,7 +27,7 @@ export interface QueueHooks {
 /** A job that was purged. */
 export interface PurgedJob {
   readonly id: string
-  /** Attempts that had begun; undefined when the job was gone before. */
+  /** Attempts that were started; undefined if the job no longer existed. */
   readonly attempts: number | undefined
 }
 
@@ -35,7 +35,7 @@ export const queueHooks = {
   beforeJobsAdd: {
     kind: 'waterfall',
     args: ['jobs', 'queue', 'addition'],
-    summary: 'Jobs about to be added, with their original data: return them with other options, or throw to refuse them',
+    summary: 'Jobs about to be added, with their original data: return them with changed options, or throw to refuse them',
   },
   transformJobData: {
     kind: 'waterfall',
@@ -63,12 +63,12 @@ export const queueHooks = {
     kind: 'waterfall',
     args: ['places', 'queue', 'path'],
     summary:
-      'The boot, for each field by which jobs are found: return where stored data hold its value, as lists of property names, or throw when it is not readable there',
+      'At boot, for each searchable field: return the places in stored data that contain its value, as lists of property names, or throw if it is not readable there',
   },
   afterJobsPurge: {
     kind: 'settle',
     args: ['queue', 'jobs'],
-    summary: 'Jobs were removed with all their traces: remove what your plugin keeps about them, too',
+    summary: 'Jobs were removed with all their traces: remove what your plugin stores about them, too',
   },
 } satisfies HookSpecs<QueueHooks>
 

@@ -82,7 +82,7 @@ export const queues = definePlugin({
     ctx.provide(queuesService, service)
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
-    // Loads while other plugins are set up and started. A process without roles starts nothing.
+    // Loads while other plugins are set up and started. A process without roles does not need it.
     const engine =
       target === undefined && host.roles.size > 0 ? import('./embedded/engine.js').then((made) => made.loadEngine()) : undefined
     engine?.catch(() => undefined)

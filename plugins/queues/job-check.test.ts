@@ -33,7 +33,7 @@ describe('the check of a job', () => {
     }
   })
 
-  it('accepts the priorities that BullMQ has', () => {
+  it('accepts the priorities that BullMQ supports', () => {
     for (const priority of [0, 1, 2_097_151]) checkJob('q', 'job', null, { priority }, 100)
     for (const priority of [-1, 0.5, 2_097_152, Number.NaN]) {
       assert.throws(() => checkJob('q', 'job', null, { priority }, 100), {

@@ -2,7 +2,7 @@ import type { JobsOptions } from 'bullmq'
 import { messageOf, type ZinError } from 'zin'
 import { queueErrors } from './errors.js'
 
-/** BullMQ's number of the least urgent jobs. */
+/** BullMQ's priority number for the least urgent jobs. */
 const mostPriority = 2 ** 21 - 1
 
 /** Throws when a job is too large or cannot be stored identically on every backend. Pure. */
@@ -40,24 +40,24 @@ function jsonOf(queue: string, data: unknown): string {
   throw queueErrors.QUEUE_INVALID_JOB(queue, `its data is a ${typeof data}, which cannot be serialized as JSON`)
 }
 
-/** Throws PAYLOAD_TOO_LARGE for what a processor writes to its job. What cannot be serialized is refused by whoever stores it. Pure. */
+/** Throws PAYLOAD_TOO_LARGE if a value that a processor writes is too large. Values that cannot be serialized fail when they are stored. Pure. */
 export function checkWrite(queue: string, what: 'data' | 'progress' | 'log line', value: unknown, maxBytes: number): void {
   const bytes = bytesOf(serialized(value).json ?? '', maxBytes)
   if (bytes > maxBytes) throw queueErrors.PAYLOAD_TOO_LARGE(queue, bytes, maxBytes, what)
 }
 
-/** Why a result, in its stored form, is not stored: JOB_PAYLOAD_UNSTORABLE, or JOB_RESULT_TOO_LARGE by its original. Pure. */
+/** The error for a result that must not be stored: JOB_PAYLOAD_UNSTORABLE for its stored form, JOB_RESULT_TOO_LARGE for its original. Pure. */
 export function resultRefusal(queue: string, result: unknown, stored: unknown, maxBytes: number): ZinError | undefined {
   const { fault, json } = serialized(stored)
   const unstorable = fault ?? jsonFault(json)
   if (unstorable !== undefined) return queueErrors.JOB_PAYLOAD_UNSTORABLE(queue, 'result', unstorable)
   const storedBytes = bytesOf(json ?? '', maxBytes)
-  // A stored form that is encrypted is longer than the original, which counts; the original is not measured where that cannot matter.
+  // The limit applies to the original, which is shorter than an encrypted stored form. It is measured only if the stored form is too long.
   const bytes = storedBytes <= maxBytes || stored === result ? storedBytes : bytesOf(serialized(result).json ?? '', maxBytes)
   return bytes > maxBytes ? queueErrors.JOB_RESULT_TOO_LARGE(queue, bytes, maxBytes) : undefined
 }
 
-/** Why a value cannot be stored as a job result on every backend; undefined when it can. Pure. */
+/** The reason why a value cannot be stored as a job result on every backend; undefined if it can. Pure. */
 export function resultFault(value: unknown): string | undefined {
   const { fault, json } = serialized(value)
   return fault ?? jsonFault(json)
@@ -75,7 +75,7 @@ function jsonFault(json: string | undefined): string | undefined {
   return json === undefined || isStorableJson(json) ? undefined : `it contains ${unstorableText}`
 }
 
-/** As UTF-8; the number of characters, when even all of them being long ones would be within the limit. */
+/** The size in UTF-8. Returns the number of characters if the text fits the limit even at three bytes per character. */
 function bytesOf(json: string, maxBytes: number): number {
   return json.length * 3 <= maxBytes ? json.length : Buffer.byteLength(json)
 }
@@ -87,7 +87,7 @@ export function isStorableText(text: string): boolean {
 
 const unstorableText = 'the character NUL or a lone surrogate, which some stores cannot store. Remove it, or encode the text as base64'
 
-/** The escapes that JSON.stringify writes for these characters, but not the same six characters after an escaped backslash. */
+/** Looks for the escapes that JSON.stringify writes for these characters, and ignores the same six characters after an escaped backslash. */
 function isStorableJson(json: string): boolean {
   const suspect = json.includes('\\u0000') || json.includes('\\ud')
   return !(suspect && /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/.test(json))

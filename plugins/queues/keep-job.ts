@@ -1,6 +1,6 @@
 /**
- * Thrown by a listener of `restoreJobData` whose payload cannot be read here and now, but elsewhere or later, such as one whose key this
- * node does not have: the job does not fail, it is put off for a minute and tried again, and no attempt is used up.
+ * Thrown by a listener of `restoreJobData` for a payload that cannot be read on this node now, but on another node or later, for example
+ * because this node lacks the key. The job does not fail: it is delayed for a minute and run again, without using an attempt.
  *
  * @example
  * hooks.on('restoreJobData', () => {
@@ -10,7 +10,7 @@
 export class KeepJobError extends Error {
   override readonly name = 'KeepJobError'
 
-  /** Whether an error was caused by one, however often it was wrapped. */
+  /** Whether an error is, or was caused by, a `KeepJobError`, up to five levels deep. */
   static isBehind(error: unknown): boolean {
     for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
       if (cause.name === 'KeepJobError') return true

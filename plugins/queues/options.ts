@@ -10,7 +10,7 @@ export const queuesOptions = defineOptions(
     search: Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' }), Type.Array(path, { minItems: 1, maxItems: 10 }), {
       default: {},
       description:
-        'By queue: at most 10 paths of fields of the data by which its jobs are found, such as `customer.id`, see Search. A field may hold text, a number, a boolean or a list',
+        'Searchable fields by queue: up to 10 paths into the job data, such as `customer.id`; see Search. A field can contain text, a number, a boolean or a list',
     }),
   }),
 )

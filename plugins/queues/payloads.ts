@@ -9,7 +9,7 @@ import { KeepJobError } from './keep-job.js'
 
 export type PayloadSlots = { readonly [K in keyof QueueHooks]: SlotOf<QueueHooks[K]> }
 
-/** How long a job that cannot be read on this node is put off, in ms. */
+/** How long a job that cannot be read on this node is delayed, in ms. */
 const keptMs = 60_000
 
 /** Passes every payload and text through the hooks, on its way into and out of the store. Hooks without listeners cost nothing. */
@@ -19,7 +19,7 @@ export class Payloads {
   readonly #maxJobBytes: number
   readonly #onKept: (queue: string, error: Error) => void
 
-  /** @param onKept called for each job that is put off because it cannot be read here. */
+  /** @param onKept called for each job that is delayed because it cannot be read on this node. */
   constructor(slots: PayloadSlots, clock: Clock, maxJobBytes: number, onKept: (queue: string, error: Error) => void = () => undefined) {
     this.#maxJobBytes = maxJobBytes
     this.#slots = slots
@@ -36,7 +36,7 @@ export class Payloads {
     return this.#slots.transformJobText.active
   }
 
-  /** Jobs as listeners want them added. Throws what a listener throws to refuse them. */
+  /** Returns the jobs as changed by the listeners of `beforeJobsAdd`. Throws what a listener throws to refuse them. */
   async prepare(queue: string, jobs: readonly NewJob[], addition: JobAddition): Promise<readonly NewJob[]> {
     const { beforeJobsAdd } = this.#slots
     if (!beforeJobsAdd.active || jobs.length === 0) return jobs
@@ -106,12 +106,12 @@ export class Payloads {
     }
   }
 
-  /** The original of a stored text to show, or why it cannot be restored. */
+  /** The original of a stored text for display, or the reason why it cannot be restored. */
   shownText(queue: string, text: string, part: JobTextPart): Promise<string> {
     return this.restoreText(queue, text, part).catch((error: unknown) => `(${messageOf(error)})`)
   }
 
-  /** Gives a job from the store its original error, stacks and progress; one that cannot be restored says why. */
+  /** Replaces the stored error, stacks and progress of a job by the originals, or by the reason why they cannot be restored. */
   async readable<J extends Job>(job: J): Promise<J> {
     const { queueName } = job
     if (this.#slots.restoreJobText.active) {
@@ -127,13 +127,13 @@ export class Payloads {
 
   /**
    * Wraps a processor: it receives original payloads, and its result passes through the hooks. A payload that cannot be restored or
-   * stored fails its job permanently: another attempt would fail as well, or repeat the work. A job that a hook wants kept is put off.
+   * stored fails its job permanently, because another attempt would fail as well, or repeat the work. A `KeepJobError` delays the job.
    */
   around(processor: Processor): Processor {
     const storable = (job: Job, work: Promise<unknown>): Promise<unknown> => work.then((result) => this.#storable(job.queueName, result))
     const run: Processor = (job, token, signal) => {
       const opening = this.#open(job, token)
-      // The common path: no promise but one for the result.
+      // The common path: the only promise is the one for the result.
       if (opening === undefined) return storable(job, Promise.resolve(processor(job, token, signal)))
       return storable(
         job,
@@ -154,7 +154,7 @@ export class Payloads {
     }
   }
 
-  /** Gives the job its original data; without a promise where that is possible. */
+  /** Replaces the job's stored data by the original; returns a promise only if a listener does. */
   #open(job: Job, token: string | undefined): Promise<void> | undefined {
     const { restoreJobData } = this.#slots
     if (!restoreJobData.active) return undefined
@@ -170,7 +170,7 @@ export class Payloads {
     }
   }
 
-  /** A job whose data cannot be restored fails for good, or is put off. */
+  /** Fails a job whose data cannot be restored permanently, or delays it. */
   async #refuse(job: Job, token: string | undefined, error: Error): Promise<never> {
     if (!KeepJobError.isBehind(error)) throw unrecoverable(error)
     await job.moveToDelayed(this.#clock.now() + keptMs, token)
@@ -178,7 +178,7 @@ export class Payloads {
     throw new (loadBullmq().DelayedError)()
   }
 
-  /** A result in stored form; a promise where a listener gives one. */
+  /** A result in stored form; a promise only if a listener returns one. */
   #storable(queue: string, result: unknown): unknown {
     const { transformJobResult } = this.#slots
     if (!transformJobResult.active) return this.#checked(queue, result, result)
@@ -196,7 +196,7 @@ export class Payloads {
       : this.#checked(queue, result, stored)
   }
 
-  /** Throws for a result that some store cannot store, or that is too large. */
+  /** Throws for a result that not every store can hold, or that is too large. */
   #checked(queue: string, result: unknown, stored: unknown): unknown {
     if (isPlain(stored)) return stored
     const refusal = resultRefusal(queue, result, stored, this.#maxJobBytes)
@@ -207,7 +207,7 @@ export class Payloads {
 
 type Part = 'data' | 'result' | JobTextPart
 
-/** With what the listener said, without what the hook adds. */
+/** The error with the listener's own message, without the text that the hook adds. */
 function unreadable(queue: string, part: Part, error: unknown): Error {
   const said = messageOf(error instanceof ZinError && error.cause instanceof Error ? error.cause : error)
   return queueErrors.JOB_PAYLOAD_UNREADABLE(queue, part, said, error)
@@ -222,7 +222,7 @@ function isPlain(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** BullMQ recognizes by the name that it must not retry. */
+/** Creates an error that BullMQ does not retry; it recognizes the name. */
 function unrecoverable(cause: Error): Error {
   const code = cause instanceof ZinError ? { code: cause.code } : {}
   return Object.assign(new Error(cause.message, { cause }), { name: 'UnrecoverableError' }, code)

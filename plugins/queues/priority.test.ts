@@ -18,12 +18,12 @@ describe('job priorities', () => {
     })
   }
 
-  it('reads the level back from what is stored, the nearest one of foreign numbers', () => {
+  it('converts stored numbers back to levels, and other numbers to the nearest level', () => {
     for (let level = 0; level <= 10; level++) assert.equal(levelOf(bullPriority(level)), level)
     assert.deepEqual([levelOf(0), levelOf(2), levelOf(2_097_151)], [null, 10, 0])
   })
 
-  it('knows no other names and numbers', () => {
+  it('rejects all other names and numbers', () => {
     for (const value of ['urgent', '', '5', 'constructor', -1, 11, 1.5, Number.NaN, null, {}, true])
       assert.equal(priorityOf(value), undefined)
   })

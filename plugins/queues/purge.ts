@@ -11,13 +11,13 @@ export interface PurgeParts {
   readonly fail: (id: string) => Promise<boolean>
   /** Removes jobs from the index of their declared fields. */
   readonly unindex: (jobs: readonly Job[]) => Promise<void>
-  /** Tells plugins which jobs are gone. */
+  /** Notifies plugins of the purged jobs. */
   readonly after: (jobs: readonly PurgedJob[]) => Promise<void>
   /** Runs a command on the store. */
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
 }
 
-/** Removes jobs with all traces. */
+/** Removes jobs and all their traces. */
 export async function purgeJobs(queue: Queue, ids: readonly string[], parts: PurgeParts): Promise<Purged> {
   const { ask, backend } = parts
   const gone: Job[] = []
@@ -28,7 +28,7 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
     if (await purgeJob(queue, id, found, parts)) gone.push(found.job)
     else running.push(id)
   }
-  // Also of those that were gone before: their events may be left.
+  // Includes jobs that no longer exist: their events may still be stored.
   const parents = new Map(gone.map((job) => [job.id, job.parentKey]))
   const traces = ids
     .filter((id) => !running.includes(id))
@@ -46,12 +46,12 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
   return { removed: [...new Set([...gone.map(({ id = '' }) => id), ...deleted])], running }
 }
 
-/** False when the job is running. */
+/** Returns false if the job is running. */
 async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, fail }: PurgeParts): Promise<boolean> {
   if (state === 'active') return false
   const waits = state !== 'completed' && state !== 'failed'
   if (waits && job.repeatJobKey !== undefined) {
-    // Ends the schedule, and removes its next job.
+    // Ends the schedule and removes its next job.
     await ask(() => queue.removeJobScheduler(job.repeatJobKey ?? ''))
     if ((await ask(() => queue.getJob(id))) === undefined) return true
   }

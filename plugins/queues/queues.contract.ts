@@ -138,7 +138,7 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal((await queues.counts(queue)).failed, 1)
     })
 
-    it('keeps the stacks of the last ten failures of a job, or as many as its options say', async () => {
+    it('keeps the stacks of the last ten failures of a job, or the number set by its options', async () => {
       const queue = fresh()
       const worker = queues.worker(queue, async ({ attemptsMade }) => {
         throw new Error(`no ${attemptsMade + 1}`)

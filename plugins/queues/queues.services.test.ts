@@ -86,7 +86,7 @@ describe('queues on Redis with custom settings', () => {
     assert.match(jobs[1]?.failedReason ?? '', /1025 bytes of JSON, and the limit is 1024/)
   })
 
-  it('keep the newest 1000 completed jobs, also of a foreign producer, and those that came since the last twentieth', async () => {
+  it('keep the newest 1000 completed jobs, including those of another producer, plus those completed since the last removal', async () => {
     const url = new URL(REDIS_URL)
     const connection = { host: url.hostname, port: Number(url.port), db: Number(url.pathname.slice(1)) }
     const bare = new Queue('bare', { connection, prefix: `{${APP_NAME}}` })
@@ -104,7 +104,7 @@ describe('queues on Redis with custom settings', () => {
     assert.equal((await service.counts('bare')).completed, 1009)
   })
 
-  it('keep as many completed jobs as a retention of their own says', async () => {
+  it('keep as many completed jobs as their own retention allows', async () => {
     const options = { removeOnComplete: { count: 5 } }
     await service.addBulk('few', Array(30).fill({ name: 'job', options }))
     await done(

@@ -1,6 +1,6 @@
 /**
- * Whether a consumer reports that the store refused the result of a job and has the job fail with this error instead, as of a parent with a
- * failed child. Its event `failed` tells the same.
+ * Whether an error of a consumer only reports that the store refused the result of a job, so that the job fails with this error instead, such
+ * as a parent with a failed child. The consumer also reports it as the event `failed`.
  */
 export function isRefusedOutcome(error: Error): boolean {
   return error.name === 'UnrecoverableError'

@@ -2,11 +2,11 @@ import type { JobsOptions, KeepJobs, Worker } from 'bullmq'
 import type { QueueBackend } from './backend.js'
 
 const day = 24 * 3600
-/** How long finished jobs are kept that do not say so themselves. */
+/** Default retention of finished jobs. */
 export const keepCompleted: KeepJobs = { age: day, count: 1000 }
 export const keepFailed: KeepJobs = { age: 7 * day }
 
-/** Jobs that a worker completes from one removal of those over the default retention to the next. */
+/** How many jobs a worker completes between two removals of jobs beyond the default retention. */
 const completionsPerRemoval = 20
 
 type Keep = QueueBackend['keep']
@@ -17,7 +17,7 @@ export function defaultRetention(keep: Keep): Required<Pick<JobsOptions, 'remove
   return { removeOnComplete: keep(keepCompleted), removeOnFail: keep(keepFailed) }
 }
 
-/** The options with the retention that they ask for in the form of the store. */
+/** Converts the retention in job options to the form of the store. */
 export function withRetention({ removeOnComplete, removeOnFail, ...others }: JobsOptions, keep: Keep): JobsOptions {
   const kept = (wanted: Exclude<Wanted, undefined>): boolean | KeepJobs =>
     typeof wanted === 'boolean' ? wanted : keep(typeof wanted === 'number' ? { count: wanted } : wanted)
@@ -29,8 +29,8 @@ export function withRetention({ removeOnComplete, removeOnFail, ...others }: Job
 }
 
 /**
- * Has a worker remove completed jobs that are over the default retention with the first job that it completes and every twentieth after it.
- * Done with each, this is a tenth of what a job costs Redis. A retention of its own applies with each job.
+ * Makes a worker remove completed jobs beyond the default retention only with the first job that it completes and with every twentieth after
+ * that: with every job, it would be a tenth of what a job costs Redis. A job's own retention is applied whenever such a job completes.
  */
 export function removeInTurns(worker: Worker, keep: Keep): void {
   const { age, count } = keep(keepCompleted) as { readonly age?: number; readonly count?: number }

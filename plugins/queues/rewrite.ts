@@ -9,7 +9,7 @@ export interface RewriteParts {
   readonly queue: Queue
 }
 
-/** Passes the stored parts of a job out of the hooks and into them again. */
+/** Restores the stored parts of a job through the hooks and stores them again. */
 export async function rewriteParts(
   { backend, payloads, queue }: RewriteParts,
   id: string,
@@ -45,7 +45,7 @@ async function stacksOf(json: string | undefined, again: (stack: string) => Prom
   return JSON.stringify(await Promise.all(stacks.map((stack) => again(String(stack)))))
 }
 
-/** The parts in one order, without those that are not stored. */
+/** The parts in a fixed order, without those that are absent. */
 function withoutAbsent({
   data,
   error,

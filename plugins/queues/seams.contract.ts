@@ -104,6 +104,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
         assert.match(one?.stacktrace?.[0] ?? '', /secret error/)
       }
       assert.deepEqual(await queues.logs(queue, failed.id ?? '', { offset: 0, limit: 9 }), { logs: ['secret line'], count: 1 })
+      assert.deepEqual(await queues.logs(queue, failed.id ?? '', { offset: 0, limit: 0 }), { logs: [], count: 1 })
       const events = queues.events(queue)
       await events.waitUntilReady()
       const completing = once(worker, 'completed')
@@ -118,7 +119,7 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       await worker.close()
     })
 
-    it('keep a job whose payload cannot be read here, without using up an attempt', async () => {
+    it('keep a job whose payload cannot be read on this node, without using an attempt', async () => {
       const queue = fresh('kept')
       const worker = queues.worker(queue, () => assert.fail('it must not run'))
       const { id = '' } = await queues.add(queue, 'x', { unreadable: true })

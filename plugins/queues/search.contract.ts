@@ -66,7 +66,7 @@ export function searchContract(name: string, makeOptions: () => Promise<TestHost
       assert.deepEqual(await find('orders', { 'customer.id': '42' }, 2), { ids: [c, b], looked: 2, of: 3 })
     })
 
-    it('finds a job until it is gone, and again when its delete is undone', async () => {
+    it('finds a job until it is deleted, and again when the deletion is undone', async () => {
       const values = { 'customer.id': 'kept' }
       const data = { customer: { id: 'kept' } }
       const first = await service.add('moved', 'x', data)
@@ -83,30 +83,30 @@ export function searchContract(name: string, makeOptions: () => Promise<TestHost
       assert.deepEqual(await find('moved', values), { ids: [], looked: 0, of: 0 })
     })
 
-    it('finds a job by the values that it has now, not by those that it had', async () => {
+    it('finds a job by its current values, not by previous ones', async () => {
       const job = await service.add('moved', 'x', { customer: { id: 'before' } })
       await job.updateData({ customer: { id: 'after' } })
       assert.deepEqual(await ids('moved', { 'customer.id': 'before' }), [])
     })
 
-    it('looks where a plugin says that stored data hold the value', async () => {
+    it('searches the places that a plugin returns for a field', async () => {
       const job = await service.add('sealed', 'x', { customer: { id: 'inside' } })
       assert.deepEqual((await service.job('sealed', job.id ?? ''))?.job.data, { open: { 'customer.id': 'inside' } })
       assert.deepEqual(await ids('sealed', { 'customer.id': 'inside' }), [job.id])
     })
 
-    it('refuses fields and queues that are not declared, with those that are', async () => {
+    it('refuses undeclared fields and queues, and lists the declared fields', async () => {
       assert.deepEqual(service.searchFields, search)
       await assert.rejects(service.find('orders', { customer: 'x' }, { limit: 1 }), {
         code: 'QUEUE_FIELD_UNKNOWN',
-        message: /"customer": declared are customer\.id, tags, paid/,
+        message: /"customer": its searchable fields are customer\.id, tags, paid/,
       })
-      await assert.rejects(service.find('nobody', { 'customer.id': 'x' }, { limit: 1 }), { message: /no field of it is declared/ })
+      await assert.rejects(service.find('nobody', { 'customer.id': 'x' }, { limit: 1 }), { message: /it has no searchable fields/ })
     })
   })
 
   describe(`the declared fields of an app on ${name}`, () => {
-    it('may change between two starts, and the search says since when jobs are found by them', async () => {
+    it('can change between two starts, and the search reports since when jobs are indexed by them', async () => {
       const options = await makeOptions()
       const run = async <T>(search: Record<string, string[]>, work: (service: Queues) => Promise<T>): Promise<T> => {
         const host = await createTestHost({ ...options, plugins: [queues({ search })] })

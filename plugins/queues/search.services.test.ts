@@ -33,7 +33,7 @@ describe('the index of declared fields on Redis', () => {
     return sent.filter(({ args }) => args.some((arg) => arg.includes(APP_NAME))).length
   }
 
-  it('costs one command for an added job, one for a bulk, and none for a queue without fields', async () => {
+  it('costs one command per added job, one per bulk, and none for a queue without fields', async () => {
     const data = { customer: { id: 'c' } }
     for (const queue of ['orders', 'plain']) await service.add(queue, 'x', data)
     const added = async (queue: string) => commands(() => service.add(queue, 'x', data))
@@ -48,7 +48,7 @@ describe('the index of declared fields on Redis', () => {
     assert.equal((await bulk('orders')) - (await bulk('plain')), 1)
   })
 
-  it('has no more than about two entries for each job that exists, however many have been', async () => {
+  it('has no more than about two entries per existing job, however many have been removed', async () => {
     for (let round = 0; round < 20; round++) {
       const jobs = await service.addBulk(
         'orders',
@@ -62,7 +62,7 @@ describe('the index of declared fields on Redis', () => {
     assert.equal(jobs.length, 1)
   })
 
-  it('holds no values, and expires when nothing is added for long', async () => {
+  it('contains no values, and expires when nothing is added for a long time', async () => {
     await service.add('orders', 'x', { customer: { id: 'a-name' } })
     const entries = await redis.zrange(index, '0', '-1')
     assert.ok(entries.every((entry) => !entry.includes('a-name')))

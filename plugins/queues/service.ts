@@ -27,7 +27,7 @@ export interface QueuesDeps {
   readonly clock: Clock
   readonly log: Logger
   readonly maxJobBytes: number
-  /** By queue: paths of fields by which its jobs are found. */
+  /** Searchable fields by queue, as paths into the data. */
   readonly search: Readonly<Record<string, readonly string[]>>
   readonly hooks: PayloadSlots
 }
@@ -72,7 +72,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     if (!/^[A-Za-z0-9_.-]{1,100}$/.test(name)) throw queueErrors.QUEUE_INVALID_NAME(name)
   }
 
-  /** In the form of the store. */
+  /** Converts a retention to the form of the store. */
   const keep: QueueBackend['keep'] = (wanted) => opened().keep(wanted)
 
   const traced = (): { readonly telemetry?: QueueTelemetry } => (telemetry === undefined ? {} : { telemetry })
@@ -105,7 +105,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     }
   }
 
-  /** Reads the state first: for a key that is not a job it is "unknown", while reading such a key as a job may fail. */
+  /** Reads the state first: it is "unknown" for a key that is not a job, whereas reading such a key as a job can fail. */
   const findJob = async (name: string, id: string): Promise<QueueJob | undefined> => {
     const state = isJobId(id) ? await queue(name).getJobState(id) : 'unknown'
     const job = state === 'unknown' ? undefined : await queue(name).getJob(id)
@@ -172,7 +172,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       return found && { ...found, job: await payloads.readable(found.job) }
     },
     async logs(name, id, { limit, offset }) {
-      const { count, logs } = await ask(() => queue(name).getJobLogs(id, offset, offset + limit - 1, true))
+      // BullMQ takes an end of -1 for all lines.
+      const { count, logs } = await ask(() => queue(name).getJobLogs(id, offset, offset + Math.max(1, limit) - 1, true))
+      if (limit < 1) return { count, logs: [] }
       return { count, logs: await Promise.all(logs.map((line) => payloads.shownText(name, line, 'log'))) }
     },
     rewrite: (name, id, options) => ask(() => rewriteParts({ backend: opened(), payloads, queue: queue(name) }, id, options)),
@@ -187,7 +189,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
         ask,
         after: async (jobs) => {
           for (const { plugin, error } of await hooks.afterJobsPurge.call(name, jobs)) {
-            log.error({ queue: name, plugin, err: error }, `${plugin} did not remove what it keeps about purged jobs: ${error.message}`)
+            log.error({ queue: name, plugin, err: error }, `${plugin} failed to remove its data about purged jobs: ${error.message}`)
           }
         },
       }),
@@ -263,10 +265,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       const closed = backend
       if (!closed) return
       closing.abort()
-      // Consumers first: they still have to write their jobs to the store.
+      // Consumers first: they still have to write the outcomes of their jobs to the store.
       const ended = await Promise.all([...workers].map(async (worker) => [worker.name, await closeWorker(worker)] as const))
       const left = ended.filter(([, clean]) => !clean).map(([name]) => name)
-      if (left.length > 0) log.warn({ queues: left }, 'some jobs did not end in time; they run again later')
+      if (left.length > 0) log.warn({ queues: left }, 'some jobs did not finish in time; they will run again later')
       await within(Promise.all([...events, ...queues.values(), ...(flow ? [flow] : [])].map((one) => one.close())), closeMs)
       workers.clear()
       events.clear()
@@ -278,7 +280,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
   }
 }
 
-/** Ids that BullMQ generates, and ids that code may choose. */
+/** Ids that BullMQ generates, and valid custom ids. */
 function isJobId(id: string): boolean {
   return id.length >= 1 && id.length <= 200 && !id.includes('\0')
 }

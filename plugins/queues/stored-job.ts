@@ -3,10 +3,10 @@ import { loadBullmq } from './bullmq.js'
 import { checkWrite } from './job-check.js'
 import type { Payloads } from './payloads.js'
 
-/** How many stacks a job keeps: with all of them, each failure of a job that is tried again and again would write more. */
+/** How many stacks a job keeps by default. Without a limit, each failure of a job that is retried many times would write more data. */
 const keptStacks = 10
 
-/** The class of jobs whose writes and reads pass through the payload hooks, on producers and in workers. */
+/** Returns a job class whose writes and reads pass through the payload hooks, for producers and workers. */
 export function storedJobClass(payloads: Payloads, maxJobBytes: number): typeof Job {
   class StoredJob extends loadBullmq().Job {
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
@@ -32,8 +32,8 @@ export function storedJobClass(payloads: Payloads, maxJobBytes: number): typeof 
     }
 
     /**
-     * Keeps the newest stacks. The store gets the transformed texts; listeners of the worker see the original error, and on the job the
-     * original texts.
+     * Keeps only the newest stacks. The store receives the transformed texts; listeners of the worker receive the original error, and the
+     * original texts on the job.
      */
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     override async moveToFailed<E extends Error>(error: E, token: string, fetchNext?: boolean): Promise<any> {
@@ -45,7 +45,7 @@ export function storedJobClass(payloads: Payloads, maxJobBytes: number): typeof 
           .transformText(this.queueName, String(original), part)
           .catch(() => 'the text of this failure could not be prepared for the store')
       const stack = error.stack === undefined ? undefined : await text(error.stack, 'stack')
-      // Keeps its class and all its fields: BullMQ and backoff strategies look at them.
+      // Inherits the class and all fields of the error, because BullMQ and backoff strategies read them.
       const stored = Object.create(error, { message: { value: await text(error.message, 'error') }, stack: { value: stack } }) as E
       const moved = await super.moveToFailed(stored, token, fetchNext)
       await payloads.readable(this as Job)

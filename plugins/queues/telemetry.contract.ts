@@ -37,7 +37,7 @@ export function telemetryContract(name: string, makeOptions: () => Promise<TestH
       queues.setTelemetry(telemetry)()
     })
 
-    it('runs what its telemetry leaves out without a span, in the context that it names', async () => {
+    it('runs work without a span in the context that leaveOut returns', async () => {
       const spans: string[] = []
       const contexts = new AsyncLocalStorage<unknown>()
       const asked: (string | undefined)[] = []

@@ -15,6 +15,7 @@ import { RdbProxy } from './service.js'
 import type { rdbProxySettings } from './settings.js'
 import { Gateway } from './sql/gateway.js'
 import { Receipts } from './sql/receipts.js'
+import type { Session } from './sql/session.js'
 import { withTimeLimit } from './sql/time-limit.js'
 import { Statements } from './statements.js'
 import { Streams } from './stream.js'
@@ -36,19 +37,19 @@ export interface AssembleInput {
   readonly log: Logger
 }
 
-/** The running proxy. */
+/** The assembled proxy. */
 export interface Running extends Assembled {
   readonly statements: Statements
   readonly nonces: RequestNonces
   readonly gateway: Gateway
-  /** Throws what makes the start fail. */
+  /** Loads statements, opens the nonce store and checks the reading user. Throws errors that must stop the start. */
   start(): Promise<void>
-  /** Removes receipts that are old enough. */
+  /** Deletes expired receipts. */
   sweepReceipts(): Promise<void>
   close(): Promise<void>
 }
 
-/** Who reads: the user for it, else the one that also writes. */
+/** Returns the account for reading: the reading user, or else the user that also writes. */
 export function readerOf(settings: Settings): { readonly user: string; readonly password: string } {
   if (settings.RDB_PROXY_READ_USERNAME === '') return { user: settings.DB_USERNAME, password: settings.DB_PASSWORD }
   return { user: settings.RDB_PROXY_READ_USERNAME, password: settings.RDB_PROXY_READ_PASSWORD }
@@ -132,7 +133,9 @@ export function assemble({
     async sweepReceipts() {
       const before = clock.now() - options.receiptHours * 3_600_000
       const own = { timeoutMs: options.maxTimeoutMs, reads: false }
-      await gateway.use('writing', (session) => withTimeLimit(session, gateway.kill, own, () => receipts.sweep(session, before)))
+      const sweepOn = (session: Session) => withTimeLimit(session, gateway.kill, own, () => receipts.sweep(session, before))
+      let more = true
+      while (more) more = await gateway.use('writing', sweepOn)
     },
     async close() {
       await transactions.close()

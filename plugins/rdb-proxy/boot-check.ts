@@ -6,7 +6,7 @@ import { wireErrorOf } from './sql/db-errors.js'
 import type { Gateway } from './sql/gateway.js'
 import { silent } from './sql/session.js'
 
-/** How long the check may take, in ms. */
+/** Time limit of the check, in ms. */
 const checkMs = 10_000
 
 /** Privileges that a reading user may have. */
@@ -21,11 +21,11 @@ const harmless: ReadonlySet<string> = new Set([
   'SLAVE MONITOR',
 ])
 
-/** The privileges in the lines of SHOW GRANTS that are more than reading. */
+/** Returns the privileges beyond reading in the lines of SHOW GRANTS. */
 export function excessPrivileges(grants: readonly string[]): readonly string[] {
   const found = grants.flatMap((grant) => {
     const [, list = '', rest = ''] = /^GRANT (.+?) ON (.+)$/i.exec(grant) ?? []
-    // A role is granted without ON; what it allows is not known here.
+    // Roles are granted without ON; their privileges are unknown here, so they count as excess.
     if (list === '') return [/^GRANT (.+?) TO/i.exec(grant)?.[1] ?? grant]
     const privileges = list
       .replace(/\([^)]*\)/g, '')
@@ -37,7 +37,7 @@ export function excessPrivileges(grants: readonly string[]): readonly string[] {
   return [...new Set(found)]
 }
 
-/** Tries to write as the reading user, with the session's own protection switched off; what is written is a table that is dropped at once. */
+/** Tries to create a table as the reading user, outside of read-only mode, and drops it. Returns what the user can do, or undefined. */
 async function tryToWrite(gateway: Gateway): Promise<string | undefined> {
   const session = await gateway.openReader()
   try {
@@ -47,11 +47,15 @@ async function tryToWrite(gateway: Gateway): Promise<string | undefined> {
     await session.command('SET SESSION TRANSACTION READ WRITE')
     const name = `zin_proxy_probe_${process.pid}`
     try {
-      await session.command(`create table ${name} (id int)`)
-      await session.command(`drop table ${name}`)
-      return 'may create tables'
+      await session.command(`create table if not exists ${name} (id int)`)
     } catch {
       return undefined
+    }
+    try {
+      await session.command(`drop table if exists ${name}`)
+      return 'may create tables'
+    } catch {
+      return `may create tables (drop the table ${name} yourself: the proxy created it as a test and could not drop it)`
     }
   } finally {
     session.discard()
@@ -66,8 +70,8 @@ export interface BootCheckOptions {
 }
 
 /**
- * Whether the reading side can write. In production it then stays shut; elsewhere a warning says so. A database that is away is asked again
- * by the next read.
+ * Checks that the reading user cannot write. If it can, production refuses all reads; elsewhere a warning is logged. If the database is
+ * unavailable, the next read repeats the check.
  */
 export class BootCheck {
   readonly #options: BootCheckOptions
@@ -78,7 +82,7 @@ export class BootCheck {
     this.#options = options
   }
 
-  /** At the start. Throws RDB_PROXY_READS_WRITE in production. */
+  /** Runs at startup. Throws RDB_PROXY_READS_WRITE in production. */
   async start(): Promise<void> {
     const { log, user, production, gateway } = this.#options
     try {
@@ -87,11 +91,14 @@ export class BootCheck {
       if (production) throw rdbProxyErrors.RDB_PROXY_READS_WRITE(user, what)
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'RDB_PROXY_READS_WRITE') throw error
-      log.warn({ database: gateway.where, reason: messageOf(error) }, 'the database cannot be reached yet; requests get 503 until it can')
+      log.warn(
+        { database: gateway.where, reason: messageOf(error) },
+        'the database cannot be reached yet; requests get 503 until it is available',
+      )
     }
   }
 
-  /** Before each read. Throws CONFIG_ERROR in production when the reading side could write. */
+  /** Runs before each read. Throws CONFIG_ERROR in production if the reading user can write. */
   check(): void | Promise<void> {
     if (!this.#passed) return this.#pass()
   }
@@ -103,7 +110,8 @@ export class BootCheck {
     } catch (error) {
       throw wireErrorOf(error, { reads: true, showMessage: false })
     }
-    if (what !== undefined && this.#options.production) throw new WireError('CONFIG_ERROR', 'The proxy is not set up to read safely')
+    if (what !== undefined && this.#options.production)
+      throw new WireError('CONFIG_ERROR', 'The reading user of the proxy has write privileges; reads are disabled')
   }
 
   async #look(): Promise<string | undefined> {
@@ -116,7 +124,7 @@ export class BootCheck {
       if (what !== undefined && !this.#passed)
         log.warn(
           {},
-          `the database user "${user}" for reading ${what}; production refuses that: set RDB_PROXY_READ_USERNAME to a user with SELECT alone`,
+          `the database user "${user}" for reading ${what}; production refuses that: set RDB_PROXY_READ_USERNAME to a user with only SELECT`,
         )
       this.#passed = true
     }

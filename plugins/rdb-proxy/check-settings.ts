@@ -1,5 +1,5 @@
 import type { Settings } from './assemble.js'
-import type { Keys } from './auth/keys.js'
+import { type Keys, sharedId } from './auth/keys.js'
 import { rdbProxyErrors } from './errors.js'
 import type { RdbProxyOptions } from './options.js'
 
@@ -10,19 +10,19 @@ export interface CheckInput {
   readonly options: RdbProxyOptions
   readonly keys: Keys
   readonly production: boolean
-  /** Whether it listens on this machine's own addresses only. */
+  /** Whether the app listens on loopback addresses only. */
   readonly loopback: boolean
   /** Whether this process serves requests. */
   readonly serving: boolean
 }
 
-/** Whether unsigned requests are refused. */
+/** Returns whether unsigned requests are refused. */
 export function signingRequired(settings: Settings, keys: Keys): boolean {
   const { RDB_PROXY_REQUIRE_SIGNING: required } = settings
   return required === 'auto' ? keys.count > 0 : required === 'true'
 }
 
-/** Throws RDB_PROXY_CONFIG for settings that are unsafe or contradict each other. Pure. Returns warnings. */
+/** Throws RDB_PROXY_CONFIG for unsafe or contradictory settings; returns warnings. Pure. */
 export function checkSettings({ settings, options, keys, production, loopback, serving }: CheckInput): readonly string[] {
   const fail = (what: string): never => {
     throw rdbProxyErrors.RDB_PROXY_CONFIG(what)
@@ -30,15 +30,17 @@ export function checkSettings({ settings, options, keys, production, loopback, s
   const ids = options.keys.map(({ id }) => id)
   const twice = ids.find((id, at) => ids.indexOf(id) < at || id === settings.RDB_PROXY_KEY_ID)
   if (twice !== undefined) fail(`two keys have the id "${twice}"; give each its own`)
+  if (settings.RDB_PROXY_KEY_ID === '' && settings.RDB_PROXY_SECRET !== '' && ids.includes(sharedId))
+    fail(`the id "${sharedId}" is reserved for RDB_PROXY_SECRET without RDB_PROXY_KEY_ID; set RDB_PROXY_KEY_ID or rename the key`)
   if (settings.RDB_PROXY_KEY_ID !== '' && settings.RDB_PROXY_SECRET === '')
-    fail('RDB_PROXY_KEY_ID is set and RDB_PROXY_SECRET is not; set both')
+    fail('RDB_PROXY_KEY_ID is set but RDB_PROXY_SECRET is not; set both')
   if (settings.RDB_PROXY_MODE === 'registry' && settings.RDB_PROXY_STATEMENTS_FILE === '')
-    fail('RDB_PROXY_MODE=registry needs RDB_PROXY_STATEMENTS_FILE')
+    fail('RDB_PROXY_MODE=registry requires RDB_PROXY_STATEMENTS_FILE')
   if (options.timeoutMs > options.maxTimeoutMs) fail('the option timeoutMs is larger than maxTimeoutMs')
   if (!serving) return []
   const required = signingRequired(settings, keys)
   if (settings.RDB_PROXY_REQUIRE_SIGNING === 'true' && keys.count === 0)
-    fail('RDB_PROXY_REQUIRE_SIGNING=true and there is no key, so every request would be refused; set RDB_PROXY_SECRET')
+    fail('RDB_PROXY_REQUIRE_SIGNING=true but no key is configured, so every request would be refused; set RDB_PROXY_SECRET')
   if (!required && !loopback)
     fail(
       'unsigned requests are accepted on loopback addresses only; set RDB_PROXY_SECRET and RDB_PROXY_REQUIRE_SIGNING=true, or listen on 127.0.0.1',
@@ -47,7 +49,8 @@ export function checkSettings({ settings, options, keys, production, loopback, s
     if (!required) fail('production requires signed requests; set RDB_PROXY_SECRET and leave RDB_PROXY_REQUIRE_SIGNING at auto')
     if (settings.DB_USERNAME === 'root' && settings.DB_PASSWORD === '')
       fail('it would log in to the database as root with an empty password; create a user for it and set DB_USERNAME and DB_PASSWORD')
-    const secrets = [settings.RDB_PROXY_SECRET, ...options.keys.map(({ secret }) => secret)].filter((secret) => secret !== '')
+    const ofKeys = options.keys.flatMap(({ secret, secretsBackup = [] }) => [secret, ...secretsBackup])
+    const secrets = [settings.RDB_PROXY_SECRET, ...ofKeys].filter((secret) => secret !== '')
     if (secrets.some((secret) => Buffer.byteLength(secret) < minSecretBytes))
       fail(`production requires secrets of ${minSecretBytes} bytes or more`)
   }

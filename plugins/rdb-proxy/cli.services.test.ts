@@ -74,7 +74,7 @@ describe('zin proxy:mysql', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('serves in a folder without an app, with its flags, and says nothing of its secrets', async () => {
+  it('serves in a folder without an app, with its flags, and never prints its secrets', async () => {
     const password = { DB_PASSWORD, RDB_PROXY_SECRET: secret }
     const proxy = await serve([...flags, '--host', '127.0.0.1', '--connection-limit', '3', '--max-body-bytes', '2000'], password)
     assert.equal((await sendWire(target(proxy.url), 'queryOne', { sql: 'select database() as d' })).body.row.d, DB_DATABASE)
@@ -85,7 +85,7 @@ describe('zin proxy:mysql', () => {
     for (const word of [secret, 'DB_PASSWORD']) assert.ok(!proxy.output().includes(word), proxy.output())
   })
 
-  it('takes the password as a flag, warns that others see it, and does not repeat it', async () => {
+  it('accepts the password as a flag, warns that others can see it, and never prints it', async () => {
     const hidden = 'a-password-that-is-wrong'
     const proxy = await serve([...flags, '--db-pass', hidden], { RDB_PROXY_SECRET: secret })
     const { status, body } = await sendWire(target(proxy.url), 'query', { sql: 'select 1 as a' })
@@ -95,7 +95,7 @@ describe('zin proxy:mysql', () => {
     assert.ok(!proxy.output().includes(hidden), proxy.output())
   })
 
-  it('reads the statements file again with --watch', async () => {
+  it('reloads the statements file with --watch', async () => {
     await writeFile(join(folder, 'statements.json'), '{"one": "select 1 as a"}')
     const env = { DB_PASSWORD, RDB_PROXY_SECRET: secret, RDB_PROXY_MODE: 'registry', RDB_PROXY_STATEMENTS_FILE: 'statements.json' }
     const proxy = await serve([...flags, '--watch'], env)
@@ -106,7 +106,7 @@ describe('zin proxy:mysql', () => {
     assert.equal(await stop(proxy, 'SIGINT'), 0)
   })
 
-  it('reads the statements file again on SIGHUP, and lives on when it is faulty', async () => {
+  it('reloads the statements file on SIGHUP, and keeps running if it is invalid', async () => {
     const file = join(folder, 'hangup.json')
     await writeFile(file, '{"one": "select 1 as a"}')
     const env = { DB_PASSWORD, RDB_PROXY_SECRET: secret, RDB_PROXY_MODE: 'registry', RDB_PROXY_STATEMENTS_FILE: 'hangup.json' }
@@ -114,7 +114,7 @@ describe('zin proxy:mysql', () => {
     const statusOf = async (statementId: string) => (await sendWire(target(proxy.url), 'statement', { statementId })).status
     await writeFile(file, '{"two": "select 22; select 3"}')
     proxy.child.kill('SIGHUP')
-    await eventually('the fault is told', () => /the statements stay as they are/.test(proxy.output()))
+    await eventually('the fault is logged', () => /the current statements stay in effect/.test(proxy.output()))
     assert.equal(await statusOf('one'), 200)
     await writeFile(file, '{"two": "select 22 as a"}')
     proxy.child.kill('SIGHUP')
@@ -123,7 +123,7 @@ describe('zin proxy:mysql', () => {
     assert.equal(await stop(proxy), 0)
   })
 
-  it('says what is wrong with its command line and its settings', async () => {
+  it('reports errors in its command line and settings', async () => {
     const help = await run(['proxy:mysql', '--help'])
     assert.equal(help.code, 0)
     for (const flag of [
@@ -162,9 +162,9 @@ describe('zin proxy:mysql', () => {
     expected.forEach((pattern, at) => assert.match(wrong[at]?.text ?? '', pattern))
   })
 
-  it('runs a write once that is repeated after a kill between the write and its response', async () => {
+  it('runs a write only once when it is repeated after a kill between the write and its response', async () => {
     const env = { DB_PASSWORD, RDB_PROXY_SECRET: secret }
-    // Holds back what the database says once the commit is on its way, so that the proxy dies before it can answer.
+    // Holds back responses of the database once the commit is sent, so that the proxy dies before it can respond.
     let committing: (() => void) | undefined
     const sockets = new Set<Socket>()
     const relay = createServer((client) => {
@@ -213,7 +213,7 @@ describe('zin proxy:mysql', () => {
     relay.close()
   })
 
-  it('checks the statements on the database, and writes their types', async () => {
+  it('checks the statements on the database and writes their types', async () => {
     const env = { ...mysqlEnv(), RDB_PROXY_STATEMENTS_FILE: 'checked.json' }
     const good = { 'item.byId': { sql: `select id, name from ${table} where id = ?`, one: true, params: [{ name: 'id', type: 'int32' }] } }
     await writeFile(join(folder, 'checked.json'), JSON.stringify({ version: 1, statements: good }))

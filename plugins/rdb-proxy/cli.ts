@@ -1,7 +1,7 @@
 import { type Command, defineCommand, readSettings } from 'zin'
 import { proxyServerSettings, rdbProxySettings } from './settings.js'
 
-/** The server of its own. It needs no app. */
+/** The standalone server; needs no app. */
 export const proxyCommand = defineCommand({
   name: 'proxy:mysql',
   summary: 'Serve SQL over HTTP in front of MySQL or MariaDB',
@@ -14,12 +14,12 @@ export const proxyCommand = defineCommand({
     'db-port': { type: 'int', min: 1, max: 65_535, summary: 'Port of the database server; default: DB_PORT, 3306' },
     'db-name': { type: 'string', summary: 'Database; default: DB_DATABASE, zin' },
     'db-user': { type: 'string', summary: 'User; default: DB_USERNAME, root' },
-    'db-pass': { type: 'string', summary: 'Password. Others on this machine can see it here; DB_PASSWORD is better' },
+    'db-pass': { type: 'string', summary: 'Password; visible to others on this machine, so prefer DB_PASSWORD' },
     'connection-limit': {
       type: 'int',
       min: 1,
       max: 1000,
-      summary: 'Connections for reading, and as many for writing; default: RDB_PROXY_POOL_LIMIT, 10',
+      summary: 'Connections for reading, and the same number for writing; default: RDB_PROXY_POOL_LIMIT, 10',
     },
     'max-body-bytes': {
       type: 'int',
@@ -27,7 +27,7 @@ export const proxyCommand = defineCommand({
       max: 16_777_216,
       summary: 'Maximum size of a request body; default: RDB_PROXY_MAX_BODY_BYTES, 131072',
     },
-    watch: { type: 'boolean', summary: 'Read the statements file again when it changes' },
+    watch: { type: 'boolean', summary: 'Reload the statements file when it changes' },
   },
   async run({ options, env, cwd, print, signal }) {
     const given: Readonly<Record<string, string | number | undefined>> = {
@@ -55,17 +55,17 @@ const file = { type: 'string', summary: 'The statements file; default: RDB_PROXY
 
 const checkCommand = defineCommand({
   name: 'proxy:statements check',
-  summary: 'Check the statements file, and prepare each statement on the database',
+  summary: 'Validate the statements file and prepare each statement on the database',
   needs: 'nothing',
   json: true,
-  options: { file, offline: { type: 'boolean', summary: 'Check the file alone' } },
+  options: { file, offline: { type: 'boolean', summary: 'Check only the file, without a database' } },
   async run({ options, env, cwd, print }) {
     const { checkStatements } = await import('./statement-tools.js')
     const settings = readSettings(rdbProxySettings, env, 'zin proxy:statements')
     const rows = await checkStatements({ settings, cwd, file: options.file, offline: options.offline })
     print.table(rows, ['id', 'kind', 'params', 'problem'])
     const faulty = rows.filter(({ problem }) => problem !== '')
-    if (faulty.length === 0) print.line(`${rows.length} statements are right`)
+    if (faulty.length === 0) print.line(`${rows.length} statements are valid`)
     else print.error(`${faulty.length} of ${rows.length} statements cannot be prepared`)
     return faulty.length === 0 ? 0 : 1
   },
@@ -73,12 +73,12 @@ const checkCommand = defineCommand({
 
 const typesCommand = defineCommand({
   name: 'proxy:statements types',
-  summary: 'Write TypeScript declarations of the registered statements',
+  summary: 'Write TypeScript declarations for the registered statements',
   needs: 'nothing',
   options: {
     file,
     out: { type: 'string', summary: 'File to write; default: standard output' },
-    offline: { type: 'boolean', summary: 'Without the columns of results, which the database knows' },
+    offline: { type: 'boolean', summary: 'Without the columns of results, which only the database knows' },
   },
   async run({ options, env, cwd, print }) {
     const { typesOfStatements } = await import('./statement-tools.js')

@@ -1,12 +1,12 @@
 import type { ProxyKey } from './auth/keys.js'
 import type { ClientWatch } from './sql/time-limit.js'
 
-/** A request whose caller is known. */
+/** An authenticated request. */
 export interface Call {
   readonly key: ProxyKey
   readonly requestId: string
-  /** SHA-256 of path and body: what an idempotency key stands for. */
+  /** Returns the SHA-256 of path and body: identifies the request of an idempotency key. */
   readonly hash: () => string
-  /** Tells when the client has gone. */
+  /** Watches for a disconnect of the client. */
   readonly client: ClientWatch
 }

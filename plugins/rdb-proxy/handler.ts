@@ -21,10 +21,10 @@ export interface HandlerParts {
 
 export const NDJSON = 'application/x-ndjson'
 
-/** What a path does with a body: a result, or one that is streamed. */
+/** The work of a route: turns a body into a result or a stream of rows. */
 export type Work = (call: Call, body: unknown, ctx: Context) => Promise<object | RowStream>
 
-/** Serves one request of the proxy: who sends it, what it holds, and the response in the form of the wire. */
+/** Serves one request: authenticates it, parses the body, runs the work, and responds in the wire format. */
 export async function serve(ctx: Context, parts: HandlerParts, work: Work): Promise<object | undefined> {
   const began = performance.now()
   const requestId = String(ctx.res.getHeader('x-request-id'))
@@ -62,7 +62,7 @@ function clientOf(response: ServerResponse): ClientWatch {
   }
 }
 
-/** Server to server only: what a browser sends for a page is refused before anything is read. */
+/** Refuses requests sent by browsers, and unsupported content types, before the body is read. */
 function checkHead(ctx: Context): void {
   const { origin, 'sec-fetch-site': site, 'content-type': type = '', 'content-encoding': encoding } = ctx.req.headers
   if (origin !== undefined || (site !== undefined && site !== 'none'))
@@ -78,7 +78,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8')
 }
 
-/** Adds how long the request took. Every result is made for one response, so it is not copied. */
+/** Adds the duration of the request. Changes the result in place: it belongs to this response alone. */
 function timed(result: object, durationMs: number): object {
   const timedResult = result as { meta?: { durationMs?: number } }
   timedResult.meta ??= {}
@@ -86,10 +86,11 @@ function timed(result: object, durationMs: number): object {
   return timedResult
 }
 
-function send(ctx: Context, { text, close }: RowStream, leave: () => void): void {
+function send(ctx: Context, { text, close, stalled }: RowStream, leave: () => void): void {
   ctx.type = NDJSON
   ctx.body = Readable.from(text, { highWaterMark: 1 })
-  // A text that nobody began to read would never come to its own end.
+  stalled.addEventListener('abort', () => ctx.res.destroy(), { once: true })
+  // A generator that was never started does not run its `finally`.
   ctx.res.once('close', () => {
     close()
     leave()
@@ -122,7 +123,7 @@ const byStatus: Readonly<Record<number, WireErrorCode>> = {
   503: 'DB_UNAVAILABLE',
 }
 
-/** Any error in the form of the wire. What nobody foresaw says nothing of itself. */
+/** Converts any error to a WireError. Unexpected errors reveal nothing. */
 export function wireErrorFor(thrown: unknown): WireError {
   if (thrown instanceof WireError) return thrown
   if (!(thrown instanceof ZinError)) return new WireError('INTERNAL', 'The proxy could not handle the request', { cause: thrown })

@@ -14,7 +14,7 @@ import { rdbProxySettings } from './settings.js'
 export type { RdbProxyOptions } from './options.js'
 export { rdbProxyKeySettings } from './settings.js'
 
-/** SQL over HTTP for callers that cannot open connections to MySQL or MariaDB. */
+/** Serves SQL over HTTP to callers that cannot open connections to MySQL or MariaDB. */
 export const rdbProxy = definePlugin({
   name: 'rdb-proxy',
   version: '1.0.0',
@@ -34,7 +34,7 @@ export const rdbProxy = definePlugin({
         return running
       }),
     )
-    // What the app refuses before a route runs, in the form of the wire.
+    // Errors that the app raises before a route runs also use the wire format.
     hooks.on('transformErrorBody', (body, error, { path, id }) => {
       if (!path.startsWith(basePath)) return body
       const wire = errorBody(wireErrorFor(error), id)
@@ -47,7 +47,7 @@ export const rdbProxy = definePlugin({
         log.warn(warning)
     })
     ctx.onStart(async () => {
-      // Loaded here: it brings the driver along.
+      // Imported lazily: it loads the database driver.
       const { assemble } = await import('./assemble.js')
       const required = signingRequired(settings, keys)
       const headerPrefix = settings.SIGNATURE_HEADER_PREFIX
@@ -70,7 +70,7 @@ export const rdbProxy = definePlugin({
         await made.nonces.sweep()
       })
       ctx.every(3_600_000, () =>
-        made.sweepReceipts().catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'old receipts were not removed')),
+        made.sweepReceipts().catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'expired receipts were not deleted')),
       )
       if (options.watch) ctx.every(500, () => made.statements.look())
       if (options.reloadOnHangup) {

@@ -4,7 +4,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { readSettings, systemClock } from 'zin'
+import { memoryLogger } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { mysqlEnv } from '../../scripts/testing/mysql-database.js'
+import { assemble } from './assemble.js'
+import { keysOf } from './auth/keys.js'
+import { rdbProxyOptions } from './options.js'
+import { rdbProxySettings } from './settings.js'
 import { openAdmin, openRdb, type RdbUnderTest, secret } from './testing/rdb.js'
 import { type SendOptions, sendWire } from './testing/wire.js'
 
@@ -37,7 +44,7 @@ describe('the relational proxy', () => {
     return status === 200 ? 'ok' : `${status} ${answer.code}`
   }
 
-  it('allows each key what its scopes say', async () => {
+  it('enforces the scopes of each key', async () => {
     const own = 'the secret of a reader, 32 bytes or more'
     const keys = [
       { id: 'reader', secret: own, scopes: ['rdb:read', 'rdb:sql'] },
@@ -63,14 +70,14 @@ describe('the relational proxy', () => {
       assert.equal(await as('app', 'statement', { statementId: 'user.one' }), 'ok')
       assert.equal(await as('app', 'statement', { statementId: 'user.secret' }), forbidden)
       assert.equal(await as('app', 'statement', { statementId: 'other' }), forbidden)
-      // The secret proves the key, not the id that a request claims.
+      // The secret must belong to the key id of the request.
       assert.equal(await codeOf(rdb, 'exec', insert, { keyId: 'writer', secret: own }), '401 UNAUTHORIZED')
       assert.equal(await codeOf(rdb, 'query', read, { keyId: 'writer', secret: 'its earlier secret' }), 'ok')
       await admin.run(`delete from ${table}`)
     })
   })
 
-  it('limits the rate of each key, and unsigned floods use up none of it', async () => {
+  it('limits the rate of each key; unsigned floods do not count against it', async () => {
     await withProxy({ options: { perMinute: 3 } }, async (rdb) => {
       for (let round = 0; round < 10; round++) assert.equal(await codeOf(rdb, 'query', read, { signed: false }), '401 UNAUTHORIZED')
       for (let round = 0; round < 10; round++) assert.equal(await codeOf(rdb, 'query', read, { secret: 'wrong' }), '401 UNAUTHORIZED')
@@ -83,7 +90,7 @@ describe('the relational proxy', () => {
     })
   })
 
-  it('accepts unsigned requests where it is told to, and wrongly signed ones nowhere', async () => {
+  it('accepts unsigned requests if configured, but never requests with an invalid signature', async () => {
     await withProxy({ env: { RDB_PROXY_REQUIRE_SIGNING: 'false' } }, async (rdb) => {
       assert.equal(await codeOf(rdb, 'query', read, { signed: false }), 'ok')
       assert.equal(await codeOf(rdb, 'query', read), 'ok')
@@ -91,7 +98,7 @@ describe('the relational proxy', () => {
     })
   })
 
-  it('refuses to start with settings that are unsafe', async () => {
+  it('refuses to start with unsafe settings', async () => {
     const refused = async (pattern: RegExp, env: Readonly<Record<string, string>>, options = {}): Promise<void> => {
       await assert.rejects(openRdb({ env, options }), pattern)
     }
@@ -102,7 +109,7 @@ describe('the relational proxy', () => {
     await refused(/production requires signed/, { NODE_ENV: 'production', RDB_PROXY_SECRET: '' })
     await refused(/32 bytes/, { NODE_ENV: 'production', RDB_PROXY_SECRET: 'short' })
     await refused(/empty password/, { NODE_ENV: 'production', RDB_PROXY_SECRET: long, DB_USERNAME: 'root', DB_PASSWORD: '' })
-    await refused(/SELECT alone/, { NODE_ENV: 'production', RDB_PROXY_SECRET: long })
+    await refused(/only the privilege SELECT/, { NODE_ENV: 'production', RDB_PROXY_SECRET: long })
     await refused(
       /two keys have the id/,
       {},
@@ -115,7 +122,7 @@ describe('the relational proxy', () => {
     )
   })
 
-  it('maps the errors of the database by what they are', async () => {
+  it('maps database errors to wire errors', async () => {
     await withProxy({}, async (rdb) => {
       const run = async (sql: string, params: readonly unknown[] = []) => (await sendWire(rdb, 'exec', { sql, params })).body
       await run(`insert into ${table} (id, name) values (1, 'one')`)
@@ -163,7 +170,7 @@ describe('the relational proxy', () => {
     })
   })
 
-  it('takes a changed statements file as a whole, and keeps the old one when the new one is faulty', async () => {
+  it('reloads a changed statements file as a whole, and keeps the current statements if it is invalid', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'zin-statements-'))
     const file = join(folder, 'statements.json')
     await writeFile(file, '{"version": 1, "hashIds": true, "statements": {"one": "select 1 as a"}}')
@@ -183,7 +190,7 @@ describe('the relational proxy', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('runs a sequence up to its first error, and a schema change outside of transactions only', async () => {
+  it('runs a sequence up to its first error, and DDL only outside of transactions', async () => {
     await withProxy({}, async (rdb) => {
       const insert = (id: number) => ({ sql: `insert into ${table} (id) values (?)`, params: [id] })
       const { status, body } = await sendWire(rdb, 'batch', {
@@ -206,7 +213,7 @@ describe('the relational proxy', () => {
     })
   })
 
-  it('makes a second request with the same idempotency key wait for the first, and answers as it did', async () => {
+  it('makes a second request with the same idempotency key wait for the first, and replays its response', async () => {
     await withProxy({}, async (rdb) => {
       const options = { idempotencyKey: randomUUID() }
       const slow = { sql: `insert into ${table} (id, name) select 9, concat('slept ', sleep(1.5))`, options }
@@ -225,7 +232,7 @@ describe('the relational proxy', () => {
     })
   })
 
-  it('keeps transactions open by batons that are good once, and rolls back those that are left', async () => {
+  it('keeps transactions open with one-time batons, and rolls back abandoned ones', async () => {
     const options = { transactionIdleMs: 1000 }
     await withProxy({ env: { RDB_PROXY_TRANSACTIONS: 'true' }, options }, async (rdb) => {
       const tx = async (body: object) => (await sendWire(rdb, 'tx', body)).body
@@ -244,7 +251,7 @@ describe('the relational proxy', () => {
 
       const left = await tx({ action: 'begin' })
       const { tx: state } = await insert(left.tx.baton, 5)
-      // Waits for the lock of the open transaction; were that committed, the row would be there already.
+      // Waits for the lock of the open transaction; fails if that was committed.
       await admin.run(`insert into ${table} (id) values (5)`)
       const late = await tx({ action: 'commit', baton: state.baton })
       assert.deepEqual([late.code, late.details.rolledBack], ['TX_EXPIRED', true])
@@ -260,7 +267,79 @@ describe('the relational proxy', () => {
     await withProxy({}, async (rdb) => assert.equal(await codeOf(rdb, 'tx', { action: 'begin' }), '404 NOT_FOUND'))
   })
 
-  it('ends a stream with its error, and answers errors before the first row as usual', async () => {
+  it('reports an unknown outcome when the connection is lost before a commit', async () => {
+    await withProxy({ env: { RDB_PROXY_TRANSACTIONS: 'true' } }, async (rdb) => {
+      const tx = async (body: object) => (await sendWire(rdb, 'tx', body)).body
+      const begun = await tx({ action: 'begin' })
+      const asked = await tx({ action: 'queryOne', baton: begun.tx.baton, sql: 'select connection_id() as id' })
+      const id = Number(asked.row.id)
+      await admin.run(`kill ${id}`)
+      await eventually(
+        'the connection is gone',
+        async () => (await admin.run('select id from information_schema.processlist where id = ?', [id])).length === 0,
+      )
+      const lost = await tx({ action: 'commit', baton: asked.tx.baton })
+      assert.deepEqual([lost.code, lost.retryable, lost.details?.outcome], ['DB_UNAVAILABLE', false, 'unknown'])
+    })
+  })
+
+  it('responds 503 DB_UNAVAILABLE on every path when the database cannot be reached', async () => {
+    await withProxy({ env: { DB_PORT: '1' } }, async (rdb) => {
+      const unavailable = '503 DB_UNAVAILABLE'
+      for (const path of ['query', 'exec']) assert.equal(await codeOf(rdb, path, read), unavailable, path)
+      for (const mode of ['transaction', 'sequence'])
+        assert.equal(await codeOf(rdb, 'batch', { statements: [read], options: { mode } }), unavailable, mode)
+    })
+  })
+
+  it('stores idempotent responses with a user that lacks CREATE, if the table exists', async () => {
+    const insert = { sql: `insert into ${table} (id) values (?)` }
+    await withProxy({}, async (rdb) => {
+      assert.equal(await codeOf(rdb, 'exec', { ...insert, params: [1], options: { idempotencyKey: randomUUID() } }), 'ok')
+    })
+    const user = `w_${randomUUID().slice(0, 8)}`
+    await admin.run(`create user ${user}@'127.0.0.1' identified by 'writes'`)
+    await admin.run(`grant select, insert, update, delete on \`${admin.database}\`.* to ${user}@'127.0.0.1'`)
+    await withProxy({ env: { DB_USERNAME: user, DB_PASSWORD: 'writes' } }, async (rdb) => {
+      const request = { ...insert, params: [2], options: { idempotencyKey: randomUUID() } }
+      assert.deepEqual([await codeOf(rdb, 'exec', request), await codeOf(rdb, 'exec', request)], ['ok', 'ok'])
+    })
+    await admin.run(`drop user ${user}@'127.0.0.1'`)
+    await admin.run(`delete from ${table}`)
+  })
+
+  it('deletes all expired receipts in one sweep', async () => {
+    const settings = readSettings(rdbProxySettings, mysqlEnv(), 'test')
+    const options = rdbProxyOptions.defaults
+    const keys = keysOf({ keyId: '', secret, options })
+    const dataDir = await mkdtemp(join(tmpdir(), 'zin-rdb-sweep-'))
+    const running = assemble({
+      settings,
+      headerPrefix: 'x-sig-',
+      options,
+      keys,
+      signingRequired: true,
+      app: { rootDir: dataDir, dataDir, production: false },
+      kv: () => undefined,
+      isStopping: () => false,
+      clock: systemClock,
+      log: memoryLogger(),
+    })
+    try {
+      const call = { key: keys.unsigned, requestId: 'sweep', hash: () => '0'.repeat(64), client: () => () => undefined }
+      const write = { sql: `delete from ${table} where id = 0`, params: [], options: { idempotencyKey: randomUUID() } }
+      await running.proxy.exec(call, write)
+      await admin.run("insert into zin_proxy_receipts select 'old', seq, repeat('0', 64), '{}', 0 from seq_1_to_10001")
+      await running.sweepReceipts()
+      const [left] = await admin.run("select count(*) as n from zin_proxy_receipts where key_id = 'old'")
+      assert.equal(Number(left?.n), 0)
+    } finally {
+      await running.close()
+      await rm(dataDir, { recursive: true })
+    }
+  })
+
+  it('ends a stream with its error, and responds to errors before the first row as usual', async () => {
     await withProxy({}, async (rdb) => {
       const stream = (body: object) => sendWire(rdb, 'query', body, { headers: { accept: 'application/x-ndjson' } })
       const lines = (text: string) =>
@@ -287,7 +366,7 @@ describe('the relational proxy', () => {
     })
   })
 
-  it('says nothing of its secrets, and tells the client which request it was', async () => {
+  it('never logs its secrets, and returns the request id', async () => {
     await withProxy({}, async (rdb) => {
       const { body, headers } = await sendWire(rdb, 'query', { sql: 'select nope' })
       assert.equal(body.requestId, headers.get('x-request-id'))

@@ -17,7 +17,7 @@ import type { RdbProxy } from './service.js'
 import type { Streams } from './stream.js'
 import type { Transactions } from './transactions.js'
 
-/** What the routes need; present once the plugin has started. */
+/** Dependencies of the routes; available once the plugin has started. */
 export interface Assembled {
   readonly handler: HandlerParts
   readonly proxy: RdbProxy
@@ -37,7 +37,7 @@ export function rdbProxyRoutes(assembled: () => Assembled): readonly Route[] {
       path: `${basePath}${name}`,
       summary,
       tag,
-      // The handler reads it itself, when the signature matches.
+      // The handler reads the body itself, once the signature matches.
       bodyType: 'none',
       bodyLimit: Number.MAX_SAFE_INTEGER,
       context: false,
@@ -58,14 +58,14 @@ export function rdbProxyRoutes(assembled: () => Assembled): readonly Route[] {
   return [
     route(
       'query',
-      'Rows of a reading statement',
+      'Run a reading statement and return its rows',
       statementBody,
       queryResponse,
       reading('query', ({ proxy }, call, request) => proxy.query(call, request, false)),
     ),
     route(
       'queryOne',
-      'The first row of a reading statement',
+      'Run a reading statement and return its first row',
       statementBody,
       oneResponse,
       ({ proxy, limits }) =>
@@ -90,7 +90,7 @@ export function rdbProxyRoutes(assembled: () => Assembled): readonly Route[] {
     ),
     route(
       'batch',
-      'Run statements in one transaction, or one after the other',
+      'Run statements in one transaction or in sequence',
       batchBody,
       batchResponse,
       ({ proxy, limits }) =>
@@ -99,7 +99,7 @@ export function rdbProxyRoutes(assembled: () => Assembled): readonly Route[] {
     ),
     route(
       'tx',
-      'A transaction over several requests',
+      'Run a transaction across several requests',
       txBody,
       anyResponse,
       ({ transactions, limits }) =>
@@ -109,7 +109,7 @@ export function rdbProxyRoutes(assembled: () => Assembled): readonly Route[] {
   ]
 }
 
-/** A statement that writes is answered as usual, whatever the client accepts. */
+/** Only reads are streamed. */
 function wantsStream(ctx: Context): boolean {
   return (ctx.req.headers.accept ?? '').toLowerCase().includes(NDJSON)
 }

@@ -1,20 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WireError } from 'zin/plugins/sql-wire'
-import { fakeClock } from 'zin/testing'
+import { fakeClock, memoryLogger } from 'zin/testing'
 import type { Settings } from './assemble.js'
 import { allows, keysOf } from './auth/keys.js'
 import { Rates } from './auth/rates.js'
-import { excessPrivileges } from './boot-check.js'
+import { BootCheck, excessPrivileges } from './boot-check.js'
 import { checkSettings } from './check-settings.js'
 import type { RdbProxyOptions } from './options.js'
-import { wireErrorOf } from './sql/db-errors.js'
+import { outcomeOf } from './service.js'
+import { LoginError, wireErrorOf } from './sql/db-errors.js'
+import type { Gateway } from './sql/gateway.js'
+import { OpenTransactions } from './sql/open-transactions.js'
 import { Pool } from './sql/pool.js'
+import { sqlCache } from './sql/sql-cache.js'
 import { isStateless } from './sql/stateless.js'
+import { watchReads } from './stream.js'
 
 const limits = { keys: [], perMinute: 0, maxRows: 1, maxBytes: 1, timeoutMs: 1 }
 
-test('Scopes allow by name and by pattern, and a bare * only what statements name', () => {
+test('Scopes match by name and pattern, and a bare * only scopes that statements require', () => {
   for (const [scope, needed] of [
     ['rdb:read', 'rdb:read'],
     ['stmt:user.*', 'stmt:user.rename'],
@@ -33,7 +38,7 @@ test('Scopes allow by name and by pattern, and a bare * only what statements nam
     assert.ok(!allows([scope], needed), `${scope} ${needed}`)
 })
 
-test('Without an id of its own the secret alone is the key; with one the id has to be named', () => {
+test('Without a key id any id is accepted; with one only that id', () => {
   const any = keysOf({ keyId: '', secret: 'x', options: limits })
   assert.equal(any.find('whoever')?.id, 'shared')
   const named = keysOf({ keyId: 'shop', secret: 'x', options: limits })
@@ -41,7 +46,7 @@ test('Without an id of its own the secret alone is the key; with one the id has 
   assert.equal(keysOf({ keyId: '', secret: '', options: limits }).count, 0)
 })
 
-test('A bucket of a key refills steadily, and keys do not share it', () => {
+test('The bucket of a key refills continuously, and keys do not share it', () => {
   const clock = fakeClock()
   const rates = new Rates(clock, 10)
   const key = (id: string) => ({ ...keysOf({ keyId: '', secret: 'x', options: limits }).unsigned, id, perMinute: 2 })
@@ -55,7 +60,7 @@ test('A bucket of a key refills steadily, and keys do not share it', () => {
   rates.enter(key('a'))()
 })
 
-test('Privileges beyond reading are found in the lines of SHOW GRANTS', () => {
+test('Privileges beyond reading are found in the output of SHOW GRANTS', () => {
   assert.deepEqual(
     excessPrivileges(["GRANT USAGE ON *.* TO `r`@`%` IDENTIFIED BY PASSWORD '*0'", 'GRANT SELECT, SHOW VIEW ON `shop`.* TO `r`@`%`']),
     [],
@@ -66,7 +71,7 @@ test('Privileges beyond reading are found in the lines of SHOW GRANTS', () => {
   assert.deepEqual(excessPrivileges(['GRANT `writers` TO `r`@`%`']), ['`writers`'])
 })
 
-test('Only reads without variables and with well-known functions count as stateless', () => {
+test('Only reads without variables and with only well-known functions count as stateless', () => {
   for (const sql of [
     'select id from t where id = ?',
     'select count(*), max(a) from t where b in (1, 2)',
@@ -88,7 +93,7 @@ test('Only reads without variables and with well-known functions count as statel
     assert.ok(!isStateless(sql), sql)
 })
 
-test('A pool serves in turn, refuses who waits too long or as one too many, and closes what is left', async () => {
+test('A pool serves in order, refuses callers that wait too long or exceed the queue, and closes all connections', async () => {
   const closed: number[] = []
   let opened = 0
   const open = async () => {
@@ -123,7 +128,7 @@ test('A pool serves in turn, refuses who waits too long or as one too many, and 
   )
 })
 
-test('A place in the pool is free again when the connection could not be opened', async () => {
+test('A place in the pool is freed if its connection cannot be opened', async () => {
   let broken = true
   const open = async () => {
     if (broken) throw new Error('refused')
@@ -136,24 +141,24 @@ test('A place in the pool is free again when the connection could not be opened'
   pool.close()
 })
 
-test('Errors are mapped by their number: MariaDB and MySQL name some of them differently', () => {
+test('Errors are mapped by number, because MariaDB and MySQL name some differently', () => {
   const map = (errno: number, sqlState: string, sqlMessage = '', showMessage = true) => {
     const error = wireErrorOf(Object.assign(new Error(sqlMessage), { errno, sqlState, sqlMessage }), { reads: false, showMessage })
     assert.ok(error instanceof WireError)
     return error
   }
-  // The check constraint of MariaDB and of MySQL.
+  // Check constraints of MariaDB and MySQL.
   for (const errno of [4025, 3819]) assert.equal(map(errno, '23000').details?.kind, 'check')
   assert.equal(map(1062, '23000', "Duplicate entry 'a@b.example' for key 'users.email'").details?.constraint, 'users.email')
   assert.ok(!map(1062, '23000', "Duplicate entry 'a@b.example' for key 'users.email'", false).message.includes('a@b.example'))
-  // The end of a statement by max_statement_time and by max_execution_time.
+  // Interrupted by max_statement_time and by max_execution_time.
   for (const errno of [1969, 3024, 1317]) assert.equal(map(errno, '70100').code, 'QUERY_TIMEOUT')
   for (const errno of [1213, 1205]) assert.deepEqual([map(errno, '40001').code, map(errno, '40001').retryable], ['TX_CONFLICT', true])
   assert.equal(map(1792, '25006').code, 'READ_ONLY')
   assert.equal(map(1064, '42000').code, 'SQL_ERROR')
 })
 
-test('The warning about unsigned requests names what allows them: a missing secret, or the setting', () => {
+test('The warning about unsigned requests names the cause: a missing secret, or the setting', () => {
   for (const [secret, advice] of [
     ['', /; set RDB_PROXY_SECRET to change that$/],
     ['s', /; set RDB_PROXY_REQUIRE_SIGNING to auto or true to change that$/],
@@ -164,4 +169,96 @@ test('The warning about unsigned requests names what allows them: a missing secr
     const [warning = ''] = checkSettings({ settings, options, keys, production: false, loopback: true, serving: true })
     assert.match(warning, advice)
   }
+})
+
+test('Production requires long secrets, backup secrets included', () => {
+  const settings = { RDB_PROXY_REQUIRE_SIGNING: 'auto', RDB_PROXY_SECRET: '', RDB_PROXY_KEY_ID: '', DB_USERNAME: 'shop' } as Settings
+  const check = (secretsBackup: string[]): readonly string[] => {
+    const own = [{ id: 'shop', secret: 'x'.repeat(32), secretsBackup }]
+    const options = { keys: own as RdbProxyOptions['keys'], timeoutMs: 1, maxTimeoutMs: 1 } as RdbProxyOptions
+    const keys = keysOf({ keyId: '', secret: '', options: { ...limits, keys: own } })
+    return checkSettings({ settings, options, keys, production: true, loopback: true, serving: true })
+  }
+  assert.deepEqual(check(['y'.repeat(32)]), [])
+  assert.throws(() => check(['short']), /secrets of 32 bytes or more/)
+})
+
+test('The outcome of a write is unknown if its connection was lost, not if it could not be opened or the server reported an error', () => {
+  const after = (error: Error): readonly unknown[] => {
+    const { code, details, retryable } = outcomeOf(wireErrorOf(error, { reads: false, showMessage: false }), false) as WireError
+    return [code, retryable, details?.outcome]
+  }
+  const reset = Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', errno: -104 })
+  const closed = Object.assign(new Error('closed'), { code: 'PROTOCOL_CONNECTION_LOST' })
+  const shutdown = Object.assign(new Error('shutdown'), { code: 'ER_SERVER_SHUTDOWN', errno: 1053, sqlState: '08S01' })
+  for (const lost of [reset, closed]) assert.deepEqual(after(lost), ['DB_UNAVAILABLE', false, 'unknown'])
+  for (const known of [new LoginError(reset), shutdown]) assert.deepEqual(after(known), ['DB_UNAVAILABLE', true, undefined])
+})
+
+test('A key cannot have the id under which a secret without an id is known', () => {
+  const check = (keyId: string): readonly string[] => {
+    const settings = { RDB_PROXY_REQUIRE_SIGNING: 'auto', RDB_PROXY_SECRET: 's', RDB_PROXY_KEY_ID: keyId } as Settings
+    const own = [{ id: 'shared', secret: 'x' }]
+    const options = { keys: own as RdbProxyOptions['keys'], timeoutMs: 1, maxTimeoutMs: 1 } as RdbProxyOptions
+    const keys = keysOf({ keyId, secret: 's', options: { ...limits, keys: own } })
+    return checkSettings({ settings, options, keys, production: false, loopback: true, serving: true })
+  }
+  assert.throws(() => check(''), /the id "shared" is reserved/)
+  assert.deepEqual(check('shop'), [])
+})
+
+test('A transaction that expires while a statement runs is not kept', async () => {
+  let rollbacks = 0
+  const open = new OpenTransactions({ idleMs: 60_000, maxMs: 60_000, most: 1, now: () => 0 })
+  const rollback = async (): Promise<void> => void rollbacks++
+  const { baton } = open.add({ rollback }, 'shop')
+  const taken = open.take(baton, 'shop')
+  await open.close()
+  assert.equal(rollbacks, 1)
+  assert.throws(
+    () => taken.keep(),
+    (error: WireError) => error.code === 'TX_EXPIRED' && error.details?.rolledBack === true,
+  )
+})
+
+test('A reading user that can create a table but not drop it fails the check, which names the table', async () => {
+  const session = {
+    rows: async () => [{ grants: 'GRANT SELECT ON `shop`.* TO `r`@`%`' }],
+    command: async (sql: string) => {
+      if (sql.startsWith('drop')) throw new Error('DROP command denied')
+      return 0
+    },
+    discard: () => undefined,
+  }
+  const gateway = { openReader: async () => session, where: 'shop' } as unknown as Gateway
+  const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
+  await assert.rejects(check.start(), /may create tables \(drop the table zin_proxy_probe_\d+ yourself/)
+})
+
+test('A stream whose client stops reading is reported, and one that is read is not', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let stalls = 0
+  async function* pieces() {
+    yield 'a'
+    yield 'b'
+  }
+  const text = watchReads(pieces(), 30_000, () => void stalls++)
+  await text.next()
+  t.mock.timers.tick(29_999)
+  await text.next()
+  t.mock.timers.tick(29_999)
+  assert.equal(stalls, 0)
+  t.mock.timers.tick(1)
+  assert.equal(stalls, 1)
+  await text.next()
+  t.mock.timers.tick(60_000)
+  assert.equal(stalls, 1)
+})
+
+test('Caches by SQL text are bounded by the size of the texts', () => {
+  const cache = sqlCache<boolean>()
+  for (let text = 0; text < 100; text++) cache.set(`${text} ${'x'.repeat(100_000)}`, false)
+  assert.ok(cache.size > 1 && cache.size < 50, `${cache.size}`)
+  cache.set('', false)
+  assert.equal(cache.get(''), false)
 })

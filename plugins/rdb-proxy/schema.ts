@@ -9,11 +9,11 @@ const options = Type.Object({
   maxRows: Type.Optional(Type.Integer()),
   timeoutMs: Type.Optional(Type.Integer()),
   encoding: Type.Optional(Type.Enum(['typed', 'plain'], { type: 'string' })),
-  idempotencyKey: Type.Optional(Type.String({ description: 'A write that is repeated with the same key runs once' })),
+  idempotencyKey: Type.Optional(Type.String({ description: 'A write repeated with the same key runs only once' })),
 })
 
 export const statementBody = Type.Object({
-  sql: Type.Optional(Type.String({ description: 'SQL with ? for parameters; or "statementId"' })),
+  sql: Type.Optional(Type.String({ description: 'SQL with ? placeholders; alternative to "statementId"' })),
   statementId: Type.Optional(Type.String({ description: 'Id of a registered statement' })),
   params: Type.Optional(params),
   options: Type.Optional(options),
@@ -42,7 +42,7 @@ export const batchBody = Type.Object({
 
 export const txBody = Type.Object({
   action: Type.Enum(['begin', 'query', 'queryOne', 'exec', 'commit', 'rollback'], { type: 'string' }),
-  baton: Type.Optional(Type.String({ description: 'Of the last response; good once' })),
+  baton: Type.Optional(Type.String({ description: 'From the last response; valid once' })),
   sql: Type.Optional(Type.String()),
   statementId: Type.Optional(Type.String()),
   params: Type.Optional(params),

@@ -17,7 +17,7 @@ export interface ServeOptions {
 export async function serveProxy({ host, port, env, cwd, watch, signal, print }: ServeOptions): Promise<void> {
   const app = createApp(
     { app: { name: 'rdb-proxy', host, port }, plugins: [health(), rdbProxy({ watch, reloadOnHangup: true })] },
-    // Nothing of an app in the same folder is touched.
+    // A separate data folder, so that an app in the same folder is not affected.
     { env: { ZIN_DATA_DIR: `${cwd}/.zin/rdb-proxy`, ...env } },
   )
   await app.start()

@@ -12,7 +12,7 @@ import {
 import type { Allowed, Permissions, Purpose } from './auth/permissions.js'
 import type { Call } from './contract.js'
 import { changedBy, execResult, oneResult, queryResult, withMeta } from './results.js'
-import { wireErrorOf } from './sql/db-errors.js'
+import { LoginError, wireErrorOf } from './sql/db-errors.js'
 import type { Gateway, Run, RunResult } from './sql/gateway.js'
 import type { Receipt, Receipts } from './sql/receipts.js'
 import type { Session } from './sql/session.js'
@@ -25,13 +25,13 @@ export interface RdbProxyParts {
   readonly receipts: Receipts
   readonly clock: Clock
   readonly maxTimeoutMs: number
-  /** Whether callers see the database's own messages, which may quote values. */
+  /** Whether responses include messages of the database, which may quote values. */
   readonly showMessages: boolean
-  /** Throws or rejects while the reading side must not be used; a promise only when something has to be waited for. */
+  /** Throws or rejects while reads are not allowed. Returns a promise only if there is something to wait for. */
   readonly checkReads: () => void | Promise<void>
 }
 
-/** The paths of the proxy, without HTTP. Every function throws a WireError. */
+/** The operations of the proxy, without HTTP. Methods throw WireErrors. */
 export class RdbProxy {
   readonly #parts: RdbProxyParts
 
@@ -49,7 +49,7 @@ export class RdbProxy {
     return this.#write(call, this.#parts.permissions.check(call.key, 'exec', request), request.options)
   }
 
-  /** `statement`: what the registered statement is decides. */
+  /** `statement`: a read or a write, depending on the registered statement. */
   async statement(call: Call, request: ParsedStatement): Promise<StatementResult> {
     const allowed = this.#parts.permissions.check(call.key, 'statement', request)
     const one = allowed.registered?.one === true
@@ -109,14 +109,15 @@ export class RdbProxy {
   ): Promise<BatchResult> {
     const results: StatementResult[] = []
     let bytes = call.key.maxBytes
-    await this.#parts.gateway.use(readOnly ? 'reading' : 'writing', async (session) => {
+    const work = async (session: Session): Promise<void> => {
       for (const [index, one] of allowed.entries()) {
         const run = () => this.#runOn(session, call, one, options, bytes)
         const result = await atIndexAsync(index, run, { committed: false, results })
         bytes -= result.collected.bytes
         results.push(shapeOf(result, shapes[index] === true, one))
       }
-    })
+    }
+    await this.#guarded(readOnly, () => this.#parts.gateway.use(readOnly ? 'reading' : 'writing', work))
     return { ok: true, results, committed: true, meta: { requestId: call.requestId } }
   }
 
@@ -149,7 +150,7 @@ export class RdbProxy {
     return withMeta(body, { requestId: call.requestId })
   }
 
-  /** Work in a transaction and, with an idempotency key, its receipt in the same one. A response that was kept is given again. */
+  /** Runs work in a transaction, together with its receipt if there is an idempotency key. Returns the stored response of a repeated request. */
   async #transaction<R extends BatchResult | StatementResult>(
     { key, hash }: Call,
     options: StatementOptions,
@@ -188,13 +189,13 @@ export class RdbProxy {
     const most = allowed.registered?.maxChanges
     const changed = changedBy(result.changes, result.collected.rows.length)
     if (most !== undefined && changed > most)
-      throw new WireError('TOO_MANY_CHANGES', `The statement would change ${changed} rows; ${most} is the most`, {
+      throw new WireError('TOO_MANY_CHANGES', `The statement would change ${changed} rows; the maximum is ${most}`, {
         details: { limit: most },
       })
     return result
   }
 
-  /** What the database is asked to do, within the limits of the key, the statement and the request. */
+  /** Returns the statement to run, with the limits of key, statement and request applied. */
   runOf({ key, client }: Call, { sql, params, reads, registered }: Allowed, options: StatementOptions, maxBytes = key.maxBytes): Run {
     const asked = options.timeoutMs ?? registered?.timeoutMs ?? key.timeoutMs
     return {
@@ -210,7 +211,7 @@ export class RdbProxy {
     }
   }
 
-  /** @param repeatable whether the same request may be sent again when nobody knows whether it took effect. */
+  /** @param repeatable whether the request can be repeated safely after an unknown outcome. */
   async #guarded<T>(repeatable: boolean, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -223,25 +224,31 @@ export class RdbProxy {
     return outcomeOf(wireErrorOf(error, { reads: repeatable, showMessage: this.#parts.showMessages }), repeatable)
   }
 
-  /** Throws as the paths do. */
   get parts(): RdbProxyParts {
     return this.#parts
   }
 }
 
-/** Another request with the same key holds its receipt for as long as it runs. */
+/** While another request with the same key runs, it holds the lock on the receipt. */
 function stillRunning(error: unknown): never {
   if (!(error instanceof WireError) || error.code !== 'QUERY_TIMEOUT') throw error
-  throw new WireError('IDEMPOTENCY_IN_PROGRESS', 'A request with this idempotency key is running', { cause: error })
+  throw new WireError('IDEMPOTENCY_IN_PROGRESS', 'A request with this idempotency key is still running', { cause: error })
 }
 
-/** Of a write that was cut off, nobody knows whether it took effect. */
-function outcomeOf(error: unknown, repeatable: boolean): unknown {
+/** Marks a write whose connection was lost: its outcome is unknown, so it is not retryable. */
+export function outcomeOf(error: unknown, repeatable: boolean): unknown {
   if (!(error instanceof WireError)) return error
   if (repeatable && error.code === 'QUERY_TIMEOUT') return copyOf(error, true)
-  const lost =
-    error.code === 'DB_UNAVAILABLE' && (error.cause as { readonly code?: unknown } | undefined)?.code === 'PROTOCOL_CONNECTION_LOST'
-  return lost && !repeatable ? copyOf(error.with({ details: { outcome: 'unknown' } }), false) : error
+  const lost = !repeatable && error.code === 'DB_UNAVAILABLE' && wasLost(error.cause)
+  return lost ? copyOf(error.with({ details: { outcome: 'unknown' } }), false) : error
+}
+
+/** Returns whether an open connection was lost: no failed login, and no error reported by the server. */
+function wasLost(cause: unknown): boolean {
+  if (cause instanceof LoginError) return false
+  const { errno } = (cause ?? {}) as { readonly errno?: unknown }
+  // System errors have negative numbers.
+  return typeof errno !== 'number' || errno < 0
 }
 
 function copyOf({ code, message, details, body, cause }: WireError, retryable: boolean): WireError {

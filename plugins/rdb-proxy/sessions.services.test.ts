@@ -30,7 +30,7 @@ describe('the sessions of the relational proxy', () => {
     await admin.close()
   })
 
-  it('show no caller the warnings, locks and variables of another', async () => {
+  it('never show a caller the warnings, locks and variables of another', async () => {
     const rows = async (sql: string, params: readonly unknown[] = []) => {
       const { body, text } = await sendWire(rdb, 'query', { sql, params })
       assert.equal(body.ok, true, text)
@@ -38,13 +38,13 @@ describe('the sessions of the relational proxy', () => {
     }
     await rows('select cast(? as decimal) as n', ['a value of mine'])
     assert.deepEqual(await rows('show warnings'), [])
-    // To the database a no-break space is a name: these are no comments.
+    // The database treats a no-break space as part of a name, so these are not comments.
     const name = '\u00a0'
     await rows(`select 1 --${name} + get_lock('${table}', 0) + (@mine := 1) from (select 1 as ${name}) as t`)
     assert.deepEqual(await rows(`select is_used_lock('${table}') as locked, @mine as mine`), [{ locked: null, mine: null }])
   })
 
-  it('write nothing on the paths that read, whatever the SQL', async () => {
+  it('never write on the reading paths, whatever the SQL', async () => {
     const probes = [
       `insert into ${table} values (2, 2)`,
       `replace into ${table} values (1, 2)`,
@@ -84,7 +84,7 @@ describe('the sessions of the relational proxy', () => {
     assert.deepEqual([...(await admin.run(`show tables like '${table}%'`))].length, 2)
   })
 
-  it('keep nothing of a caller for the next one', async () => {
+  it('keep no state of one caller for the next', async () => {
     const set = [
       'set @stolen = 7',
       "set sql_mode = ''",
@@ -95,11 +95,11 @@ describe('the sessions of the relational proxy', () => {
       `prepare s from 'select 1'`,
     ]
     for (const sql of set) assert.equal((await sendWire(rdb, 'exec', { sql })).body.code, 'STATEMENT_NOT_ALLOWED', sql)
-    // What is allowed and still leaves something behind.
+    // Allowed statements that leave session state behind.
     await sendWire(rdb, 'query', { sql: 'select @left := 8 as a, get_lock(?, 0) as b', params: [`lock ${table}`] })
     await sendWire(rdb, 'exec', { sql: `create temporary table ${table}_left (a int)` })
     await sendWire(rdb, 'exec', { sql: `insert into ${table} (id, n) values (500, last_insert_id(4711))` })
-    // Every connection of both pools.
+    // Covers every connection of both pools.
     const looks = Array.from({ length: 8 }, async (_unused, at) => {
       const path = at % 2 === 0 ? 'queryOne' : 'exec'
       const { body } = await sendWire(rdb, path, {
@@ -114,7 +114,7 @@ describe('the sessions of the relational proxy', () => {
     await admin.run(`delete from ${table} where id = 500`)
   })
 
-  it('end a slow statement on the server and answer 504', async () => {
+  it('kill a slow statement on the server and respond 504', async () => {
     const mark = randomUUID()
     const running = async (): Promise<number> =>
       (await admin.run('select info from information_schema.processlist where info like ?', [`%${mark}%`])).filter(
@@ -132,7 +132,7 @@ describe('the sessions of the relational proxy', () => {
     assert.deepEqual([...(await admin.run(`select n from ${table} where id = 1`))], [{ n: 1 }])
   })
 
-  it('end a read whose client has gone', async () => {
+  it('kill a read when its client disconnects', async () => {
     const mark = randomUUID()
     const gone = new AbortController()
     const asked = startWire(rdb, 'query', { sql: `select sleep(600) as a, '${mark}' as b` }, { signal: gone.signal }).catch(() => undefined)
@@ -148,12 +148,12 @@ describe('the sessions of the relational proxy', () => {
     await eventually('the statement has ended', async () => (await running()) === 0)
   })
 
-  it('refuse what waits too long for a connection, and serve health meanwhile', async () => {
+  it('refuse requests that wait too long for a connection, and still serve health', async () => {
     const ends = new AbortController()
     const slow = Array.from({ length: 200 }, () =>
       startWire(rdb, 'query', { sql: 'select sleep(20) as a' }, { signal: ends.signal }).catch(() => undefined),
     )
-    // Clients that send half a request, too.
+    // Also clients that send half a request.
     const { hostname, port } = new URL(rdb.url)
     const halves = Array.from({ length: 200 }, () => {
       const socket = connect(Number(port), hostname, () => void socket.write('POST /svc/rdb/query HTTP/1.1\r\nhost: '))
@@ -176,7 +176,7 @@ describe('the sessions of the relational proxy', () => {
     await eventually('the pool serves again', async () => (await sendWire(rdb, 'queryOne', { sql: 'select 1 as a' })).status === 200)
   })
 
-  it('keep memory flat while a million rows are refused, and while they are streamed to a slow reader', async () => {
+  it('keep memory flat while a million rows are refused or streamed to a slow reader', async () => {
     const sql = 'select seq as id, repeat(?, 40) as text from seq_1_to_1000000'
     const used = (): number => {
       globalThis.gc?.()
@@ -204,7 +204,7 @@ describe('the sessions of the relational proxy', () => {
       last = parts.pop() ?? ''
       lines += parts.length
       if (parts.length > 0 && last === '') last = ''
-      // A reader that now and then does nothing for a while.
+      // A reader that pauses now and then.
       if (pieces % 400 === 0) {
         await new Promise((resolve) => setTimeout(resolve, 50))
         peak = Math.max(peak, used() - before)
@@ -215,7 +215,7 @@ describe('the sessions of the relational proxy', () => {
     assert.ok(peak < most, `${Math.round(peak / 2 ** 20)} MiB`)
   })
 
-  it('give the connection of a stream back when its reader leaves', async () => {
+  it('release the connection of a stream when its reader disconnects', async () => {
     const sql = 'select seq from seq_1_to_10000000'
     for (let round = 0; round < 4; round++) {
       const gone = new AbortController()

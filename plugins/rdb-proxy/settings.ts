@@ -3,12 +3,12 @@ import { databaseSettings } from 'zin/plugins/database'
 
 const { DB_HOST, DB_PORT, DB_DATABASE, DB_USERNAME, DB_PASSWORD } = databaseSettings
 
-/** Key and secret, which the clients of the proxy read by the same names. */
+/** Key id and secret. Clients of the proxy read the same settings. */
 export const rdbProxyKeySettings = defineSettings({
   RDB_PROXY_KEY_ID: {
     type: 'string',
     default: '',
-    summary: 'Id of the key that requests to the relational proxy are signed with. Empty on the server: any id',
+    summary: 'Id of the key that signs requests to the relational proxy. Empty on the server: any id is accepted',
   },
   RDB_PROXY_SECRET: {
     type: 'string',
@@ -29,22 +29,22 @@ export const rdbProxySettings = defineSettings({
     type: 'enum',
     default: 'sql',
     values: ['sql', 'registry'],
-    summary: '`registry` refuses SQL of the caller: only statements of the file run',
+    summary: '`registry` refuses SQL from callers: only statements in the file run',
   },
-  RDB_PROXY_STATEMENTS_FILE: { type: 'string', default: '', summary: 'JSON file of the registered statements' },
+  RDB_PROXY_STATEMENTS_FILE: { type: 'string', default: '', summary: 'JSON file with the registered statements' },
   RDB_PROXY_REQUIRE_SIGNING: {
     type: 'enum',
     default: 'auto',
     values: ['auto', 'true', 'false'],
     summary:
-      'Whether unsigned requests are refused. `auto`: yes when there is a key; without one the proxy serves this machine only. Wrongly signed ones are always refused',
+      'Whether unsigned requests are refused. `auto`: yes if a key is configured; without one the proxy accepts loopback connections only. Requests with an invalid signature are always refused',
   },
   RDB_PROXY_SIGNING_WINDOW_MS: {
     type: 'int',
     default: 60_000,
     min: 1000,
     max: 300_000,
-    summary: 'How far the timestamp of a signed request may be off, in ms',
+    summary: 'Largest allowed difference between the timestamp of a signed request and the clock, in ms',
   },
   RDB_PROXY_MAX_BODY_BYTES: {
     type: 'int',
@@ -53,19 +53,25 @@ export const rdbProxySettings = defineSettings({
     max: 16_777_216,
     summary: 'Maximum size of a request body, in bytes',
   },
-  RDB_PROXY_POOL_LIMIT: { type: 'int', default: 10, min: 1, max: 1000, summary: 'Connections for reading, and as many for writing' },
+  RDB_PROXY_POOL_LIMIT: {
+    type: 'int',
+    default: 10,
+    min: 1,
+    max: 1000,
+    summary: 'Maximum number of connections for reading, and the same number for writing',
+  },
   RDB_PROXY_READ_USERNAME: {
     type: 'string',
     default: '',
     summary:
-      'User for reading, with the privilege SELECT alone. Empty: `DB_USERNAME`, which production refuses when it may write files or settings',
+      'User for reading, with only the privilege SELECT. Empty: `DB_USERNAME`, which production refuses if it has privileges beyond reading',
   },
   RDB_PROXY_READ_PASSWORD: { type: 'string', default: '', secret: true, summary: 'Password of that user' },
-  RDB_PROXY_TRANSACTIONS: { type: 'bool', default: false, summary: 'Whether clients may keep a transaction open over several requests' },
+  RDB_PROXY_TRANSACTIONS: { type: 'bool', default: false, summary: 'Whether clients may keep a transaction open across requests' },
 })
 
-/** Where `zin proxy:mysql` listens. */
+/** Address and port of `zin proxy:mysql`. */
 export const proxyServerSettings = defineSettings({
-  RDB_PROXY_HOST: { type: 'string', default: '127.0.0.1', summary: 'Address of `zin proxy:mysql`' },
-  RDB_PROXY_PORT: { type: 'int', default: 8789, min: 0, max: 65_535, summary: 'Port of `zin proxy:mysql`; 0 picks a free one' },
+  RDB_PROXY_HOST: { type: 'string', default: '127.0.0.1', summary: 'Address that `zin proxy:mysql` listens on' },
+  RDB_PROXY_PORT: { type: 'int', default: 8789, min: 0, max: 65_535, summary: 'Port that `zin proxy:mysql` listens on; 0: any free port' },
 })

@@ -11,7 +11,7 @@ export interface StatementToolOptions {
   readonly settings: Settings
   readonly cwd: string
   readonly file: string | undefined
-  /** The database is not asked. */
+  /** Skips the database. */
   readonly offline: boolean
 }
 
@@ -19,7 +19,7 @@ export interface CheckedStatement {
   readonly id: string
   readonly kind: 'read' | 'write'
   readonly params: number
-  /** Empty: none. */
+  /** Empty if there is none. */
   readonly problem: string
 }
 
@@ -29,13 +29,13 @@ interface Prepared {
   readonly problem: string
 }
 
-/** Prepares each statement on the database. Throws RDB_PROXY_STATEMENTS for a file with faults. */
+/** Prepares each statement on the database. Throws RDB_PROXY_STATEMENTS for an invalid file. */
 export async function checkStatements(options: StatementToolOptions): Promise<readonly CheckedStatement[]> {
   const prepared = await prepareAll(await load(options), options)
   return prepared.map(({ statement: { id, kind, placeholders }, problem }) => ({ id, kind, params: placeholders, problem }))
 }
 
-/** Declarations of the statements, and where they were written. */
+/** Generates declarations for the statements; writes them to `out` if given. */
 export async function typesOfStatements(
   options: StatementToolOptions & { readonly out: string | undefined },
 ): Promise<{ readonly text: string; readonly path: string | undefined }> {
@@ -53,7 +53,7 @@ export async function typesOfStatements(
 
 async function load({ settings, cwd, file }: StatementToolOptions): Promise<Registry> {
   const name = file ?? settings.RDB_PROXY_STATEMENTS_FILE
-  if (name === '') throw rdbProxyErrors.RDB_PROXY_CONFIG('there is no statements file; pass --file or set RDB_PROXY_STATEMENTS_FILE')
+  if (name === '') throw rdbProxyErrors.RDB_PROXY_CONFIG('no statements file is configured; pass --file or set RDB_PROXY_STATEMENTS_FILE')
   return readStatements(resolve(cwd, name), { maxSqlBytes: 32_768, maxParams: 256 })
 }
 
@@ -67,7 +67,7 @@ async function prepareAll({ statements }: Registry, { settings, offline }: State
         try {
           const found = await session.prepare(statement.sql)
           const counted = found.parameters.length === statement.placeholders
-          const problem = counted ? '' : `the database counts ${found.parameters.length} parameters, not ${statement.placeholders}`
+          const problem = counted ? '' : `the database found ${found.parameters.length} parameters instead of ${statement.placeholders}`
           results.push({ statement, columns: found.columns.map(columnOf), problem })
         } catch (error) {
           results.push({ statement, columns: undefined, problem: messageOf(error) })

@@ -8,7 +8,7 @@ export interface StatementLimits {
   readonly maxParams: number
 }
 
-/** Reads a statements file. Throws RDB_PROXY_STATEMENTS, which lists every fault. */
+/** Reads a statements file. Throws RDB_PROXY_STATEMENTS, which lists every problem. */
 export async function readStatements(file: string, limits: StatementLimits): Promise<Registry> {
   try {
     return await parseRegistry(await readFile(file, 'utf8'), { dialect: 'mysql', ...limits })
@@ -18,7 +18,7 @@ export async function readStatements(file: string, limits: StatementLimits): Pro
   }
 }
 
-/** The registered statements in force. A file that has changed takes their place as a whole, or not at all. */
+/** Holds the registered statements. A reload replaces all of them, or none if the file is invalid. */
 export class Statements {
   readonly #file: string
   readonly #limits: StatementLimits
@@ -26,7 +26,7 @@ export class Statements {
   #registry: Registry | undefined
   #version = ''
 
-  /** @param file empty: there are no statements. */
+  /** @param file empty for no statements. */
   constructor(file: string, limits: StatementLimits, log: Logger) {
     this.#file = file
     this.#limits = limits
@@ -50,19 +50,22 @@ export class Statements {
     this.#registry = registry
   }
 
-  /** Loads the file when it has changed. A faulty one is logged once, and the statements stay as they are. */
+  /** Reloads the file if it has changed. An invalid file is logged once, and the current statements stay in effect. */
   async look(): Promise<void> {
     if (this.#file === '' || (await this.#versionOfFile()) === this.#version) return
     await this.reload()
   }
 
-  /** Loads the file; as {@link look} when it is faulty. */
+  /** Reloads the file. An invalid file is logged, and the current statements stay in effect. */
   async reload(): Promise<void> {
     try {
       await this.load()
       this.#log.info({ file: this.#file, statements: this.count }, 'statements loaded')
     } catch (error) {
-      this.#log.error({ file: this.#file }, `the statements stay as they are: ${messageOf(error)}`)
+      this.#log.error(
+        { file: this.#file },
+        `the statements file was not reloaded, the current statements stay in effect: ${messageOf(error)}`,
+      )
     }
   }
 

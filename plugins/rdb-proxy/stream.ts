@@ -10,43 +10,51 @@ import type { Session } from './sql/session.js'
 import { withTimeLimit } from './sql/time-limit.js'
 import { bindValues } from './sql/values.js'
 
-/** Text is sent in pieces of about this size. */
+/** Approximate size of the chunks that are sent, in characters. */
 const pieceChars = 16_384
-/** Rows that the driver reads ahead of a slow client. */
+/** Rows that the driver buffers ahead of a slow client. */
 const rowsAhead = 64
+/** Longest time between two reads by the client, in ms; after that the stream ends and its connection is released. */
+const clientStallMs = 30_000
 
-/** Results that are sent while they arrive: lines of JSON, and no more of them in memory than the client takes. */
+/** Streams results as lines of JSON while they arrive, with backpressure: memory stays bounded if the client is slow. */
 export class Streams {
   readonly #proxy: RdbProxy
   readonly #most: number
   #open = 0
 
-  /** @param most results that are sent at the same time: each keeps its connection for as long as the client reads. */
+  /** @param most maximum number of concurrent streams: each holds a connection for as long as the client reads. */
   constructor(proxy: RdbProxy, most: number) {
     this.#proxy = proxy
     this.#most = most
   }
 
   /**
-   * Runs a read and resolves when its first line is there; what fails before is thrown, what fails later is the last line.
+   * Runs a read and resolves when the columns are known. Earlier errors are thrown; later ones are sent as the last line.
    */
   async open(call: Call, purpose: 'query' | 'statement', request: ParsedStatement): Promise<RowStream> {
     const { permissions, checkReads, gateway } = this.#proxy.parts
     const allowed = permissions.check(call.key, purpose, request)
-    if (!allowed.reads) throw new WireError('VALIDATION_ERROR', 'Only reads are streamed')
+    if (!allowed.reads) throw new WireError('VALIDATION_ERROR', 'Only reads can be streamed')
     const run = this.#proxy.runOf(call, allowed, request.options)
     const maxRows = request.options.maxRows ?? allowed.registered?.maxRows ?? Number.POSITIVE_INFINITY
     await checkReads()
     if (this.#open >= this.#most)
-      throw new WireError('POOL_EXHAUSTED', `${this.#most} results are being streamed, the most at the same time`)
+      throw new WireError('POOL_EXHAUSTED', `${this.#most} results are being streamed already, which is the maximum`)
     this.#open++
     return new Promise((resolve, reject) => {
       gateway
         .use('reading', (session) => {
           return new Promise<void>((release, fail) => {
             this.#begin(gateway, session, run).then(({ encoder, rows }) => {
-              const streaming: Streaming = { gateway, session, run, encoder, rows, maxRows, complete: false, release }
-              resolve({ text: this.#lines(call, streaming), close: () => close(streaming) })
+              const streaming: Streaming = { gateway, session, run, encoder, rows, maxRows, complete: false, closed: false, release }
+              const stalled = new AbortController()
+              const stop = (): void => {
+                close(streaming)
+                stalled.abort()
+              }
+              const text = watchReads(this.#lines(call, streaming), clientStallMs, stop)
+              resolve({ text, close: () => close(streaming), stalled: stalled.signal })
             }, fail)
           })
         })
@@ -81,7 +89,7 @@ export class Streams {
       for (;;) {
         const row = rows.read()
         if (row === null) {
-          // Only the wait for the database counts, not the time that the client takes.
+          // Only the wait for the database counts against the time limit, not the client's reading time.
           if (await withTimeLimit(session, gateway.killerOf(true), run, () => moreOf(rows))) continue
           break
         }
@@ -95,7 +103,7 @@ export class Streams {
       yield piece + line({ type: 'end', rowCount, meta: { requestId: call.requestId, rowsReturned: rowCount, timezone: '+00:00' } })
     } catch (error) {
       const wire = this.#wire(error)
-      const shown = wire instanceof WireError ? wire : new WireError('INTERNAL', 'The result could not be sent to its end')
+      const shown = wire instanceof WireError ? wire : new WireError('INTERNAL', 'The result could not be sent completely')
       yield piece + line({ type: 'error', error: errorBody(shown, call.requestId) })
     } finally {
       close(streaming)
@@ -107,7 +115,7 @@ export class Streams {
   }
 }
 
-/** The driver's stream of rows, each an array. */
+/** Row stream of the driver; each row is an array. */
 interface Rows {
   read(): readonly unknown[] | null
   readonly readableEnded: boolean
@@ -118,7 +126,7 @@ interface Rows {
   destroy(error?: Error): void
 }
 
-/** Waits for further rows; false at the end of the result. */
+/** Waits for more rows; resolves to false at the end of the result. */
 function moreOf(rows: Rows): Promise<boolean> {
   if (rows.errored !== null) return Promise.reject(rows.errored)
   if (rows.readableEnded) return Promise.resolve(false)
@@ -141,19 +149,38 @@ interface Streaming {
   readonly encoder: RowEncoder
   readonly rows: Rows
   readonly maxRows: number
-  /** The database has sent everything. */
+  /** Whether the database has sent everything. */
   complete: boolean
+  closed: boolean
   readonly release: () => void
 }
 
-/** A result on its way. */
+/** A result that is being streamed. */
 export interface RowStream {
   readonly text: AsyncGenerator<string, void>
-  /** Ends the statement if it still runs, and gives its connection back. The caller calls it once nobody reads any more. */
+  /** Ends the statement if it is still running, and releases its connection. The caller calls it when reading has ended. */
   readonly close: () => void
+  /** Aborted if the client stops reading; the stream is then closed, and its response must be destroyed. */
+  readonly stalled: AbortSignal
 }
 
-function close({ rows, complete, session, gateway, release }: Streaming): void {
+/** Passes pieces on; calls `onStall` if the reader does not ask for the next one within the time limit. */
+export async function* watchReads(pieces: AsyncIterable<string>, limitMs: number, onStall: () => void): AsyncGenerator<string, void> {
+  for await (const piece of pieces) {
+    const timer = setTimeout(onStall, limitMs)
+    try {
+      yield piece
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+function close(streaming: Streaming): void {
+  // The session may already serve another caller.
+  if (streaming.closed) return
+  streaming.closed = true
+  const { rows, complete, session, gateway, release } = streaming
   rows.destroy()
   session.onLost(undefined)
   if (!complete && !session.broken) gateway.abandon(session, true)

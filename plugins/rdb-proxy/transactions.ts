@@ -3,7 +3,7 @@ import { type StatementResult, WireError } from 'zin/plugins/sql-wire'
 import { allows } from './auth/keys.js'
 import type { Call } from './contract.js'
 import { execResult, oneResult, queryResult } from './results.js'
-import type { RdbProxy } from './service.js'
+import { outcomeOf, type RdbProxy } from './service.js'
 import { wireErrorOf } from './sql/db-errors.js'
 import { type OpenTransaction, OpenTransactions } from './sql/open-transactions.js'
 import type { Session } from './sql/session.js'
@@ -23,7 +23,7 @@ export interface TransactionsOptions {
   readonly idleMs: number
   readonly maxMs: number
   readonly most: number
-  /** Whether the app is shutting down: a transaction that begins then would be rolled back. */
+  /** Whether the app is shutting down; new transactions are then refused, because they would be rolled back. */
   readonly isStopping: () => boolean
 }
 
@@ -35,7 +35,7 @@ function isStatement(request: TxRequest): request is TxStatement {
 
 type TxResponse = { readonly ok: true; readonly tx: TxState; readonly meta: object } | (StatementResult & { readonly tx: TxState }) | object
 
-/** Interactive transactions: `begin`, statements, `commit` or `rollback`, one request each. */
+/** Interactive transactions: `begin`, statements, and `commit` or `rollback`, each a separate request. */
 export class Transactions {
   readonly #options: TransactionsOptions
   readonly #open: OpenTransactions<Held>
@@ -48,7 +48,8 @@ export class Transactions {
   }
 
   async handle(call: Call, request: TxRequest): Promise<TxResponse> {
-    if (!this.#options.enabled) throw new WireError('NOT_FOUND', 'Open transactions are off; RDB_PROXY_TRANSACTIONS=true allows them')
+    if (!this.#options.enabled)
+      throw new WireError('NOT_FOUND', 'Interactive transactions are disabled; enable them with RDB_PROXY_TRANSACTIONS=true')
     const meta = { requestId: call.requestId }
     if (request.action === 'begin') return { ok: true, tx: await this.#begin(call, request.options ?? {}), meta }
     if (isStatement(request)) return this.#run(call, request)
@@ -58,12 +59,12 @@ export class Transactions {
     try {
       await (committed ? value.commit() : value.rollback())
     } catch (error) {
-      throw this.#wire(error)
+      throw outcomeOf(this.#wire(error), false)
     }
     return { ok: true, committed, meta }
   }
 
-  /** Rolls all of them back. */
+  /** Rolls back all open transactions. */
   close(): Promise<void> {
     return this.#open.close()
   }
@@ -80,13 +81,18 @@ export class Transactions {
     if (readOnly) await checkReads()
     this.#beginning++
     const begun = new Promise<TxState>((resolve, reject) => {
-      // The connection is lent until the transaction has ended.
+      // The transaction holds the connection until it ends.
       gateway
         .use(readOnly ? 'reading' : 'writing', async (session) => {
           const options = { kill: gateway.killerOf(readOnly), isolation, timeoutMs: maxTimeoutMs }
           const transaction = await Transaction.begin(session, options)
           await new Promise<void>((release) => {
-            const finish = (work: () => Promise<void>) => () => work().finally(release)
+            let ended: Promise<void> | undefined
+            // At most once: after that, the connection belongs to another caller.
+            const finish = (work: () => Promise<void>) => (): Promise<void> => {
+              ended ??= work().finally(release)
+              return ended
+            }
             const held: Held = {
               session,
               transaction,
@@ -109,13 +115,14 @@ export class Transactions {
     })
   }
 
-  /** A statement that fails ends the transaction: it is rolled back at once. */
+  /** Runs a statement; a failure rolls the transaction back immediately. */
   async #run(call: Call, request: TxStatement): Promise<TxResponse> {
     const { proxy } = this.#options
     const { action, options = {}, params = [] } = request
     const allowed = proxy.parts.permissions.check(call.key, action === 'exec' ? 'exec' : 'query', { ...request, params })
     if (allowed.ddl) throw new WireError('DDL_IN_TRANSACTION', 'MySQL commits the transaction before it changes the schema')
-    if (options.idempotencyKey !== undefined) throw new WireError('VALIDATION_ERROR', 'A transaction takes no idempotency key')
+    if (options.idempotencyKey !== undefined)
+      throw new WireError('VALIDATION_ERROR', 'Interactive transactions do not support idempotency keys')
     const { value, keep, end } = this.#open.take(request.baton, call.key.id)
     try {
       const result = await proxy.parts.gateway.runOn(value.session, { ...proxy.runOf(call, allowed, options), reads: value.reads })

@@ -11,9 +11,9 @@ const table = `types_${randomUUID().slice(0, 8)}`
 interface Kind {
   readonly column: string
   readonly type: string
-  /** What is sent, and what comes back. */
+  /** Values to send, and expected results. */
   readonly values: fc.Arbitrary<readonly [WireParam, unknown]>
-  /** Extremes that random values may miss. */
+  /** Edge cases that random values may miss. */
   readonly edges: readonly (readonly [WireParam, unknown])[]
 }
 
@@ -37,7 +37,7 @@ const day = fc
   .tuple(fc.integer({ min: 1000, max: 9999 }), fc.integer({ min: 1, max: 12 }), fc.integer({ min: 1, max: 28 }))
   .map(([y, m, d]) => `${y}-${two(m)}-${two(d)}`)
 const micros = fc.integer({ min: 0, max: 999_999 })
-// Any character of Unicode.
+// Any Unicode character.
 const text = fc.string({ unit: 'binary', maxLength: 30 })
 
 const kinds: readonly Kind[] = [
@@ -189,7 +189,7 @@ describe('the types of MariaDB', () => {
     await admin.close()
   })
 
-  it('go there and back without loss', async () => {
+  it('survive a round trip without loss', async () => {
     const rows = fc.sample(fc.tuple(...kinds.map(({ values }) => values)), { numRuns: 60, seed: 42 })
     const most = Math.max(...kinds.map(({ edges }) => edges.length))
     const extremes = Array.from({ length: most }, (_, row) =>
@@ -197,7 +197,7 @@ describe('the types of MariaDB', () => {
     )
     for (const row of [...extremes, ...rows, kinds.map(() => [null, null] as const)]) {
       const insert = {
-        // The strict mode of the proxy takes zero dates, too.
+        // The strict mode of the proxy also accepts zero dates.
         sql: `insert into ${table} (${kinds.map((_, at) => `c${at}`).join(', ')}) values (${kinds.map(() => '?').join(', ')})`,
         params: row.map(([sent]) => sent),
       }
@@ -215,7 +215,7 @@ describe('the types of MariaDB', () => {
     }
   })
 
-  it('compare as what they are: a 64-bit integer and a decimal find exactly themselves', async () => {
+  it('compare exactly: 64-bit integers and decimals match only themselves', async () => {
     const column = (name: string): string => `c${kinds.findIndex((kind) => kind.column === name)}`
     const [big, decimal] = [column('bigint'), column('decimal(34,4)')]
     const digits = '123456789012345678901234567890.1234'
@@ -229,7 +229,7 @@ describe('the types of MariaDB', () => {
     assert.equal(await found(decimal, { $type: 'decimal', value: '123456789012345678901234567890.1235' }), 0)
   })
 
-  it('give raw bytes for geometry, text for COUNT, and numbers where plain values are asked for', async () => {
+  it('are raw bytes for geometry, text for COUNT, and numbers with the encoding plain', async () => {
     const { body } = await sendWire(rdb, 'queryOne', { sql: "select st_geomfromtext('POINT(1 2)') as g, count(*) as n, sum(1.5) as s" })
     assert.equal(Buffer.from(body.row.g, 'base64').length, 25)
     assert.deepEqual([body.row.n, body.row.s], ['1', '1.5'])

@@ -5,7 +5,7 @@ export class RedisFamily {
   readonly #members = new Set<RedisClient>()
   #closed = false
 
-  /** Patches and returns the client; its duplicates join the family, too. */
+  /** Patches and returns the client; its duplicates also join the family. */
   adopt<T extends RedisClient>(client: T): T {
     const connect = client.connect.bind(client)
     const disconnect = client.disconnect.bind(client)

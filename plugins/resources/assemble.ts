@@ -36,7 +36,7 @@ export interface ResourceParts {
   prune(): Promise<void>
 }
 
-/** Deadline of the round trip that is measured, in ms. */
+/** Deadline of the measured round trip, in ms. */
 const pingMs = 2_000
 /** The leader deletes old history. */
 const role = 'resources'
@@ -73,7 +73,7 @@ export function assemble({ clock, every, log, manage, onAlert, options, services
     control,
     service: createResources({ control, store, cluster, decisions, clock, intervalMs, manage }),
     async prune() {
-      // What this process alone keeps, it alone deletes.
+      // Each process prunes its own memory store.
       if (database === undefined) return store.prune(clock.now())
       leadership ??= cluster.lead(role)
       if (leadership.leads && (await cluster.isCurrent(role, leadership.epoch))) await store.prune(clock.now())

@@ -8,7 +8,7 @@ export const resourceCommands: readonly Command[] = [
   defineCommand({
     name: 'resource:monitor',
     aliases: ['rm'],
-    summary: 'Start or stop resource monitoring in all processes of the running app',
+    summary: 'Start or stop resource monitoring on all nodes of the running app',
     args: [{ name: 'action', summary: 'start or stop' }],
     needs: 'running app',
     json: true,

@@ -2,41 +2,41 @@ import { defineService } from 'zin'
 import type { Decision } from 'zin/plugins/decisions'
 import type { ActiveAlert, ResourceSnapshot, ResourceUsage } from './snapshot.js'
 
-/** An alert of a node that is active. */
+/** An active alert of a node. */
 export interface NodeAlert extends ActiveAlert {
   /** Id of the node in the cluster. */
   readonly node: string
 }
 
-/** How one value of one node changed in the last hour. */
+/** The trend of one value of one node over the last hour. */
 export interface ResourceTrend {
   readonly node: string
   readonly metric: keyof ResourceUsage
-  /** Value of the trend line now, in the unit of the metric. */
+  /** Current value of the trend line, in the unit of the metric. */
   readonly level: number
   /** Change per hour, in the unit of the metric. */
   readonly perHour: number
-  /** `steady`: the values have no direction, so `perHour` is noise. */
+  /** `steady` means that the values have no clear direction, so `perHour` is noise. */
   readonly direction: 'up' | 'down' | 'steady'
-  /** What the metric cannot exceed. */
+  /** Upper limit of the metric. */
   readonly limit?: number
-  /** When the limit is reached if it goes on, in ms from now. Absent: it does not grow steadily towards a limit. */
+  /** When the limit will be reached if the trend continues, in ms from now. Absent if the metric does not grow steadily towards a limit. */
   readonly limitInMs?: number
-  /** `limit in about 3 h`. */
+  /** Forecast as text, such as `limit in about 3 h`. */
   readonly forecast?: string
 }
 
 export interface ResourceHistory {
-  /** `fine`: every snapshot. `coarse`: one point for five minutes. */
+  /** `fine`: every snapshot. `coarse`: one point per five minutes. */
   readonly resolution: 'fine' | 'coarse'
   /** Newest first. */
   readonly snapshots: readonly ResourceSnapshot[]
-  /** Whether older ones were left out. */
+  /** Whether older snapshots were left out. */
   readonly truncated: boolean
 }
 
 export interface ResourceHistoryOptions {
-  /** 1–720. Up to 24, every snapshot is returned; above, one point for five minutes. Default 24. */
+  /** 1–720. Up to 24, every snapshot is returned; above, one point per five minutes. Default 24. */
   readonly hours?: number
   /** Id of a node. Default: all. */
   readonly node?: string
@@ -45,7 +45,7 @@ export interface ResourceHistoryOptions {
 }
 
 /**
- * What the processes (nodes) of the app use: event loop, processor, memory. Every value is a node's; workers of one process share it.
+ * Resource usage of the nodes (processes) of the app: event loop, CPU, memory. All values are per node, shared by its workers.
  *
  * @example
  * import { definePlugin } from 'zin'
@@ -69,18 +69,18 @@ export interface ResourceHistoryOptions {
  * })
  */
 export interface Resources {
-  /** Whether this process measures, and why or why not. */
+  /** Whether this process is being monitored, with the reason. */
   readonly monitoring: { readonly running: boolean; readonly reason: string }
-  /** Starts it in all processes, and keeps it so over restarts, whatever features workers have. 409 RESOURCE_MONITORING_DISABLED. */
+  /** Starts monitoring on all nodes, permanently and whatever features workers have. 409 RESOURCE_MONITORING_DISABLED. */
   start(): Promise<void>
-  /** Stops it in all processes, and keeps it so over restarts until `start`. */
+  /** Stops monitoring on all nodes, including after restarts, until `start`. */
   stop(): Promise<void>
-  /** The last snapshot of each live node; none while it is stopped. */
+  /** Returns the last snapshot of each live node; empty while monitoring is stopped. */
   current(): Promise<readonly ResourceSnapshot[]>
   history(options?: ResourceHistoryOptions): Promise<ResourceHistory>
-  /** Active alerts of live nodes, and the decisions of the last ones that were raised or cleared, newest first. */
+  /** Returns active alerts of live nodes, and the decisions about recently raised or cleared ones, newest first. */
   alerts(): Promise<{ readonly active: readonly NodeAlert[]; readonly recent: readonly Decision[] }>
-  /** Trends of the live nodes over the last hour. */
+  /** Returns trends of the live nodes over the last hour. */
   trends(): Promise<readonly ResourceTrend[]>
 }
 

@@ -17,19 +17,19 @@ export interface ControlParts {
   readonly log: Logger
 }
 
-/** Sent when a process should look again: an operator acted, or the first or last worker with the feature may have changed. */
+/** Tells nodes to re-evaluate: an operator acted, or the first or last worker with the feature may have changed. */
 const changed = defineMessage<{ readonly cause: 'operator' | 'added' | 'removed' }>('resources.changed')
 const key = 'resources:operator'
 const pageSize = 100
 /** Deadline of a read or write of the operator's choice, in ms. */
 const storeMs = 5_000
 
-/** Starts and stops the monitor of this process, by the start rule and by what operators ask of the whole app. */
+/** Starts and stops the monitor of this process, based on the start rule and the operators' choice for the whole app. */
 export class Control {
   readonly #parts: ControlParts
   #operator: OperatorChoice
   #wanted = false
-  /** Whether what is known may be out of date. */
+  /** Whether the known state may be out of date. */
   #stale = true
   #tail: Promise<void> = Promise.resolve()
   #closed = false
@@ -46,21 +46,21 @@ export class Control {
     return this.#operator === 'stopped'
   }
 
-  /** Follows the other processes. Returns a function that ends it. */
+  /** Subscribes to messages of other nodes. Returns a function that unsubscribes. */
   follow(): () => void {
     const { cluster } = this.#parts
-    const stopHearing = cluster.on(changed, ({ cause }) => {
+    const unsubscribe = cluster.on(changed, ({ cause }) => {
       if (cause === 'added' && this.#wanted && !this.#stale) return
-      this.#lookAgain()
+      this.#reload()
     })
-    const stopMissing = cluster.onMissed(() => this.#lookAgain())
+    const unsubscribeMissed = cluster.onMissed(() => this.#reload())
     return () => {
-      stopHearing()
-      stopMissing()
+      unsubscribe()
+      unsubscribeMissed()
     }
   }
 
-  /** Reads what is stored when it may have changed, and applies it. Never rejects. */
+  /** Reads the stored state if it may have changed, and applies it. Never rejects. */
   refresh(): Promise<void> {
     this.#tail = this.#tail.then(async () => {
       if (!this.#stale || this.#closed) return
@@ -72,23 +72,23 @@ export class Control {
       } catch (error) {
         this.#stale = true
         const { log } = this.#parts
-        log.warn({ err: error }, `whether resources are to be monitored could not be read; retrying: ${messageOf(error)}`)
+        log.warn({ err: error }, `the state of resource monitoring could not be read; retrying: ${messageOf(error)}`)
       }
     })
     return this.#tail
   }
 
-  /** What an operator asks for, for all processes; stored, so that it outlasts restarts. */
+  /** Stores an operator's choice for all nodes, so that it survives restarts. */
   async choose(choice: 'started' | 'stopped'): Promise<void> {
     const { cluster, enabled, kv } = this.#parts
     if (choice === 'started' && !enabled) throw resourceErrors.RESOURCE_MONITORING_DISABLED()
     await withDeadline(kv.set(key, choice), storeMs, `no response from the key-value store within ${storeMs} ms`)
-    this.#lookAgain()
+    this.#reload()
     await this.refresh()
     await cluster.send(changed, { cause: 'operator' })
   }
 
-  /** Tells all processes that a worker got or lost the feature. */
+  /** Notifies all nodes that a worker gained or lost the feature. */
   async workerChanged(has: boolean): Promise<void> {
     await this.#parts.cluster.send(changed, { cause: has ? 'added' : 'removed' })
   }
@@ -99,7 +99,7 @@ export class Control {
     await this.#parts.monitor.stop()
   }
 
-  #lookAgain(): void {
+  #reload(): void {
     this.#stale = true
     void this.refresh()
   }

@@ -1,7 +1,7 @@
 import type { HookSpecs, Notify } from 'zin'
 import type { AlertChange } from './alerts/alerts.js'
 
-/** An alert of a node that was raised or cleared. */
+/** A raised or cleared alert of a node. */
 export interface ResourceAlert extends AlertChange {
   /** Id of the node in the cluster. */
   readonly node: string
@@ -13,7 +13,7 @@ export interface ResourceHooks {
 }
 
 export const resourceHooks = {
-  onResourceAlert: { kind: 'notify', args: ['alert'], summary: 'An alert about the resources of this node was raised or cleared' },
+  onResourceAlert: { kind: 'notify', args: ['alert'], summary: 'A resource alert of this node was raised or cleared' },
 } satisfies HookSpecs<ResourceHooks>
 
 declare module 'zin' {

@@ -22,15 +22,15 @@ export type { ResourceAlert, ResourceHooks } from './hooks.js'
 export type { ResourcesOptions } from './options.js'
 export type { ActiveAlert, AlertRule, ResourceSnapshot, ResourceUsage } from './snapshot.js'
 
-/** Intervals for reading again what could not be read, and for deleting old history, in ms. */
+/** Intervals for retrying failed reads and for deleting old history, in ms. */
 const retryMs = 30_000
 const pruneMs = 600_000
 
-/** What the processes of the app use, with history, alerts and trends. */
+/** Monitors the resource usage of nodes, with history, alerts and trends. */
 export const resources = definePlugin({
   name: 'resources',
   version: '1.0.0',
-  description: 'What the processes of the app use, with history, alerts and forecasts',
+  description: 'Resource usage of the nodes, with history, alerts and forecasts',
   dependencies: ['ops'],
   uses: {
     cluster: clusterService,

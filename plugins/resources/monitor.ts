@@ -22,11 +22,11 @@ export interface MonitorParts {
 
 /** Deadline of a write, in ms. */
 const writeMs = 5_000
-/** What the trend of memory looks at, and how close together its points are, in ms. */
+/** Time window of the memory trend, and minimum interval of its points, in ms. */
 const trendWindowMs = 3_600_000
 const trendStepMs = 30_000
 
-/** Takes a snapshot of this node at each interval while it runs. While it is stopped, nothing is measured and no timer runs. */
+/** Takes a snapshot of this node at each interval. While it is stopped, nothing is measured and no timer runs. */
 export class Monitor {
   readonly #parts: MonitorParts
   readonly #bucket = new Bucket()
@@ -43,7 +43,7 @@ export class Monitor {
     return this.#timer !== undefined
   }
 
-  /** Takes the first snapshot at once; resolves when it is stored. */
+  /** Takes the first snapshot immediately; resolves when it is stored. */
   start(): Promise<void> {
     if (this.#timer !== undefined) return this.#last
     const { every, intervalMs, sampler } = this.#parts
@@ -89,14 +89,14 @@ export class Monitor {
     this.#memory = [...this.#memory.filter(({ at }) => at > point.at - trendWindowMs), point]
   }
 
-  /** When the store is down, snapshots are lost with one warning, and alerts still work. */
+  /** If the store is down, snapshots are lost with one warning, but alerts still work. */
   async #store(snapshot: ResourceSnapshot): Promise<void> {
     const { log, store } = this.#parts
     try {
       await withDeadline(store.add(snapshot, this.#bucket.add(snapshot)), writeMs, `no response within ${writeMs} ms`)
       this.#warned = false
     } catch (error) {
-      if (!this.#warned) log.warn({ err: error }, `snapshots of resources could not be stored: ${messageOf(error)}`)
+      if (!this.#warned) log.warn({ err: error }, `resource snapshots could not be stored: ${messageOf(error)}`)
       this.#warned = true
     }
   }

@@ -8,15 +8,15 @@ const share = (description: string) => Type.Number({ exclusiveMinimum: 0, maximu
 export const resourcesOptions = defineOptions(
   Type.Object({
     intervalSeconds: Type.Integer({ minimum: 1, maximum: 300, default: 30, description: 'Seconds between two snapshots of a node' }),
-    eventLoopUtilization: share('Alert when the event loop is busy for more than this share of the time, for 2 minutes'),
+    eventLoopUtilization: share('Alert when event loop utilization is above this share for 2 minutes'),
     eventLoopDelayMs: Type.Integer({
       minimum: 10,
       maximum: 60_000,
       default: 1_000,
-      description: 'Alert when the event loop is later than this, at the 99th percentile, in ms',
+      description: 'Alert when the 99th percentile of the event loop delay is above this, in ms',
     }),
     heap: share('Alert when more than this share of the heap limit is used'),
-    containerMemory: share('Alert when more than this share of the memory limit of the container is used'),
+    containerMemory: share("Alert when more than this share of the container's memory limit is used"),
     forecastHours: Type.Number({
       minimum: 0.1,
       maximum: 168,

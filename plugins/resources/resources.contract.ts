@@ -52,7 +52,7 @@ export function resourcesContract(title: string, env: Readonly<Record<string, st
       for (const host of hosts) await host.stop()
     })
 
-    it('measures nothing while no worker has the feature', async () => {
+    it('does not monitor while no worker has the feature', async () => {
       await service.create({ name, queueName: name })
       const { body } = await call(first, 'GET', 'current')
       assert.deepEqual(body, {
@@ -62,7 +62,7 @@ export function resourcesContract(title: string, env: Readonly<Record<string, st
       })
     })
 
-    it('measures every process as soon as one worker has the feature', async () => {
+    it('monitors every process as soon as one worker has the feature', async () => {
       await service.update(name, { features: { resourceMonitoring: true } })
       await eventually('all processes measure', all(true))
       await eventually('all processes have a snapshot', async () => (await measured(first)).length === processes)
@@ -124,7 +124,7 @@ export function resourcesContract(title: string, env: Readonly<Record<string, st
       const node = first.service(clusterService).node.id
       const cleared = recent.find(({ subject }: { subject: string }) => subject === `node:${node}`)
       assert.deepEqual([cleared.verdict, cleared.rule], ['cleared', 'resources/heap'])
-      assert.match(cleared.reason, /^Monitoring of the node stopped\. Before that: The heap is/)
+      assert.match(cleared.reason, /^Monitoring of the node was stopped\. Last state: The heap is/)
       if (Object.keys(env).length > 0) {
         const restarted = await boot()
         assert.equal(await running(restarted), false)
@@ -135,14 +135,14 @@ export function resourcesContract(title: string, env: Readonly<Record<string, st
       await eventually('all processes start', all(true))
     })
 
-    it('stays started by an operator when no worker has the feature', async () => {
+    it('stays started by an operator even if no worker has the feature', async () => {
       await service.update(name, { features: { resourceMonitoring: false } })
       assert.deepEqual((await call(first, 'GET', 'current')).body.monitoring, { running: true, reason: 'It was started by an operator' })
       await call(first, 'POST', 'stop')
       await eventually('all processes stop', all(false))
     })
 
-    it('never measures in a process with WORKER_RESOURCE_MONITORING=false', async () => {
+    it('never monitors a process with WORKER_RESOURCE_MONITORING=false', async () => {
       await service.update(name, { features: { resourceMonitoring: true } })
       await call(first, 'POST', 'start')
       const off = await boot({ WORKER_RESOURCE_MONITORING: 'false' })

@@ -15,7 +15,7 @@ export function resourceRoutes(resources: Resources): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/resources/current',
-      summary: 'What each node uses now',
+      summary: 'Current resource usage of each node',
       tag,
       use,
       response: { 200: currentResponse },
@@ -27,7 +27,7 @@ export function resourceRoutes(resources: Resources): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/resources/history',
-      summary: 'What the nodes used, newest first',
+      summary: 'Resource history of the nodes, newest first',
       tag,
       use,
       query: historyQuery,
@@ -41,7 +41,7 @@ export function resourceRoutes(resources: Resources): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/resources/alerts',
-      summary: 'Active alerts of the nodes, and the last ones that were raised or cleared',
+      summary: 'Active alerts of the nodes, and the most recently raised or cleared ones',
       tag,
       use,
       response: { 200: alertsResponse },
@@ -53,7 +53,7 @@ export function resourceRoutes(resources: Resources): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/resources/trends',
-      summary: 'How the usage of the nodes changed in the last hour, with a forecast',
+      summary: 'Trends of the resource usage of the nodes over the last hour, with forecasts',
       tag,
       use,
       response: { 200: trendsResponse },
@@ -62,7 +62,7 @@ export function resourceRoutes(resources: Resources): readonly Route[] {
     defineRoute({
       method: 'POST',
       path: '/api/resources/start',
-      summary: 'Start resource monitoring in all processes',
+      summary: 'Start resource monitoring on all nodes',
       tag,
       use,
       response: { 200: messageResponse },
@@ -74,7 +74,7 @@ export function resourceRoutes(resources: Resources): readonly Route[] {
     defineRoute({
       method: 'POST',
       path: '/api/resources/stop',
-      summary: 'Stop resource monitoring in all processes',
+      summary: 'Stop resource monitoring on all nodes',
       tag,
       use,
       response: { 200: messageResponse },

@@ -9,7 +9,7 @@ export const historyQuery = Type.Object(
       minimum: 1,
       maximum: 720,
       default: 24,
-      description: 'Time range, in hours before now; above 24, one point for five minutes',
+      description: 'Time range in hours before now; above 24, one point per five minutes is returned',
     }),
     node: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Only this node' })),
     limit: Type.Integer({
@@ -23,9 +23,9 @@ export const historyQuery = Type.Object(
 )
 const alert = { rule: Type.String(), since: iso, value: Type.Number(), threshold: Type.Number(), reason: Type.String() }
 const snapshot = Type.Object({
-  node: Type.String({ description: 'The process that all values are of' }),
+  node: Type.String({ description: 'Node that the values belong to' }),
   at: iso,
-  spanMs: Type.Number({ description: 'What the values that need a time span cover' }),
+  spanMs: Type.Number({ description: 'Time that the snapshot covers, in ms' }),
   eventLoopUtilization: Type.Number({ description: '0–1' }),
   eventLoopDelayP50Ms: orNull,
   eventLoopDelayP99Ms: orNull,

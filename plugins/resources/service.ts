@@ -18,9 +18,9 @@ export interface ServiceParts {
 }
 
 const hourMs = 3_600_000
-/** Most hours of which every snapshot is kept. */
+/** Hours for which every snapshot is kept. */
 const fineHours = 24
-/** Points that the present state and the trends of all nodes are made of. */
+/** Maximum number of snapshots read for the current state and trends of all nodes. */
 const mostPoints = 20_000
 const recentAlerts = 50
 
@@ -34,7 +34,7 @@ export function createResources(parts: ServiceParts): Resources {
   }
   const current = async (): Promise<readonly ResourceSnapshot[]> => {
     if (control.stoppedByOperator) return []
-    // One that is late by an interval still counts.
+    // Allows for late snapshots.
     const recent = living(await fine(3 * intervalMs))
     return recent.filter((one, index) => recent.findIndex(({ node }) => node === one.node) === index)
   }

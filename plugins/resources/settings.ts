@@ -4,6 +4,6 @@ export const resourceSettings = defineSettings({
   WORKER_RESOURCE_MONITORING: {
     type: 'bool',
     default: true,
-    summary: 'Whether this process may measure its resources; false: it never does',
+    summary: 'Whether this process may monitor its resources; if false, it never does',
   },
 })

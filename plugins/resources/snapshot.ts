@@ -1,31 +1,31 @@
-/** What one process (a node) used, since its previous snapshot where a time span is meant. Every number is the node's, never a worker's. */
+/** Usage of one node (process); values over time are since its previous snapshot. All values are per node, not per worker. */
 export interface ResourceUsage {
-  /** Share of the time that the event loop was busy, 0–1. High with an idle CPU: blocking I/O. */
+  /** Share of time that the event loop was busy, 0–1. A high value with an idle CPU indicates blocking I/O. */
   readonly eventLoopUtilization: number
   /** How late timers fired, in ms; null in the first snapshot. */
   readonly eventLoopDelayP50Ms: number | null
   readonly eventLoopDelayP99Ms: number | null
-  /** Processor cores in use: 1.5 is one and a half. */
+  /** CPU cores in use, such as 1.5. */
   readonly cpuCores: number
-  /** Cores that the process may use: the quota of its container, else those of the machine. */
+  /** CPU cores available to the process: the quota of its container, else those of the machine. */
   readonly cpuLimit: number
   /** Resident memory, in bytes. */
   readonly rss: number
   /** In bytes. */
   readonly heapUsed: number
-  /** Size at which V8 ends the process, in bytes. */
+  /** Heap size at which V8 aborts the process, in bytes. */
   readonly heapLimit: number
-  /** Memory outside of the heap that its objects hold, such as buffers, in bytes. */
+  /** Memory outside the heap that is bound to heap objects, such as buffers, in bytes. */
   readonly external: number
   /** Time in garbage collection, in ms; null in the first snapshot. */
   readonly gcMs: number | null
-  /** Memory that the process may use: the limit of its container, else the memory of the machine. In bytes. */
+  /** Memory available to the process: the limit of its container, else the memory of the machine, in bytes. */
   readonly memoryLimit: number
-  /** Memory of the container without the file cache that can be reclaimed, in bytes; null outside of one with a limit. */
+  /** Memory of the container without reclaimable file cache, in bytes; null without a container limit. */
   readonly containerMemory: number | null
-  /** How long the container's quota kept its threads from running, in ms; null in the first snapshot, and where the system does not tell. */
+  /** How long threads were throttled by the container's CPU quota, in ms; null in the first snapshot, and where it is unavailable. */
   readonly throttledMs: number | null
-  /** Round trip to the key-value store, in ms; null: no response. */
+  /** Round trip to the key-value store, in ms; null if there was no response. */
   readonly storeMs: number | null
 }
 
@@ -35,7 +35,7 @@ export interface ActiveAlert {
   readonly since: number
   readonly value: number
   readonly threshold: number
-  /** One sentence with the numbers. */
+  /** The reason with its numbers, as one sentence. */
   readonly reason: string
 }
 
@@ -47,8 +47,8 @@ export interface ResourceSnapshot extends ResourceUsage {
   readonly node: string
   /** ms since 1970. */
   readonly at: number
-  /** Time since the previous snapshot; of the first one, since the process started. In ms. */
+  /** Time since the previous snapshot, or since the process started for the first one, in ms. */
   readonly spanMs: number
-  /** Alerts of the node that were active then. */
+  /** Alerts of the node that were active at that time. */
   readonly alerts: readonly ActiveAlert[]
 }

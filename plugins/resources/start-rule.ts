@@ -1,4 +1,4 @@
-/** What an operator has asked for; undefined: nothing. */
+/** The choice of an operator, if any. */
 export type OperatorChoice = 'started' | 'stopped' | undefined
 
 export interface StartConditions {
@@ -14,7 +14,7 @@ export interface StartDecision {
   readonly reason: string
 }
 
-/** Whether this process measures. An operator's choice counts more than the features of workers, and the setting more than both. */
+/** Decides whether this process monitors. The setting takes precedence over an operator's choice, which takes precedence over features. */
 export function shouldRun({ enabled, operator, wanted }: StartConditions): StartDecision {
   if (!enabled) return { run: false, reason: 'WORKER_RESOURCE_MONITORING is false in this process' }
   if (operator === 'stopped') return { run: false, reason: 'It was stopped by an operator' }

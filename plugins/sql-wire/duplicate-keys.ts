@@ -1,10 +1,10 @@
 /**
- * Keys that an object of a JSON text has more than once, as paths such as `statements.user`. `JSON.parse` keeps the last one and says
- * nothing. The text must be valid JSON.
+ * Returns the duplicate keys of objects in a JSON text, as paths such as `statements.user`. `JSON.parse` silently keeps the last one. The
+ * text must be valid JSON.
  */
 export function duplicateKeys(json: string): readonly string[] {
   const found: string[] = []
-  /** One entry for each open object or array; `keys` of objects only. */
+  /** One entry for each open object or array; only objects have `keys`. */
   const open: { readonly keys?: Set<string>; name: string; expectsKey: boolean }[] = []
   const tokens = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g
   for (const [token] of json.matchAll(tokens)) {

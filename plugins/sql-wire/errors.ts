@@ -2,7 +2,7 @@ import type { ErrorBody, ErrorDetails } from './wire.js'
 
 interface WireErrorKind {
   readonly status: number
-  /** The `error` of the body. */
+  /** Field `error` of the body. */
   readonly title: string
   /** Whether the same request may succeed later. */
   readonly retryable: boolean
@@ -10,7 +10,7 @@ interface WireErrorKind {
 
 const kind = (status: number, title: string, retryable = false): WireErrorKind => ({ status, title, retryable })
 
-/** Every code of both proxies. */
+/** All error codes of both proxies. */
 export const wireErrors = {
   INVALID_JSON: kind(400, 'Invalid JSON'),
   VALIDATION_ERROR: kind(400, 'Invalid request'),
@@ -56,16 +56,16 @@ export type WireErrorCode = keyof typeof wireErrors
 
 export interface WireErrorOptions {
   readonly details?: ErrorDetails
-  /** Where the code alone does not say: a timed-out read is retryable, a write is not. */
+  /** Overrides the default of the code: a timed-out read is retryable, a write is not. */
   readonly retryable?: boolean
-  /** Seconds of the header `Retry-After`; 503 and 429 have 1 by default. */
+  /** Value of the header `Retry-After`, in seconds. Default: 1 for 503 and 429. */
   readonly retryAfterS?: number
-  /** Further fields of the body, such as `committed` and `results` of a batch. */
+  /** Additional fields of the body, such as `committed` and `results` of a batch. */
   readonly body?: Pick<ErrorBody, 'failedIndex' | 'committed' | 'results'>
   readonly cause?: unknown
 }
 
-/** An error as it goes over the wire. */
+/** An error in the wire format. */
 export class WireError extends Error {
   override readonly name = 'WireError'
   readonly code: WireErrorCode
@@ -88,7 +88,7 @@ export class WireError extends Error {
     this.body = options.body
   }
 
-  /** The same error with more details, such as the index of the statement of a batch. */
+  /** Returns a copy of the error with more details, such as the index of the failed statement in a batch. */
   with(options: Pick<WireErrorOptions, 'details' | 'body'>): WireError {
     const details = this.details === undefined && options.details === undefined ? {} : { details: { ...this.details, ...options.details } }
     const body = this.body === undefined && options.body === undefined ? {} : { body: { ...this.body, ...options.body } }
@@ -97,12 +97,12 @@ export class WireError extends Error {
   }
 }
 
-/** The one 401, which says nothing of its cause. */
+/** Returns the 401 for every signature fault; it does not reveal the cause. */
 export function unauthorized(): WireError {
   return new WireError('UNAUTHORIZED', 'Unauthorized')
 }
 
-/** The body of an error. Every 401 has the same one, without a request id. */
+/** Returns the body of an error. All 401 responses have the same body, without a request id. */
 export function errorBody(error: WireError, requestId?: string): ErrorBody {
   const { code, message, title, status, retryable, details, body } = error
   return {
@@ -118,7 +118,7 @@ export function errorBody(error: WireError, requestId?: string): ErrorBody {
   }
 }
 
-/** Headers of an error beside those of every response. */
+/** Returns the additional headers of an error response. */
 export function errorHeaders(error: WireError): Readonly<Record<string, string>> {
   return error.retryAfterS === undefined ? {} : { 'retry-after': String(Math.max(1, Math.ceil(error.retryAfterS))) }
 }

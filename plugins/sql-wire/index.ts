@@ -1,6 +1,6 @@
 /**
- * What both SQL proxies and their clients share: bodies, checks of requests, errors, the registry of statements. It imports nothing, so that
- * it runs in Node, in workerd and in browsers.
+ * Shared by both SQL proxies and their clients: bodies, request validation, errors, and the registry of statements. It has no dependencies,
+ * so it runs in Node, workerd and browsers.
  */
 
 export { fromBase64, isBase64, toBase64 } from './base64.js'

@@ -11,7 +11,7 @@ const specialReals: ReadonlySet<string> = new Set(['NaN', 'Infinity', '-Infinity
 const int64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n }
 const uint64 = { min: 0n, max: 2n ** 64n - 1n }
 
-/** Whether a text is an integer of that range, written in decimal digits without leading zeros. */
+/** Returns whether a text is an integer in range, in decimal digits without leading zeros. */
 export function isInteger(text: string, type: 'int64' | 'uint64'): boolean {
   if (!/^(0|-?[1-9]\d{0,19})$/.test(text)) return false
   const { min, max } = type === 'int64' ? int64 : uint64
@@ -32,24 +32,24 @@ const isForm: Readonly<Record<TextType, (text: string) => boolean>> = {
   real: (text) => specialReals.has(text) || (real.test(text) && Number.isFinite(Number(text))),
 }
 
-/** Whether a text has the form of a type that is written as text, such as `decimal`. */
+/** Returns whether a text matches the format of a type that is sent as text, such as `decimal`. */
 export function hasForm(type: TextType, text: string): boolean {
   return isForm[type](text)
 }
 
-/** What is wrong with a parameter; undefined when nothing is. */
+/** Returns what is wrong with a parameter; undefined if it is valid. */
 export function paramFault(value: unknown): string | undefined {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return undefined
   if (typeof value === 'number') return numberFault(value)
-  if (typeof value !== 'object') return 'is no JSON value'
-  if (Array.isArray(value)) return 'is an array; pass each element as a parameter of its own, or tag it as json'
+  if (typeof value !== 'object') return 'is not a JSON value'
+  if (Array.isArray(value)) return 'is an array; pass each element as a separate parameter, or tag it as json'
   return taggedFault(value as Readonly<Record<string, unknown>>)
 }
 
 function numberFault(value: number): string | undefined {
-  if (!Number.isFinite(value)) return 'is no finite number'
+  if (!Number.isFinite(value)) return 'is not a finite number'
   return Number.isInteger(value) && !Number.isSafeInteger(value)
-    ? 'is an integer that JSON cannot carry exactly; tag it as int64'
+    ? 'is an integer that JSON cannot represent exactly; tag it as int64'
     : undefined
 }
 
@@ -62,13 +62,13 @@ function taggedFault(value: Readonly<Record<string, unknown>>): string | undefin
   if (!Object.hasOwn(value, field)) return `of type ${JSON.stringify(type.slice(0, 20))} lacks "${field}"`
   const content = value[field]
   if (type === 'json') return undefined
-  if (type === 'blob') return typeof content === 'string' && isBase64(content) ? undefined : 'is no padded standard base64'
+  if (type === 'blob') return typeof content === 'string' && isBase64(content) ? undefined : 'is not padded standard base64'
   if (!Object.hasOwn(isForm, type)) return `has the unknown type ${JSON.stringify(type.slice(0, 20))}`
-  if (typeof content !== 'string') return `of type ${type} needs its "value" as a string`
-  return isForm[type as TextType](content) ? undefined : `is no ${type}`
+  if (typeof content !== 'string') return `of type ${type} must have a string as its "value"`
+  return isForm[type as TextType](content) ? undefined : `is not a valid ${type}`
 }
 
-/** Whether a value may be a parameter. */
+/** Returns whether a value is a valid parameter. */
 export function isWireParam(value: unknown): value is WireParam {
   return paramFault(value) === undefined
 }

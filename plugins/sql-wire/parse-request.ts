@@ -13,22 +13,22 @@ import type {
   WireParam,
 } from './wire.js'
 
-/** What a request may hold. */
+/** Limits of a request. */
 export interface WireLimits {
-  /** Bytes of the UTF-8 text. */
+  /** In UTF-8. */
   readonly maxSqlBytes: number
   readonly maxParams: number
-  /** Of a batch. */
+  /** Statements in a batch. */
   readonly maxStatements: number
 }
 
-/** Limits of both proxies; the edge proxy has 100 parameters, as D1 does. */
+/** Default limits of both proxies; the edge proxy allows only 100 parameters, as D1 does. */
 export const defaultLimits: WireLimits = { maxSqlBytes: 32_768, maxParams: 256, maxStatements: 50 }
 
-/** Bytes of a request body, by default. */
+/** Default size limit of a request body, in bytes. */
 export const DEFAULT_MAX_BODY_BYTES = 131_072
 
-/** A statement of a request whose form is right; `params` and `options` are always there. */
+/** A validated statement of a request; `params` and `options` are always present. */
 export type ParsedStatement = StatementRequest & { readonly params: readonly WireParam[]; readonly options: StatementOptions }
 
 export interface ParsedBatch {
@@ -52,34 +52,36 @@ const txFields: ReadonlySet<string> = new Set(['action', 'baton', ...sourceField
 const beginFields: ReadonlySet<string> = new Set(['action', 'options'])
 const beginOptionFields: ReadonlySet<string> = new Set(['isolation', 'readOnly'])
 const endFields: ReadonlySet<string> = new Set(['action', 'baton'])
-/** Bytes of UTF-8 that a UTF-16 code unit takes at most. */
+/** Maximum number of UTF-8 bytes for a UTF-16 code unit. */
 const maxUnitBytes = 3
 const encoder = new TextEncoder()
 
-/** The JSON value of a body. Throws INVALID_JSON. */
+/** Parses the JSON of a body. Throws INVALID_JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    throw new WireError('INVALID_JSON', 'The body is no JSON text')
+    throw new WireError('INVALID_JSON', 'The body is not valid JSON')
   }
 }
 
-/** Body of `query`, `queryOne`, `exec` or `statement`. Throws a {@link WireError}. */
+/** Validates the body of `query`, `queryOne`, `exec` or `statement`. Throws a {@link WireError}. */
 export function parseStatement(body: unknown, limits: WireLimits = defaultLimits): ParsedStatement {
   const fields = fieldsOf(body, 'The body', statementFields)
   const { params, sql, statementId } = sourceOf(fields, 'The body', limits)
   const options = statementOptions(fields.options)
-  // Written out: spreading costs more than all checks of a small statement.
+  // No spread: it would cost more than all checks of a small statement.
   return sql === undefined ? { statementId, params, options } : { sql, params, options }
 }
 
-/** Body of `batch`. Throws a {@link WireError}; errors of a statement have its index as `failedIndex`. */
+/** Validates the body of `batch`. Throws a {@link WireError}; errors of a statement have its index in `details.failedIndex`. */
 export function parseBatch(body: unknown, limits: WireLimits = defaultLimits): ParsedBatch {
   const { statements, options } = fieldsOf(body, 'The body', batchFields)
-  if (!Array.isArray(statements) || statements.length === 0) throw invalid('"statements" must be an array of at least one statement')
+  if (!Array.isArray(statements) || statements.length === 0) throw invalid('"statements" must be a non-empty array')
   if (statements.length > limits.maxStatements)
-    throw invalid(`"statements" has ${statements.length} statements; ${limits.maxStatements} is the most`, { limit: limits.maxStatements })
+    throw invalid(`"statements" has ${statements.length} statements; the maximum is ${limits.maxStatements}`, {
+      limit: limits.maxStatements,
+    })
   const parsed = statements.map((statement: unknown, index) => {
     try {
       const what = `statements[${index}]`
@@ -93,7 +95,7 @@ export function parseBatch(body: unknown, limits: WireLimits = defaultLimits): P
   return { statements: parsed, options: batchOptions(options) }
 }
 
-/** Body of `tx`. Throws a {@link WireError}. */
+/** Validates the body of `tx`. Throws a {@link WireError}. */
 export function parseTx(body: unknown, limits: WireLimits = defaultLimits): TxRequest {
   const { action } = fieldsOf(body, 'The body', txFields)
   if (action === 'begin') {
@@ -109,7 +111,7 @@ export function parseTx(body: unknown, limits: WireLimits = defaultLimits): TxRe
 
 function batonOf({ baton }: Fields): string {
   if (typeof baton === 'string' && /^[A-Za-z0-9_-]{1,400}$/.test(baton)) return baton
-  throw invalid('"baton" must be the one of the last response')
+  throw invalid('"baton" must be the baton of the last response')
 }
 
 function invalid(message: string, details?: Readonly<Record<string, unknown>>): WireError {
@@ -131,13 +133,13 @@ function sourceOf({ sql, statementId, params }: Fields, what: string, limits: Wi
       throw invalid(`"statementId" of ${what} must be a string of 1 to 128 characters`)
     return { statementId, params: checked }
   }
-  if (typeof sql !== 'string' || !/\S/.test(sql)) throw invalid(`"sql" of ${what} must be a string that is not empty`)
+  if (typeof sql !== 'string' || !/\S/.test(sql)) throw invalid(`"sql" of ${what} must be a non-empty string`)
   if (isLonger(sql, limits.maxSqlBytes))
     throw new WireError('SQL_TOO_LARGE', `The SQL has more than ${limits.maxSqlBytes} bytes`, { details: { limit: limits.maxSqlBytes } })
   return { sql, params: checked }
 }
 
-/** Whether a text has more bytes of UTF-8; counted only where its length leaves that open. */
+/** Returns whether a text has more UTF-8 bytes than allowed; encodes it only if its length does not decide. */
 function isLonger(text: string, maxBytes: number): boolean {
   if (text.length * maxUnitBytes <= maxBytes) return false
   return text.length > maxBytes || encoder.encode(text).length > maxBytes
@@ -147,7 +149,9 @@ function paramsOf(params: unknown, what: string, { maxParams }: WireLimits): rea
   if (params === undefined) return []
   if (!Array.isArray(params)) throw invalid(`"params" of ${what} must be an array`)
   if (params.length > maxParams)
-    throw new WireError('TOO_MANY_PARAMS', `${params.length} parameters; ${maxParams} is the most`, { details: { limit: maxParams } })
+    throw new WireError('TOO_MANY_PARAMS', `The statement has ${params.length} parameters; the maximum is ${maxParams}`, {
+      details: { limit: maxParams },
+    })
   params.forEach((param: unknown, index) => {
     const fault = paramFault(param)
     if (fault !== undefined) throw new WireError('INVALID_PARAM', `Parameter ${index} ${fault}`, { details: { index } })
@@ -160,7 +164,7 @@ const optionFields: ReadonlySet<string> = new Set(optionNames)
 const batchOptionFields: ReadonlySet<string> = new Set([...optionNames, 'mode', 'isolation', 'readOnly'])
 const noOptions: StatementOptions = {}
 
-/** Every field is known and checked, so the options are what came. */
+/** Validates the options; all fields are known, so they are returned unchanged. */
 function statementOptions(options: unknown): StatementOptions {
   if (options === undefined) return noOptions
   const fields = fieldsOf(options, '"options"', optionFields)
@@ -207,7 +211,7 @@ function checkChoice(fields: Fields, name: string, values: readonly string[]): v
 function checkCount(fields: Fields, name: string): void {
   const value = fields[name]
   if (value !== undefined && (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1))
-    throw invalid(`"options.${name}" must be an integer from 1 on`)
+    throw invalid(`"options.${name}" must be a positive integer`)
 }
 
 function booleanOf(fields: Fields, name: string, what: string): boolean | undefined {

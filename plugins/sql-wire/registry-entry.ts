@@ -3,24 +3,24 @@ import type { RegistryOptions } from './registry.js'
 import { commitsImplicitly, readFault, type SqlScan, scanSql } from './sql-text.js'
 import { type ParamSpec, type ParamType, paramTypes } from './statement-params.js'
 
-/** A statement of the registry. */
+/** A registered statement. */
 export interface RegisteredStatement {
   readonly id: string
   readonly sql: string
   readonly kind: 'read' | 'write'
-  /** Its result is one row. */
+  /** Whether its result is a single row. */
   readonly one: boolean
   /** Number of parameters. */
   readonly placeholders: number
-  /** Undefined: any parameters, of that number. */
+  /** Undefined: untyped; only the number is checked. */
   readonly params: readonly ParamSpec[] | undefined
-  /** All of which the key needs, beside the one of the path. */
+  /** Scopes that the key must have in addition to that of the path. */
   readonly scopes: readonly string[]
   readonly maxRows: number | undefined
   readonly timeoutMs: number | undefined
   /** A write that changes more rows is rolled back. */
   readonly maxChanges: number | undefined
-  /** The write may be repeated without a key. */
+  /** Whether the write can be repeated without an idempotency key. */
   readonly idempotent: boolean
 }
 
@@ -38,19 +38,19 @@ const entryFields = ['sql', 'kind', 'one', 'params', 'scopes', 'maxRows', 'timeo
 const paramFields = ['name', 'type', 'nullable', 'maxLength']
 const scopePattern = /^[A-Za-z0-9][A-Za-z0-9_.:*-]{0,127}$/
 
-/** One entry of a statements map. */
+/** Parses one entry of a statements map. */
 export function entryOf(id: string, value: unknown, options: RegistryOptions): ParsedEntry {
   const problems: string[] = []
   const fault = (text: string): void => void problems.push(`${shown(id)}: ${text}`)
   if (!idPattern.test(id))
-    fault('an id has 1 to 128 letters, digits, dots, colons, hyphens and underscores, and begins with a letter or digit')
+    fault('an id must have 1 to 128 letters, digits, dots, colons, hyphens and underscores, and begin with a letter or digit')
   if (reserved.has(id) || id.startsWith('sha256:')) fault('this id is reserved')
   const entry: Fields | undefined = typeof value === 'string' ? { sql: value } : isObject(value) ? value : undefined
   if (entry === undefined) fault('it must be SQL or an object with "sql"')
   for (const key of Object.keys(entry ?? {}))
-    if (!entryFields.includes(key)) fault(`${shown(key)} is unknown; fields are ${entryFields.join(', ')}`)
+    if (!entryFields.includes(key)) fault(`${shown(key)} is not a known field; valid fields are ${entryFields.join(', ')}`)
   const sql = entry?.sql
-  if (entry !== undefined && (typeof sql !== 'string' || sql.trim() === '')) fault('"sql" must be a string that is not empty')
+  if (entry !== undefined && (typeof sql !== 'string' || sql.trim() === '')) fault('"sql" must be a non-empty string')
   if (entry === undefined || typeof sql !== 'string' || problems.length > 0) return { statement: undefined, problems, warnings: [] }
 
   const scan = scanSql(sql, options.dialect)
@@ -58,7 +58,7 @@ export function entryOf(id: string, value: unknown, options: RegistryOptions): P
   const kind = kindOf(entry.kind, scan, fault)
   const params = paramsOf(entry.params, fault)
   if (params !== undefined && params.length !== scan.placeholders)
-    fault(`it has ${scan.placeholders} placeholders and ${params.length} "params"`)
+    fault(`it has ${scan.placeholders} placeholders but ${params.length} "params"`)
   const statement: RegisteredStatement = {
     id,
     sql,
@@ -84,11 +84,11 @@ const shown = (text: string): string => JSON.stringify(text.slice(0, 128))
 function checkSql(scan: SqlScan, sql: string, options: RegistryOptions, fault: Fault): void {
   const { maxSqlBytes = defaultLimits.maxSqlBytes, maxParams = defaultLimits.maxParams } = options
   if (new TextEncoder().encode(sql).length > maxSqlBytes) fault(`its SQL has more than ${maxSqlBytes} bytes`)
-  if (scan.placeholders > maxParams) fault(`it has ${scan.placeholders} placeholders; ${maxParams} is the most`)
-  if (scan.unterminated) fault('a string, a quoted name or a comment in its SQL does not end')
-  else if (scan.statements !== 1) fault(`its SQL has ${scan.statements} statements; an entry has one`)
+  if (scan.placeholders > maxParams) fault(`it has ${scan.placeholders} placeholders; the maximum is ${maxParams}`)
+  if (scan.unterminated) fault('a string, a quoted name or a comment in its SQL is not terminated')
+  else if (scan.statements !== 1) fault(`its SQL has ${scan.statements} statements; an entry must have exactly one`)
   if (scan.namedPlaceholders) fault('its SQL has named placeholders; use ?')
-  if (scan.executableComment) fault('its SQL has a comment that the server would run')
+  if (scan.executableComment) fault('its SQL has a comment that the server executes')
   if (scan.writesFile) fault('its SQL writes a file')
   if (scan.kind === 'control' || scan.kind === 'unknown') fault(`${scan.keyword || 'its SQL'} cannot be registered`)
 }
@@ -97,8 +97,8 @@ function kindOf(kind: unknown, scan: SqlScan, fault: Fault): 'read' | 'write' {
   const found = readFault(scan) === undefined || scan.kind === 'pragma' ? 'read' : 'write'
   if (kind === undefined) return found
   if (kind !== 'read' && kind !== 'write') fault('"kind" must be "read" or "write"')
-  if (kind === 'read' && found === 'write' && !commitsImplicitly(scan)) fault(`"kind" is "read", and ${scan.keyword} writes`)
-  else if (kind === 'read' && found === 'write') fault(`"kind" is "read", and ${scan.keyword} is no reading statement`)
+  if (kind === 'read' && found === 'write' && !commitsImplicitly(scan)) fault(`"kind" is "read", but ${scan.keyword} writes`)
+  else if (kind === 'read' && found === 'write') fault(`"kind" is "read", but ${scan.keyword} is not a reading statement`)
   return kind === 'write' ? 'write' : found
 }
 
@@ -121,10 +121,10 @@ function paramOf(param: unknown, fault: Fault): readonly ParamSpec[] {
   }
   for (const key of Object.keys(param)) if (!paramFields.includes(key)) fault(`has the unknown field ${shown(key)}`)
   const { name, type } = param
-  if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)) fault('needs a "name" that is an identifier')
-  if (!paramTypes.includes(type as ParamType)) fault(`needs a "type" out of ${paramTypes.join(', ')}`)
+  if (typeof name !== 'string' || !/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)) fault('must have a "name" that is an identifier')
+  if (!paramTypes.includes(type as ParamType)) fault(`must have a "type", one of ${paramTypes.join(', ')}`)
   const maxLength = count(param, 'maxLength', fault)
-  if (maxLength !== undefined && type !== 'text' && type !== 'blob') fault('has a "maxLength", which only text and blob have')
+  if (maxLength !== undefined && type !== 'text' && type !== 'blob') fault('has a "maxLength", which is only allowed for text and blob')
   const nullable = flag(param, 'nullable', fault)
   return [{ name: name as string, type: type as ParamType, nullable, ...(maxLength === undefined ? {} : { maxLength }) }]
 }
@@ -139,7 +139,7 @@ function scopesOf(scopes: unknown, fault: Fault): readonly string[] {
 function count(fields: Fields, name: string, fault: Fault): number | undefined {
   const value = fields[name]
   if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1)) return value
-  fault(`"${name}" must be an integer from 1 on`)
+  fault(`"${name}" must be a positive integer`)
   return undefined
 }
 

@@ -2,17 +2,17 @@ import { duplicateKeys } from './duplicate-keys.js'
 import { entryOf, type RegisteredStatement } from './registry-entry.js'
 import type { SqlDialect } from './tokens.js'
 
-/** Statements by id, as the file or the setting of a proxy lists them. */
+/** Registered statements by id, from the file or setting of a proxy. */
 export interface Registry {
-  /** Also by `sha256:<hex>` and the bare hex of the SQL, when the map has `hashIds`. */
+  /** Finds a statement by id; if the map has `hashIds`, also by the SHA-256 of its SQL, as `sha256:<hex>` or bare hex. */
   get(id: string): RegisteredStatement | undefined
-  /** In the order of the map, each once. */
+  /** Each statement once, in the order of the map. */
   readonly statements: readonly RegisteredStatement[]
-  /** What may be a mistake, one sentence each. */
+  /** Possible mistakes, one sentence each. */
   readonly warnings: readonly string[]
 }
 
-/** A statements map with faults; the message lists them all. */
+/** Thrown for an invalid statements map; the message lists all problems. */
 export class RegistryError extends Error {
   override readonly name = 'RegistryError'
   readonly problems: readonly string[]
@@ -32,19 +32,19 @@ export interface RegistryOptions {
 const mapFields = ['$schema', 'version', 'hashIds', 'statements']
 
 /**
- * Parses a statements map: `{ "id": "SQL" }`, or `{ "version": 1, "statements": { "id": { "sql", "params", … } } }`. Every value of either
- * form may be SQL or an object. Throws a {@link RegistryError} that lists every fault.
+ * Parses a statements map: `{ "id": "SQL" }`, or `{ "version": 1, "statements": { "id": { "sql", "params", … } } }`. In both forms, a
+ * value may be SQL or an object. Throws a {@link RegistryError} that lists every problem.
  *
- * @param json the text of the file or setting.
+ * @param json text of the file or setting.
  */
 export async function parseRegistry(json: string, options: RegistryOptions): Promise<Registry> {
   let value: unknown
   try {
     value = JSON.parse(json)
   } catch (error) {
-    throw new RegistryError([`it is no JSON text: ${error instanceof Error ? error.message : String(error)}`])
+    throw new RegistryError([`it is not valid JSON: ${error instanceof Error ? error.message : String(error)}`])
   }
-  const problems = duplicateKeys(json).map((path) => `${path} is there twice`)
+  const problems = duplicateKeys(json).map((path) => `${path} is a duplicate key`)
   const { entries, hashIds } = entriesOf(value, problems)
   const parsed = entries.map(([id, entry]) => entryOf(id, entry, options))
   problems.push(...parsed.flatMap((entry) => entry.problems))
@@ -54,7 +54,7 @@ export async function parseRegistry(json: string, options: RegistryOptions): Pro
     const looksHashed = hexId.test(statement.id)
     if (!looksHashed && !hashIds) continue
     const hash = await sha256Hex(statement.sql)
-    if (looksHashed && statement.id !== hash) problems.push(`${statement.id} looks like the hash of its SQL, and is not`)
+    if (looksHashed && statement.id !== hash) problems.push(`${statement.id} looks like the hash of its SQL, but is not`)
     if (!hashIds) continue
     for (const id of [hash, `sha256:${hash}`]) if (!byId.has(id)) byId.set(id, statement)
   }
@@ -62,7 +62,7 @@ export async function parseRegistry(json: string, options: RegistryOptions): Pro
   return { get: (id) => byId.get(id), statements, warnings: parsed.flatMap(({ warnings }) => warnings) }
 }
 
-/** The hex form in which some clients send the hash of the SQL as its id. */
+/** Bare hex form of a hash id, which some clients send. */
 const hexId = /^[0-9a-f]{64}$/
 
 function entriesOf(value: unknown, problems: string[]): { readonly entries: readonly [string, unknown][]; readonly hashIds: boolean } {
@@ -71,12 +71,12 @@ function entriesOf(value: unknown, problems: string[]): { readonly entries: read
     return { entries: [], hashIds: false }
   }
   const { statements } = value
-  // A statement of the plain form may have the id "statements"; it is SQL, or has it.
+  // In the short form, a statement may have the id "statements"; its value is SQL or has the field "sql".
   if (!isObject(statements) || Object.hasOwn(statements, 'sql')) return { entries: Object.entries(value), hashIds: false }
   problems.push(
     ...Object.keys(value)
       .filter((key) => !mapFields.includes(key))
-      .map((key) => `${JSON.stringify(key)} is no field of the map; its fields are ${mapFields.join(', ')}`),
+      .map((key) => `${JSON.stringify(key)} is not a field of the map; valid fields are ${mapFields.join(', ')}`),
   )
   if (value.version !== 1) problems.push('"version" must be 1')
   if (value.hashIds !== undefined && typeof value.hashIds !== 'boolean') problems.push('"hashIds" must be true or false')

@@ -5,7 +5,7 @@ import { commitsImplicitly, readFault, type SqlKind, scanSql } from './sql-text.
 const mysql = (sql: string) => scanSql(sql, 'mysql')
 const sqlite = (sql: string) => scanSql(sql, 'sqlite')
 
-test('The kind of a statement is found behind comments, parentheses and common table expressions', () => {
+test('The kind of a statement is found after comments, parentheses and common table expressions', () => {
   const cases: readonly (readonly [string, SqlKind])[] = [
     ['select 1', 'read'],
     ['  /* a */ -- b\n # c\n (select 1) union (select 2)', 'read'],
@@ -50,7 +50,7 @@ test('Statements are counted outside of strings, names and comments', () => {
     'select "a"";"; select 2',
   ])
     assert.equal(mysql(sql).statements, 2, sql)
-  // SQLite knows no backslash, and takes -- without a space.
+  // SQLite has no backslash escapes, and accepts -- without a space.
   assert.equal(sqlite("select '\\'; select 2").statements, 2)
   assert.equal(sqlite('select 1 --; select 2').statements, 1)
   assert.equal(sqlite('select [a;b]').statements, 1)
@@ -71,7 +71,7 @@ test('Placeholders are counted outside of strings, names and comments', () => {
   assert.equal(sqlite('select "?", [?]').placeholders, 0)
 })
 
-test('What reads and still writes is not taken for a read', () => {
+test('Reads with side effects are not classified as reads', () => {
   const faulty = [
     "select 1 into outfile '/tmp/x'",
     "select 1 INTO /* */ dumpfile '/tmp/x'",
@@ -99,26 +99,26 @@ test('What reads and still writes is not taken for a read', () => {
     assert.equal(readFault(mysql(sql)), undefined, sql)
 })
 
-test('Strings, names and comments that do not end are seen', () => {
+test('Unterminated strings, names and comments are detected', () => {
   for (const sql of ["select 'a", 'select "a', 'select `a', 'select /* a', 'select /*! 1', "select 'a\\'"])
     assert.ok(mysql(sql).unterminated, sql)
   assert.equal(sqlite('select 1 /* a').unterminated, false)
   assert.ok(sqlite('select [a').unterminated)
 })
 
-test('Comments, spaces and names end where the database sees their end', () => {
-  // To MySQL a no-break space is a name, so that two hyphens before it begin no comment; before a DEL they do.
+test('Comments, spaces and names end where the database ends them', () => {
+  // In MySQL, a no-break space is part of a name, so two hyphens before it do not start a comment; before DEL they do.
   for (const sql of ["select 1 --\u00a0 into outfile '/tmp/x'", "select 1 --\u007f'\n into outfile '/tmp/x' -- '"])
     assert.ok(mysql(sql).writesFile, JSON.stringify(sql))
   assert.equal(mysql('select 1 --\u2003?').placeholders, 1)
   assert.equal(mysql('\u00a0select 1').kind, 'unknown')
-  // To SQLite these are placeholders up to the parenthesis, with the quote in it.
+  // In SQLite, these are placeholders up to the parenthesis, including the quote.
   for (const sql of ["select #a(?'), 1 --')", "select :é(?'), 1 --')", "select $a$b(?'), 1 --')"])
     assert.ok(sqlite(sql).namedPlaceholders, sql)
   assert.equal(sqlite('\ufeffselect 1').kind, 'read')
 })
 
-test('Statements that commit the open transaction are known', () => {
+test('Statements that commit the open transaction are recognized', () => {
   for (const sql of [
     'create table t (a int)',
     'truncate t',
@@ -133,7 +133,7 @@ test('Statements that commit the open transaction are known', () => {
     assert.equal(commitsImplicitly(mysql(sql)), false, sql)
 })
 
-test('No text makes the scan fail', () => {
+test('The scan never fails, whatever the text', () => {
   const parts = [
     "'",
     '"',

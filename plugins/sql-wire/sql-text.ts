@@ -1,28 +1,28 @@
 import { type SqlDialect, type SqlToken, tokensOf } from './tokens.js'
 
 /**
- * What a text of SQL is, seen from its tokens. `control` statements change the session or the transaction (SET, BEGIN, LOCK TABLES, USE,
- * ATTACH), or leave the statement to the server (PREPARE, CALL, DO); `pragma` is SQLite's.
+ * Kind of a statement, judged by its tokens. `control` statements change the session or the transaction (SET, BEGIN, LOCK TABLES, USE,
+ * ATTACH), or run other statements (PREPARE, CALL, DO); `pragma` exists only in SQLite.
  */
 export type SqlKind = 'read' | 'write' | 'ddl' | 'control' | 'pragma' | 'unknown'
 
 export interface SqlScan {
   readonly kind: SqlKind
-  /** The first word in upper case, behind comments and opening parentheses; empty when there is none. */
+  /** The first word in upper case, after comments and opening parentheses; empty if there is none. */
   readonly keyword: string
-  /** Number of statements that are not empty. */
+  /** Number of non-empty statements. */
   readonly statements: number
-  /** Parameters that it takes. */
+  /** Number of parameters. */
   readonly placeholders: number
-  /** It has placeholders with names, such as `:id`, which the wire does not know (SQLite). */
+  /** Whether it has named placeholders such as `:id` (SQLite), which the proxies do not support. */
   readonly namedPlaceholders: boolean
-  /** `INTO OUTFILE` or `INTO DUMPFILE`. */
+  /** Whether it has `INTO OUTFILE` or `INTO DUMPFILE`. */
   readonly writesFile: boolean
-  /** `INTO` behind a read: a file or a variable. */
+  /** Whether it is a read with `INTO`, which writes a file or a variable. */
   readonly selectsInto: boolean
-  /** It has a comment whose content the server runs, such as `/*!50001 … *` followed by `/`. */
+  /** Whether it has a comment that the server executes, such as `/*!50001 … *` followed by `/`. */
   readonly executableComment: boolean
-  /** A string, a quoted name or a comment does not end. */
+  /** Whether a string, a quoted name or a comment is not terminated. */
   readonly unterminated: boolean
 }
 
@@ -38,7 +38,7 @@ const control = set(
 )
 const afterWith = set('SELECT INSERT UPDATE DELETE REPLACE VALUES TABLE')
 
-/** Everything that both proxies want to know about SQL before they run it. */
+/** Classifies SQL: everything that both proxies check before they run it. */
 export function scanSql(sql: string, dialect: SqlDialect): SqlScan {
   const { tokens, unterminated } = tokensOf(sql, dialect)
   const code = tokens.filter(({ kind }) => kind !== 'executable')
@@ -68,7 +68,7 @@ function kindOf(keyword: string, code: readonly SqlToken[], dialect: SqlDialect)
   return control.has(word) ? 'control' : 'unknown'
 }
 
-/** The word behind the common table expressions, which are in parentheses. */
+/** Returns the main verb after common table expressions, which are in parentheses. */
 function mainWord(code: readonly SqlToken[]): string {
   let depth = 0
   for (const { kind, text } of code) {
@@ -90,7 +90,7 @@ function statementsIn(code: readonly SqlToken[]): number {
   return count
 }
 
-/** SQLite's `?7` takes the seventh parameter, and a plain `?` behind it the eighth. */
+/** Counts parameters. In SQLite, `?7` is the seventh parameter, and a plain `?` after it the eighth. */
 function placeholdersIn(code: readonly SqlToken[]): number {
   let most = 0
   const names = new Set<string>()
@@ -106,21 +106,21 @@ function placeholdersIn(code: readonly SqlToken[]): number {
   return most
 }
 
-/** The first word in upper case, behind comments and parentheses. */
+/** Returns the first word in upper case, after comments and parentheses. */
 export function firstKeyword(sql: string, dialect: SqlDialect): string {
   return scanSql(sql, dialect).keyword
 }
 
-/** Why a statement is not run on the read path; undefined when the text shows no reason. Not the only line of defence. */
+/** Returns why a statement must not run on a read path; undefined if the text shows no reason. Not the only line of defense. */
 export function readFault(scan: SqlScan): string | undefined {
-  if (scan.executableComment) return 'It has a comment that the server would run'
+  if (scan.executableComment) return 'It has a comment that the server executes'
   if (scan.writesFile) return 'It writes a file'
   if (scan.selectsInto) return 'It has INTO, which stores its result'
   if (scan.kind === 'read') return undefined
-  return scan.keyword === '' ? 'It does not begin with a word' : `${scan.keyword} is no reading statement`
+  return scan.keyword === '' ? 'It does not begin with a word' : `${scan.keyword} is not a reading statement`
 }
 
-/** Whether MySQL commits the open transaction before it runs this. */
+/** Returns whether MySQL implicitly commits the open transaction before this statement. */
 export function commitsImplicitly({ kind, keyword }: SqlScan): boolean {
   return kind === 'ddl' || kind === 'unknown' || (kind === 'control' && !set('SET CALL DO SAVEPOINT RELEASE GET SIGNAL').has(keyword))
 }

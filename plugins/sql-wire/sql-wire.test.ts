@@ -25,7 +25,7 @@ const codeOf = (work: () => unknown): string => {
   return 'none'
 }
 
-test('A statement needs either SQL or an id, and no other field', () => {
+test('A statement has either SQL or an id, and no unknown fields', () => {
   assert.deepEqual(parseStatement({ sql: 'select 1' }), { sql: 'select 1', params: [], options: {} })
   const wrong: readonly unknown[] = [
     ...[null, [], 'select 1', {}, { sql: 'select 1', statementId: 'a' }, { sql: '' }, { sql: '  ' }, { sql: 1 }, { statementId: '' }],
@@ -51,7 +51,7 @@ test('A statement needs either SQL or an id, and no other field', () => {
     )
 })
 
-test('Limits of SQL, parameters and statements are counted as documented', () => {
+test('Limits of SQL, parameters and statements apply as documented', () => {
   const limits = { maxSqlBytes: 6, maxParams: 2, maxStatements: 2 }
   assert.equal(
     codeOf(() => parseStatement({ sql: 'ääa' }, limits)),
@@ -80,7 +80,7 @@ test('Limits of SQL, parameters and statements are counted as documented', () =>
   )
 })
 
-test('Parameters are scalars or tagged values of the right form', () => {
+test('Parameters are scalars or valid tagged values', () => {
   const right: readonly unknown[] = [
     ...[
       '',
@@ -141,13 +141,13 @@ test('Parameters are scalars or tagged values of the right form', () => {
   )
 })
 
-test('Base64 is checked without decoding it, as the standard writes it', () => {
+test('Base64 is validated in canonical form without decoding it', () => {
   for (let length = 0; length < 60; length++)
     assert.ok(isBase64(toBase64(Uint8Array.from({ length }, (_, at) => (at * 37 + length) % 256))))
   for (const text of ['A', 'AA', 'AAA', 'AB==', 'AAB=', '====', 'A===', 'AA=A', 'AA_-', ' AAA']) assert.equal(isBase64(text), false, text)
 })
 
-test('A transaction names its action and its baton', () => {
+test('A transaction request has an action and a baton', () => {
   assert.deepEqual(parseTx({ action: 'begin' }), { action: 'begin', options: {} })
   assert.deepEqual(parseTx({ action: 'commit', baton: 'abc' }), { action: 'commit', baton: 'abc' })
   assert.equal(
@@ -168,7 +168,7 @@ test('A transaction names its action and its baton', () => {
   )
 })
 
-test('An error of a batch has the index of its statement, and a 401 has no request id', () => {
+test('A batch error has the index of its statement, and a 401 has no request id', () => {
   assert.throws(
     () => parseBatch({ statements: [{ sql: 'a' }, { sql: 'a', params: [[]] }] }),
     (error: WireError) => error.code === 'INVALID_PARAM' && error.details?.failedIndex === 1 && error.details.index === 0,
@@ -178,7 +178,7 @@ test('An error of a batch has the index of its statement, and a 401 has no reque
   assert.equal(new WireError('POOL_EXHAUSTED', 'x').with({ details: { failedIndex: 1 } }).retryAfterS, 1)
 })
 
-test('Parameters of a registered statement have its types and become what is bound', () => {
+test('Parameters of a registered statement are checked by type and tagged for binding', () => {
   const one = (type: 'text' | 'int64' | 'int32' | 'decimal' | 'blob' | 'bool' | 'json' | 'date', more = {}) =>
     [{ name: 'a', type, ...more }] as const
   assert.deepEqual(checkParams(one('int64'), ['9007199254740993']), [{ $type: 'int64', value: '9007199254740993' }])
@@ -218,7 +218,7 @@ test('Parameters of a registered statement have its types and become what is bou
 
 const mysql = { dialect: 'mysql' } as const
 
-test('A registry has the short and the long form, and ids by hash when it is asked for them', async () => {
+test('A registry accepts the short and the long form, and hash ids on request', async () => {
   const short = await parseRegistry('{"legacy": "SELECT 1", "add": "INSERT INTO t VALUES (?)"}', mysql)
   assert.deepEqual(
     short.statements.map(({ id, kind, placeholders }) => [id, kind, placeholders]),
@@ -239,17 +239,17 @@ test('A registry has the short and the long form, and ids by hash when it is ask
   assert.equal((await parseRegistry('{"statements": "select 1"}', mysql)).get('statements')?.kind, 'read')
 })
 
-test('Every fault of a registry is listed at once', async () => {
+test('All problems of a registry are listed at once', async () => {
   const problems = async (json: string): Promise<readonly string[]> => {
     const error = await parseRegistry(json, mysql).catch((caught: unknown) => caught)
     assert.ok(error instanceof RegistryError, json)
     return error.problems
   }
-  assert.match((await problems('{'))[0] as string, /no JSON/)
-  assert.match((await problems('{"a": "select 1", "a": "select 2"}')).join(), /a is there twice/)
+  assert.match((await problems('{'))[0] as string, /not valid JSON/)
+  assert.match((await problems('{"a": "select 1", "a": "select 2"}')).join(), /a is a duplicate key/)
   assert.match(
     (await problems('{"version": 1, "statements": {"a": {"sql": "select 1"}, "b": {"sql": "x", "sql": "select 1"}}}')).join(),
-    /statements.b.sql is there twice/,
+    /statements.b.sql is a duplicate key/,
   )
   const faulty = {
     constructor: 'select 1',
@@ -272,7 +272,7 @@ test('Every fault of a registry is listed at once', async () => {
     )
 })
 
-test('The declarations of statements have their parameters and their rows', async () => {
+test('Declarations of statements include parameters and rows', async () => {
   const json = {
     version: 1,
     statements: {

@@ -26,13 +26,13 @@ export interface ParamSpec {
   readonly type: ParamType
   /** Default false: null is refused. */
   readonly nullable?: boolean
-  /** Characters of a text, bytes of a blob. */
+  /** In characters for text, in bytes for blobs. */
   readonly maxLength?: number
 }
 
 /**
- * The parameters as they are bound: values of a 64-bit integer, a decimal, a date or a time may be plain text, as results have them, and
- * become tagged. Throws INVALID_PARAM with the index.
+ * Checks parameters and returns them ready to bind: 64-bit integers, decimals, dates and times may be plain text, as in results, and are
+ * tagged. Throws INVALID_PARAM with the index.
  */
 export function checkParams(specs: readonly ParamSpec[], params: readonly WireParam[]): readonly WireParam[] {
   if (params.length !== specs.length) throw wrongCount(specs.length, params.length)
@@ -45,7 +45,7 @@ export function checkParams(specs: readonly ParamSpec[], params: readonly WirePa
   })
 }
 
-/** The error of a statement that was called with another number of parameters than it has. */
+/** Returns the error for a wrong number of parameters. */
 export function wrongCount(placeholders: number, params: number): WireError {
   const index = Math.min(placeholders, params)
   return new WireError('INVALID_PARAM', `The statement takes ${placeholders} parameters; the request has ${params}`, { details: { index } })
@@ -56,7 +56,7 @@ function wanted({ type, nullable, maxLength }: ParamSpec): string {
   return `of type ${type}${maxLength === undefined ? '' : ` with at most ${maxLength} ${unit}`}${nullable === true ? ', or null' : ''}`
 }
 
-/** Undefined: the value is not of the type. */
+/** Returns undefined if the value does not have the type. */
 function boundAs({ type, maxLength = Number.POSITIVE_INFINITY }: ParamSpec, value: WireParam): WireParam | undefined {
   if (paramFault(value) !== undefined || value === null) return undefined
   switch (type) {
@@ -92,7 +92,7 @@ function tagged(value: WireParam, type: TaggedValue['$type']): TaggedValue | und
   return typeof value === 'object' && value !== null && value.$type === type ? value : undefined
 }
 
-/** The text of a plain or a tagged value. */
+/** Returns the text of a plain or tagged value. */
 function textIn(value: WireParam, type: TaggedValue['$type']): string | undefined {
   const found = typeof value === 'string' ? value : tagged(value, type)
   if (typeof found === 'string' || found === undefined) return found

@@ -18,16 +18,16 @@ const paramForms: Readonly<Record<ParamType, string>> = {
   json: "string | { readonly $type: 'json'; readonly value: unknown }",
 }
 
-// As the client reads columns by default.
+// Types that the client returns by default.
 const numbers: ReadonlySet<ColumnType> = new Set(['int32', 'float32', 'float64'])
 const integers: ReadonlySet<ColumnType> = new Set(['int64', 'uint64'])
 const bytes: ReadonlySet<ColumnType> = new Set(['blob', 'bit', 'geometry'])
 
 /**
- * Declarations of registered statements: an interface `Statements` with the parameters and the row of each id. The client's `statement`
- * takes it as its type argument.
+ * Generates declarations for registered statements: an interface `Statements` with the parameters and the row type of each id. Pass it to
+ * `createProxyClient` as its type argument.
  *
- * @param columns of results by statement id, as a database that prepared them reports; other rows are of any shape.
+ * @param columns result columns by statement id, as reported by the database on preparing; rows of other statements have any shape.
  */
 export function statementTypes(
   statements: readonly RegisteredStatement[],

@@ -1,18 +1,18 @@
-/** The grammar of words, strings and comments differs. */
+/** Dialects with different rules for words, strings and comments. */
 export type SqlDialect = 'mysql' | 'sqlite'
 
 export interface SqlToken {
-  /** `executable` begins a comment whose content MySQL or MariaDB runs, such as `/*!50001`. */
+  /** `executable`: start of a comment that MySQL or MariaDB executes, such as `/*!50001`. */
   readonly kind: 'word' | 'string' | 'name' | 'placeholder' | 'number' | 'symbol' | 'executable'
-  /** Words in upper case; symbols and placeholders as they are; of strings and quoted names the quote only. */
+  /** Words in upper case; symbols and placeholders unchanged; only the quote of strings and quoted names. */
   readonly text: string
-  /** Where it begins in the SQL. */
+  /** Start index in the SQL. */
   readonly at: number
 }
 
 export interface SqlTokens {
   readonly tokens: readonly SqlToken[]
-  /** A string, a quoted name or a comment does not end. */
+  /** Whether a string, a quoted name or a comment is not terminated. */
   readonly unterminated: boolean
 }
 
@@ -21,17 +21,17 @@ const number = /(0[xX][0-9A-Fa-f]+|0b[01]+|\d+(\.\d*)?([eE][+-]?\d+)?)[A-Za-z0-9
 const userVariable = /@{1,2}[A-Za-z0-9_.$]*/y
 const plain = /\?/y
 const numbered = /\?\d*/y
-// SQLite takes every character beyond ASCII as a part of a name, and # as @.
+// SQLite treats every non-ASCII character as part of a name, and # like @.
 const named = /[:@$#][A-Za-z0-9_$\u0080-\uffff]+/y
 const executable = /\/\*M?!\d{0,6}/y
 const any = /[\s\S]/y
 const lineEnd = /\n|$/g
-// Neither has the spaces beyond ASCII: to both a no-break space is a part of a name. SQLite skips the mark of UTF-8.
+// Non-ASCII spaces are not whitespace: to both, a no-break space is part of a name. SQLite skips the byte order mark.
 const spaces: Readonly<Record<SqlDialect, RegExp>> = { mysql: /[\t-\r ]/, sqlite: /[\t-\r \ufeff]/ }
-/** MySQL takes two hyphens as a comment in front of a space or a control character only. */
+/** In MySQL, two hyphens start a comment only before a space or a control character. */
 const mysqlComment = /--(?=[\u0000- \u007f]|$)/y
 
-/** Splits SQL into tokens, comments left out. It never fails: whether the SQL is right is the database's business. */
+/** Splits SQL into tokens without comments. Never fails; the database decides whether the SQL is valid. */
 export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
   const tokens: SqlToken[] = []
   let unterminated = false
@@ -55,7 +55,7 @@ export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
   }
   const skipComment = (): void => {
     const end = sql.indexOf('*/', at + 2)
-    // SQLite takes an open comment at the end as one that ends there.
+    // In SQLite, an open comment ends at the end of the SQL.
     if (end < 0 && dialect === 'mysql') unterminated = true
     at = end < 0 ? sql.length : end + 2
   }
@@ -68,7 +68,7 @@ export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
 
   const isLineComment = (): boolean =>
     dialect === 'mysql' ? sql[at] === '#' || match(mysqlComment) !== undefined : sql.startsWith('--', at)
-  /** Space and comments. */
+  /** Skips whitespace and comments. */
   const skip = (): boolean => {
     const start = at
     if (spaces[dialect].test(sql[at] as string)) at++
@@ -100,7 +100,7 @@ export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
   return { tokens, unterminated: unterminated || inExecutable }
 }
 
-/** The index after the closing quote; two quotes in a row are one of the text, and MySQL knows `\'`. */
+/** Returns the index after the closing quote. A doubled quote is part of the text, and so is `\'` in MySQL. */
 function endOfQuoted(sql: string, start: number, close: string, escapes: boolean): number | undefined {
   for (let at = start + 1; at < sql.length; at++) {
     if (escapes && sql[at] === '\\') at++

@@ -1,27 +1,27 @@
 /** Bodies of requests and responses of both SQL proxies. Unknown fields of requests are refused with 400. */
 
-/** A value that JSON has no exact form for. */
+/** A value without an exact JSON form. */
 export type TaggedValue =
   | { readonly $type: 'int64' | 'uint64' | 'decimal'; readonly value: string }
-  /** A date or time as the database writes it, such as `2024-02-29 23:59:59.123456`. */
+  /** A date or time in the format of the database, such as `2024-02-29 23:59:59.123456`. */
   | { readonly $type: 'date' | 'time' | 'datetime' | 'timestamp'; readonly value: string }
   /** Standard base64 with padding. */
   | { readonly $type: 'blob'; readonly base64: string }
   /** Bound as its JSON text. */
   | { readonly $type: 'json'; readonly value: unknown }
-  /** `NaN`, `Infinity`, `-Infinity` and `-0` (SQLite only), or a finite number that is no safe integer, such as `1e300`. */
+  /** `Infinity`, `-Infinity` and `-0` (SQLite only; `NaN` is refused), or a finite number that is not a safe integer, such as `1e300`. */
   | { readonly $type: 'real'; readonly value: string }
 
-/** A parameter. Numbers are finite, and integers safe; everything else is tagged. */
+/** A parameter. Numbers must be finite, and integers safe; everything else is tagged. */
 export type WireParam = string | number | boolean | null | TaggedValue
 
 export type RowMode = 'object' | 'array'
 
-/** `typed` is exact: 64-bit integers and decimals are strings. `plain` gives numbers where they are exact. */
+/** `typed`: 64-bit integers and decimals are strings. `plain`: they are numbers if that is exact. */
 export type Encoding = 'typed' | 'plain'
 
 export interface StatementOptions {
-  /** Default `object`. `array` keeps columns of the same name. */
+  /** Default `object`. `array` keeps columns with the same name. */
   readonly rowMode?: RowMode
   /** A result with more rows is refused; at most the limit of the server. */
   readonly maxRows?: number
@@ -29,11 +29,11 @@ export interface StatementOptions {
   readonly timeoutMs?: number
   /** Default `typed`. */
   readonly encoding?: Encoding
-  /** 1 to 128 printable ASCII characters. A write that is repeated with the same key runs once. */
+  /** 1 to 128 printable ASCII characters. A write repeated with the same key runs only once. */
   readonly idempotencyKey?: string
 }
 
-/** SQL of the caller, or the id of a registered statement; exactly one of the two. */
+/** Either SQL from the caller or the id of a registered statement. */
 export type StatementSource =
   | { readonly sql: string; readonly statementId?: never }
   | { readonly statementId: string; readonly sql?: never }
@@ -48,7 +48,7 @@ export type StatementRequest = StatementSource & {
 export type Isolation = 'read uncommitted' | 'read committed' | 'repeatable read' | 'serializable'
 
 export interface BatchOptions extends StatementOptions {
-  /** Default `transaction`: all or nothing. `sequence` stops at the first error and keeps what ran before it. */
+  /** Default `transaction`: all or nothing. `sequence` stops at the first error and keeps the statements before it. */
   readonly mode?: 'transaction' | 'sequence'
   readonly isolation?: Isolation
   readonly readOnly?: boolean
@@ -66,13 +66,13 @@ export interface BatchRequest {
   readonly options?: BatchOptions
 }
 
-/** Body of `tx`, an interactive transaction. Each response carries the baton of the next request; a baton is good once. */
+/** Body of `tx`, an interactive transaction. Each response contains the baton for the next request; a baton is valid once. */
 export type TxRequest =
   | { readonly action: 'begin'; readonly options?: { readonly isolation?: Isolation; readonly readOnly?: boolean } }
   | (StatementRequest & { readonly action: 'query' | 'queryOne' | 'exec'; readonly baton: string })
   | { readonly action: 'commit' | 'rollback'; readonly baton: string }
 
-/** `dynamic`: the type of each value differs (SQLite); values are in the form of a {@link WireParam}. */
+/** `dynamic`: each value has its own type (SQLite); values are encoded like a {@link WireParam}. */
 export type ColumnType =
   | 'int32'
   | 'int64'
@@ -92,7 +92,7 @@ export type ColumnType =
   | 'null'
   | 'dynamic'
 
-/** The column says how its values are written: see the type table in the README. */
+/** A column; its type determines how values are encoded, see the type table in the README. */
 export interface Column {
   readonly name: string
   readonly type: ColumnType
@@ -102,7 +102,7 @@ export interface Column {
   readonly table?: string
 }
 
-/** A value of a result; `TaggedValue` in `dynamic` columns only. */
+/** A value of a result; `TaggedValue` only in `dynamic` columns. */
 export type WireValue = string | number | boolean | null | TaggedValue
 
 export type ObjectRow = Readonly<Record<string, WireValue>>
@@ -111,9 +111,9 @@ export type Row = ObjectRow | ArrayRow
 
 export interface ResultMeta {
   readonly requestId?: string
-  /** The whole request on the server, in ms. */
+  /** Duration of the whole request on the server, in ms. */
   readonly durationMs?: number
-  /** Of which the database, in ms. */
+  /** Time spent in the database, in ms. */
   readonly dbMs?: number
   readonly timezone?: string
   readonly rowsReturned?: number
@@ -121,10 +121,10 @@ export interface ResultMeta {
   readonly multiple?: boolean
   readonly changes?: number
   readonly changedRows?: number
-  /** As `lastInsertId`. */
+  /** Same as `lastInsertId`. */
   readonly lastRowId?: string | null
   readonly warnings?: number
-  /** The response of an earlier request with the same idempotency key. */
+  /** Whether this is the response of an earlier request with the same idempotency key. */
   readonly replayed?: boolean
 }
 
@@ -149,9 +149,9 @@ export interface ExecResult {
   readonly ok: true
   /** Rows that the statement matched or inserted. */
   readonly rowCount: number
-  /** Decimal digits; null when none was made. */
+  /** Decimal digits; null if none was generated. */
   readonly lastInsertId: string | null
-  /** Of `RETURNING`. */
+  /** Rows returned by `RETURNING`. */
   readonly rows: readonly Row[]
   readonly columns: readonly Column[]
   readonly meta: ResultMeta
@@ -170,15 +170,15 @@ export interface BatchResult {
 /** An open transaction. */
 export interface TxState {
   readonly baton: string
-  /** It is rolled back after this time without a request, in ms. */
+  /** Idle time after which it is rolled back, in ms. */
   readonly idleMs: number
-  /** When it is rolled back in any case, ms since 1970. */
+  /** Time at which it is rolled back in any case, in ms since 1970. */
   readonly expiresAt: number
-  /** The process that holds it; another one answers 421. */
+  /** Id of the process that holds it; any other process responds 421. */
   readonly instance: string
 }
 
-/** Response of `tx` with `begin`; `commit` and `rollback` answer `{ok, committed, meta}`. */
+/** Response of `tx` to `begin`; the response to `commit` and `rollback` is `{ok, committed, meta}`. */
 export interface TxBegun {
   readonly ok: true
   readonly tx: TxState
@@ -195,18 +195,18 @@ export type StreamLine =
 export interface ErrorDetails {
   readonly sqlState?: string
   readonly errno?: number
-  /** Of a violated constraint: `unique`, `foreign_key`, `check`, `not_null`. */
+  /** Kind of the violated constraint: `unique`, `foreign_key`, `check`, `not_null`. */
   readonly kind?: string
   readonly constraint?: string
   /** Index of the parameter. */
   readonly index?: number
-  /** Index of the statement of a batch. */
+  /** Index of the failed statement in a batch. */
   readonly failedIndex?: number
   readonly limit?: number
   readonly rows?: number
   readonly bytes?: number
   readonly hint?: string
-  /** What is known of a statement that ran too long. */
+  /** Outcome of a statement that was interrupted: it did not take effect, or this is unknown. */
   readonly outcome?: 'cancelled' | 'unknown'
   readonly rolledBack?: boolean
   readonly [key: string]: unknown
@@ -217,16 +217,16 @@ export interface ErrorBody {
   readonly ok: false
   readonly code: string
   readonly message: string
-  /** Short text of the code. */
+  /** Title of the code. */
   readonly error: string
   readonly status: number
   readonly retryable: boolean
   /** Absent with 401. */
   readonly requestId?: string
   readonly details?: ErrorDetails
-  /** Of a failed batch. */
+  /** Index of the failed statement in a batch. */
   readonly failedIndex?: number
   readonly committed?: false
-  /** What a `sequence` did before its error. */
+  /** Results of a `sequence` before its error. */
   readonly results?: readonly StatementResult[]
 }

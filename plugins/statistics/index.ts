@@ -1,3 +1,3 @@
-/** Sequential tests and the functions below them, for plugins that decide on counts again and again. Pure; no plugin. */
+/** Sequential tests and the underlying functions, for plugins that repeatedly evaluate counts. Pure functions, not a plugin. */
 
 export { logBeta, logBetaTail, logEvidenceAbove, logGamma, sequentialHalfWidth, wilsonUpper } from './math.js'

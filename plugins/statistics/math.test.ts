@@ -8,7 +8,7 @@ const near = (actual: number, expected: number, tolerance = 1e-11) =>
 
 // Expected values: mpmath 1.3 with 40 digits, by numerical integration of the definitions, or scipy 1.17, where no closed form is given.
 
-test('logGamma and logBeta have the values of mpmath, also for a thousand million', () => {
+test('logGamma and logBeta match mpmath, even for a billion', () => {
   near(logGamma(0.5), Math.log(Math.PI) / 2)
   near(logGamma(1), 0)
   near(logGamma(7.25), 7.05218545073854)
@@ -20,7 +20,7 @@ test('logGamma and logBeta have the values of mpmath, also for a thousand millio
   near(logBeta(1e6, 2e6), -1909548.290968533)
 })
 
-test('logBetaTail has the values of mpmath and of closed forms', () => {
+test('logBetaTail matches mpmath and closed forms', () => {
   near(logBetaTail(0.05, 3, 1), Math.log1p(-(0.05 ** 3)))
   near(logBetaTail(0.9, 2, 5), -9.8081773727318)
   near(logBetaTail(0.02, 17, 102), -2.68531948140827e-10)
@@ -28,7 +28,7 @@ test('logBetaTail has the values of mpmath and of closed forms', () => {
   for (const b of [1, 7, 1e6]) near(logBetaTail(0.2, 1, b), b * Math.log(0.8))
 })
 
-test('the evidence of a rate above a limit has the values of mpmath', () => {
+test('the evidence of a rate above a limit matches mpmath', () => {
   near(logEvidenceAbove(3, 3, 0.05), 6.79127082381576)
   near(logEvidenceAbove(1, 100, 0.01), -1.5372299616614)
   near(logEvidenceAbove(17, 118, 0.0274), 13.4590532278612)
@@ -38,7 +38,7 @@ test('the evidence of a rate above a limit has the values of mpmath', () => {
   assert.equal(logEvidenceAbove(0, 1e9, 0.05), Number.NEGATIVE_INFINITY)
 })
 
-test('the expected evidence of the next job is that of now, while the rate is the limit', () => {
+test('the expected evidence after the next job equals the current one while the rate equals the limit', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 300 }),
@@ -54,7 +54,7 @@ test('the expected evidence of the next job is that of now, while the rate is th
   )
 })
 
-test('the upper end of Wilson solves its equation, is 1 without jobs, and holds for no and for only bad ones', () => {
+test('the upper end of the Wilson interval solves its equation, is 1 without jobs, and is correct for no bad jobs and only bad jobs', () => {
   assert.equal(wilsonUpper(0, 0, 3), 1)
   near(wilsonUpper(0, 200, 2), 4 / 204)
   near(wilsonUpper(200, 200, 3), 1)

@@ -14,31 +14,31 @@ export function logGamma(x: number): number {
 
 const halfLogTau = 0.5 * Math.log(2 * Math.PI)
 
-/** What Stirling's formula leaves of logGamma(x): below 1e-17 relative from x = 20 on. */
+/** The remainder of Stirling's formula for logGamma(x), with a relative error below 1e-17 from x = 20 on. */
 function stirlingRest(x: number): number {
   const y = 1 / (x * x)
   return (1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188))))) / x
 }
 
-/** Natural logarithm of the beta function, for a, b > 0. Large arguments do not cancel. */
+/** Natural logarithm of the beta function, for a, b > 0. Avoids cancellation for large arguments. */
 export function logBeta(a: number, b: number): number {
   const [small, large] = a < b ? [a, b] : [b, a]
   if (large < 20) return logGamma(a) + logGamma(b) - logGamma(a + b)
-  // logGamma(large) - logGamma(large + small), without the terms that both have in common.
+  // logGamma(large) - logGamma(large + small), without their common terms.
   const sum = large + small
   const ratio = -(large - 0.5) * Math.log1p(small / large) - small * Math.log(sum) + small
   return logGamma(small) + ratio + stirlingRest(large) - stirlingRest(sum)
 }
 
-/** Natural logarithm of the upper tail at x of the beta distribution: of the chance of a value above x, 0 < x < 1. */
+/** Natural logarithm of the upper tail at x of the beta distribution: the log probability of a value above x, 0 < x < 1. */
 export function logBetaTail(x: number, a: number, b: number): number {
   const front = a * Math.log(x) + b * Math.log1p(-x) - logBeta(a, b)
-  // The continued fraction converges fast on that side of the mean.
+  // The continued fraction converges fast on this side of the mean.
   if (x > (a + 1) / (a + b + 2)) return front - Math.log(b) + Math.log(continuedFraction(1 - x, b, a))
   return Math.log1p(-Math.min(1, (Math.exp(front) * continuedFraction(x, a, b)) / a))
 }
 
-/** Of the incomplete beta function, by Lentz's method. */
+/** The continued fraction of the incomplete beta function, by Lentz's method. */
 function continuedFraction(x: number, a: number, b: number): number {
   const tiny = 1e-300
   const safe = (value: number): number => (Math.abs(value) < tiny ? tiny : value)
@@ -71,9 +71,9 @@ export function wilsonUpper(bad: number, jobs: number, z: number): number {
 }
 
 /**
- * Natural logarithm of the evidence that the true rate is above `limit`, when `bad` of `jobs` were bad: the likelihood ratio of rates
- * above the limit, spread evenly on a logarithmic scale, to the limit. While the true rate is not above it, the chance that the evidence
- * ever reaches 1/alpha is at most alpha (Ville's inequality).
+ * Natural logarithm of the evidence that the true rate is above `limit`, given that `bad` of `jobs` were bad: the likelihood ratio of rates
+ * above the limit, spread evenly on a logarithmic scale, to the limit. While the true rate is not above the limit, the probability that the
+ * evidence ever reaches 1/alpha is at most alpha (Ville's inequality).
  */
 export function logEvidenceAbove(bad: number, jobs: number, limit: number): number {
   if (bad <= 0) return Number.NEGATIVE_INFINITY
@@ -83,8 +83,8 @@ export function logEvidenceAbove(bad: number, jobs: number, limit: number): numb
 }
 
 /**
- * Half the width of the interval around an estimate with variance `variance` that holds the truth at every look with chance 1 - 2 alpha
- * (mixture sequential probability ratio test; the mixture is normal with standard deviation `scale`).
+ * Half the width of the confidence interval around an estimate with the given variance that is valid at every evaluation, with probability
+ * 1 - 2 alpha (mixture sequential probability ratio test; the mixture is normal with standard deviation `scale`).
  */
 export function sequentialHalfWidth(variance: number, scale: number, alpha: number): number {
   if (!Number.isFinite(variance)) return Number.POSITIVE_INFINITY

@@ -9,10 +9,18 @@ export interface CheckParts {
   readonly ping: (signal: AbortSignal) => Promise<unknown>
 }
 
+/** What a worker's next check needs to know of its earlier ones. */
+export interface EarlierChecks {
+  readonly failures: number
+  /** Whether its own check still runs: one that ignores its signal outlives its timeout. Set and cleared by {@link checkWorker}. */
+  pending?: boolean
+}
+
 /** Checks a worker once: whether the queue store responds, then its own check. Time-bounded, and never throws. */
-export async function checkWorker(worker: LocalWorker, failuresBefore: number, parts: CheckParts): Promise<CheckOutcome> {
+export async function checkWorker(worker: LocalWorker, earlier: EarlierChecks, parts: CheckParts): Promise<CheckOutcome> {
   const { clock, ping, timeoutMs } = parts
   const begun = clock.monotonic()
+  const failuresBefore = earlier.failures
   const abort = new AbortController()
   const ended = (result: HealthCheckResult, counts: boolean): CheckOutcome => {
     const { healthy, error, details } = result
@@ -37,7 +45,13 @@ export async function checkWorker(worker: LocalWorker, failuresBefore: number, p
   }
   try {
     const { healthCheck } = worker
-    return ended(healthCheck === undefined ? { healthy: true } : await bounded(call(healthCheck, worker.name, abort.signal)), true)
+    if (healthCheck === undefined) return ended({ healthy: true }, true)
+    if (earlier.pending === true) throw new Error(`no response within ${timeoutMs} ms: an earlier check still runs and ignores its signal`)
+    earlier.pending = true
+    const work = call(healthCheck, worker.name, abort.signal).finally(() => {
+      earlier.pending = false
+    })
+    return ended(await bounded(work), true)
   } catch (error) {
     return ended({ healthy: false, error: messageOf(error) }, true)
   } finally {
@@ -49,7 +63,7 @@ const maxReason = 1000
 const maxDetails = 10_000
 
 function reasonOf(error: unknown): string {
-  return error === undefined || error === '' ? 'the health check gave no reason' : messageOf(error).slice(0, maxReason)
+  return error === undefined || error === '' ? 'the health check reported no reason' : messageOf(error).slice(0, maxReason)
 }
 
 /** Details as JSON; a note when they cannot be serialized or are too long. */

@@ -18,7 +18,7 @@ export const workerHealthCommands: readonly Command[] = [
       for (const { penalty, plugin, reason } of health.terms) {
         print.line(`  -${penalty}  ${reason}${plugin === undefined ? '' : ` (${plugin})`}`)
       }
-      for (const check of health.checks) print.line(`  ${check.node}: ${check.healthy ? 'healthy' : `not healthy, ${check.error}`}`)
+      for (const check of health.checks) print.line(`  ${check.node}: ${check.healthy ? 'healthy' : `unhealthy: ${check.error}`}`)
     },
   }),
 ]

@@ -54,9 +54,17 @@ export class History {
     return store.read(worker, clock.now() - Math.min(hours * hourMs, keepMs), limit)
   }
 
+  /** Number of workers whose newest check in the history is remembered. */
+  get remembered(): number {
+    return this.#recorded.size
+  }
+
   /** Deletes old samples. */
   async prune(): Promise<void> {
-    const { clock, cluster, keepMs, store } = this.#parts
+    const { clock, cluster, intervalMs, keepMs, store } = this.#parts
+    // Checks that old are not recorded again anyway.
+    const old = clock.now() - 2 * intervalMs
+    for (const [worker, at] of this.#recorded) if (at <= old) this.#recorded.delete(worker)
     const lead = this.#lead
     const current = !store.shared || (lead?.leads === true && (await cluster.isCurrent(role, lead.epoch)))
     if (current) await store.prune(clock.now() - keepMs)
@@ -104,7 +112,7 @@ export class History {
     const own = outcome === undefined ? checks.filter((check) => check.node === node) : [{ node, ...outcome }]
     const all = [...checks.filter((check) => check.node !== node), ...own]
     const sample = sampleOf(worker, score, all)
-    // An old check is of a worker that no longer runs, or was recorded by the leader before.
+    // An old check belongs to a worker that no longer runs, or was recorded by the previous leader.
     const last = Math.max(this.#recorded.get(worker) ?? 0, clock.now() - 2 * intervalMs)
     if (sample === undefined || (outcome === undefined && sample.at <= last)) return
     await store.add(sample)

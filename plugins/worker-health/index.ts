@@ -57,7 +57,7 @@ export const workerHealth = definePlugin({
     const onHealthCheck = ctx.hooks.slot('onHealthCheck')
     const monitor = new Monitor({
       local: () => services.workers.local,
-      check: (worker, failures) => checkWorker(worker, failures, { clock, timeoutMs, ping: (signal) => services.queues.ping(signal) }),
+      check: (worker, earlier) => checkWorker(worker, earlier, { clock, timeoutMs, ping: (signal) => services.queues.ping(signal) }),
       clock,
       log,
       intervalMs,

@@ -3,13 +3,13 @@ import type { MetricSample } from 'zin'
 /** The checks of a worker on this node. */
 export interface CheckedWorker {
   readonly worker: string
-  /** Of its last check; undefined before the first one. */
+  /** Result of the last check; undefined before the first one. */
   readonly healthy: boolean | undefined
   /** Consecutive counted failures. */
   readonly failures: number
 }
 
-/** The monitored workers of this process. One that has failed is not checked, and is seen in `zin_worker_state`. */
+/** Metrics of the monitored workers of this process. A FAILED worker is not checked; `zin_worker_state` shows it. */
 export function healthMetrics(workers: readonly CheckedWorker[]): readonly MetricSample[] {
   return workers.flatMap(({ failures, healthy, worker }): MetricSample[] =>
     healthy === undefined
@@ -17,7 +17,7 @@ export function healthMetrics(workers: readonly CheckedWorker[]): readonly Metri
       : [
           {
             name: 'zin_worker_healthy',
-            help: 'The last health check of monitored workers in this process: 1 or 0',
+            help: 'Result of the last health check of monitored workers in this process: 1 healthy, 0 unhealthy',
             type: 'gauge',
             value: healthy ? 1 : 0,
             labels: { worker },

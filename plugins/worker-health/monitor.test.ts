@@ -18,7 +18,10 @@ const worker = (more: Partial<LocalWorker> = {}): LocalWorker => ({
 })
 
 /** A monitor of one worker on a clock that only moves by hand. */
-const setUp = (first: LocalWorker, { ping = async () => undefined }: { ping?: () => Promise<unknown> } = {}) => {
+const setUp = (
+  first: LocalWorker,
+  { ping = async () => undefined, threshold = 2 }: { ping?: () => Promise<unknown>; threshold?: number } = {},
+) => {
   const clock = fakeClock()
   const state = { workers: [first], failed: [] as Error[], critical: [] as CheckOutcome[], results: [] as CheckOutcome[], reported: 0 }
   const log = { warn: () => undefined, error: () => undefined }
@@ -32,11 +35,11 @@ const setUp = (first: LocalWorker, { ping = async () => undefined }: { ping?: ()
       },
       reportCheck: () => void state.reported++,
     }),
-    check: (one, failures) => checkWorker(one, failures, { clock, timeoutMs: 20, ping }),
+    check: (one, earlier) => checkWorker(one, earlier, { clock, timeoutMs: 20, ping }),
     clock,
     log: log as never,
     intervalMs: 1000,
-    threshold: 2,
+    threshold,
     onResult: async (_name, outcome) => void state.results.push(outcome),
     onCritical: (_name, outcome) => void state.critical.push(outcome),
     criticalMs: 20,
@@ -138,6 +141,41 @@ describe('the monitor', () => {
     release()
     await first
     assert.equal(most, 1)
+  })
+
+  it('does not start a check while an earlier one ignores its signal, and counts that as a failure', async () => {
+    let checks = 0
+    let release: (result: { healthy: boolean }) => void = () => undefined
+    const healthCheck = () => {
+      checks++
+      return new Promise<{ healthy: boolean }>((resolve) => {
+        release = resolve
+      })
+    }
+    const { state, pass } = setUp(worker({ healthCheck }), { threshold: 3 })
+    await pass(500)
+    await pass(1100)
+    assert.equal(checks, 1)
+    assert.deepEqual(
+      state.results.map(({ counts, failures }) => [counts, failures]),
+      [
+        [true, 1],
+        [true, 2],
+      ],
+    )
+    assert.match(state.results[1]?.error ?? '', /no response within 20 ms: an earlier check still runs/)
+    release({ healthy: true })
+    await new Promise((resolve) => setImmediate(resolve))
+    await pass(1100)
+    assert.deepEqual([checks, state.results[2]?.failures], [2, 3])
+    assert.equal(state.failed.length, 1)
+    // A restarted worker is checked again, whatever the check before it does.
+    state.workers = []
+    await pass(0)
+    state.workers = [worker({ healthCheck })]
+    await pass(0)
+    await pass(500)
+    assert.equal(checks, 3)
   })
 
   it('drops the result for a version that was replaced meanwhile, and continues with the new one', async () => {

@@ -1,12 +1,13 @@
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { LocalWorker, LocalWorkers } from 'zin/plugins/workers'
+import type { EarlierChecks } from './check.js'
 import { workerHealthErrors } from './errors.js'
 import type { CheckedWorker } from './metrics.js'
 import type { CheckOutcome } from './outcome.js'
 
 export interface MonitorParts {
   readonly local: () => LocalWorkers
-  readonly check: (worker: LocalWorker, failuresBefore: number) => Promise<CheckOutcome>
+  readonly check: (worker: LocalWorker, earlier: EarlierChecks) => Promise<CheckOutcome>
   readonly clock: Clock
   readonly log: Logger
   readonly intervalMs: number
@@ -20,7 +21,7 @@ export interface MonitorParts {
   readonly random: () => number
 }
 
-interface Watched {
+interface Watched extends EarlierChecks {
   /** When the next check is due, by the monotonic clock. */
   dueAt: number
   failures: number
@@ -82,18 +83,18 @@ export class Monitor {
     const { check, clock, intervalMs, local, log, onResult, random, threshold } = this.#parts
     const { name } = worker
     try {
-      const outcome = await check(worker, watched.failures)
-      // The result belongs to a version that has been replaced meanwhile.
+      const outcome = await check(worker, watched)
+      // The result belongs to a version that has been replaced in the meantime.
       if (this.#watched.get(name) !== watched) return
       watched.failures = outcome.failures
       watched.healthy = outcome.healthy
       const { counts: _, ...report } = outcome
       local().reportCheck(name, report)
-      if (!outcome.healthy) log.warn({ worker: name, failures: outcome.failures }, `worker "${name}" is not healthy: ${outcome.error}`)
+      if (!outcome.healthy) log.warn({ worker: name, failures: outcome.failures }, `worker "${name}" is unhealthy: ${outcome.error}`)
       await onResult(name, outcome)
       if (!outcome.healthy && outcome.counts && outcome.failures >= threshold) await this.#giveUp(name, outcome)
     } catch (error) {
-      log.error({ worker: name, err: error }, `the health of worker "${name}" could not be recorded: ${messageOf(error)}`)
+      log.error({ worker: name, err: error }, `the health check of worker "${name}" could not be processed: ${messageOf(error)}`)
     } finally {
       this.#running.delete(name)
       watched.dueAt = clock.monotonic() + intervalMs * (0.9 + 0.2 * random())

@@ -45,6 +45,18 @@ describe('the routes of worker-health', () => {
   })
 })
 
+describe('monitoring/start of a stopped worker that no node can run', () => {
+  it('responds with 200, because there is nothing to wait for', async () => {
+    const plugins = [database(), kv(), cluster(), ops(), workers(), workerHealth()]
+    const host = await createTestHost({ services: [noQueues], plugins, env: { WORKER_ENABLED: 'false' } })
+    await host.service(workersService).create({ name: 'stopped', queueName: 'stopped', processor: () => 1 })
+    const path = '/api/workers/stopped/monitoring/start'
+    const { status, body } = await host.inject({ method: 'POST', path, headers: { 'x-requested-with': 'test' } })
+    assert.deepEqual([status, body.operation.state, body.worker.monitored], [200, 'applied', true])
+    await host.stop()
+  })
+})
+
 describe('the options of worker-health', () => {
   let hoursLater = 0
   const clock = { now: () => Date.now() + hoursLater * 3_600_000, monotonic: () => performance.now() }

@@ -22,8 +22,7 @@ export function workerHealthRoutes(workers: () => Workers, history: History): re
       handler: async (ctx) => {
         const { params, query } = ctx.input
         const result = await workers().monitor(params.name, verb === 'start', { waitMs: query.wait })
-        const { applied, targets } = result.operation
-        ctx.status = targets.length > 0 && applied.length === targets.length ? 200 : 202
+        ctx.status = result.operation.state === 'applied' ? 200 : 202
         return { ok: true, ...result }
       },
     })

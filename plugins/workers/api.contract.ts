@@ -6,7 +6,7 @@ import { schedulesContract } from './schedules.contract.js'
 import { statesContract } from './states.contract.js'
 import { type ApiHost, type Backend, startApi } from './testing/api-host.js'
 
-/** The worker API: every route, every refusal and every transition of a worker's state, over HTTP on one app. */
+/** The worker API: every route, every error code and every state transition of a worker, over HTTP on one app. */
 export function apiContract(title: string, backend: Backend): void {
   describe(`the worker API on ${title}`, () => {
     let api: ApiHost

@@ -1,4 +1,4 @@
-import { type Migration, type PluginContext, withDeadline } from 'zin'
+import { type Migration, messageOf, type PluginContext, withDeadline } from 'zin'
 import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
@@ -51,35 +51,35 @@ export interface WorkerParts {
   readonly workers: Workers
   readonly registry: ProcessorRegistry
   readonly migrations: readonly Migration[]
-  /** Makes stores ready; nothing runs yet. */
+  /** Prepares the stores; no worker runs yet. */
   prepare(): Promise<void>
-  /** Joins the other processes. */
+  /** Joins the other nodes. */
   join(): Promise<void>
-  /** Begins what starts by itself; goes on in the background. */
+  /** Starts the workers that auto-start, in the background. */
   boot(): void
-  /** Every `pollMs`: looks for changes that were not heard of. */
+  /** Polls for changes whose messages were missed. Called every `pollMs`. */
   poll(): Promise<void>
   readonly pollMs: number
-  /** Every second: counts and drained versions. */
+  /** Stores counts and closes drained versions. Called every second. */
   flush(): Promise<void>
-  /** Every `stalledMs`: when it is this node's turn, jobs that lost their node are given to another. */
+  /** Returns stalled jobs to their queues when it is this node's turn. Called every `stalledMs`. */
   checkStalled(): Promise<void>
   readonly stalledMs: number
-  /** Forgets what is old, in the process that leads. */
+  /** Deletes expired shared state, on the leader only. */
   sweep(): Promise<void>
   close(): Promise<void>
 }
 
-/** Its node looks for changes that were not published, and forgets what is old. */
+/** The leader polls for changes that were not published, and deletes expired shared state. */
 const leaderRole = 'workers'
 
-/** After WORKER_TIMEOUT, how long cancelled jobs get to end, in ms. */
+/** How long cancelled jobs may take to end after WORKER_TIMEOUT, in ms. */
 const cancelMs = 5_000
 
 /** Deadline of the last report of a node, in ms. */
 const reportMs = 2_000
 
-/** Deadline of leaving roles and the list of statuses, in ms. */
+/** Deadline for resigning the leader role and removing the statuses of this node, in ms. */
 const leaveMs = 2_000
 
 /** Wires the parts of the plugin. */
@@ -98,7 +98,7 @@ export function assemble(input: AssembleInput): WorkerParts {
   const middlewares = new JobMiddlewares((plugin) => placeOf(plugin, host))
   const routes = new VersionRoutes(log)
   const stopLimits = { drainMs: settings.WORKER_TIMEOUT * 1000, cancelMs }
-  // The rest of the app wants to stop in time as well.
+  // Leaves time for the rest of the app to stop.
   const shutdownLimits = (left = host.shutdownLeftMs) => ({
     drainMs: Math.min(stopLimits.drainMs, left * 0.6),
     cancelMs: Math.min(cancelMs, left * 0.2),
@@ -161,6 +161,15 @@ export function assemble(input: AssembleInput): WorkerParts {
   const health = new Health({ shared, jobs, hooks, now })
   const versions = new Versions({ writes, shared, check, code, now })
   const listeners = new Set<(event: WorkerEvent) => void>()
+  const emit = (event: WorkerEvent): void => {
+    for (const listener of [...listeners]) {
+      try {
+        listener(event)
+      } catch (error) {
+        log.error({ err: error, event: event.type }, `a listener of worker events threw: ${messageOf(error)}`)
+      }
+    }
+  }
   let leadership: Leadership | undefined
   const reconciler = new Reconciler({
     storeRegistry,
@@ -169,9 +178,10 @@ export function assemble(input: AssembleInput): WorkerParts {
     audits: () => leadership?.leads === true,
     rule,
     applyAutoStart: (worker) => desired.applyAutoStart(worker),
+    code,
     log,
     now,
-    emit: (event) => listeners.forEach((listener) => void listener(event)),
+    emit,
   })
 
   return {
@@ -225,14 +235,14 @@ export function assemble(input: AssembleInput): WorkerParts {
     },
     async close() {
       withdrawCanceller()
-      // Together: a stop that lasts already ends in the time that a shutdown has.
-      // What is being loaded for a start ends now as well.
+      // In parallel, so that the shutdown deadline also bounds stops that are already in progress. Code that is being loaded for a start
+      // is abandoned.
       await Promise.all([reconciler.close(), node?.close(shutdownLimits()), processors.stopLoading()])
       const left = async (): Promise<void> => {
         await leadership?.resign()
         await reconciler.deregister()
       }
-      // Where the store does not respond, the leases of this node end by themselves.
+      // If the store does not respond, the lease of this node expires.
       await withDeadline(left(), Math.min(leaveMs, host.shutdownLeftMs * 0.5), 'the store did not respond').catch(() => undefined)
       await local?.close()
       await processors.close()
@@ -241,7 +251,7 @@ export function assemble(input: AssembleInput): WorkerParts {
   }
 }
 
-/** The place of a plugin in the order of the graph; strangers come last. */
+/** The position of a plugin in the boot order; unknown plugins come last. */
 function placeOf(plugin: string, host: PluginContext['host']): number {
   const all = host.plugins()
   const index = all.findIndex(({ name }) => name === plugin)

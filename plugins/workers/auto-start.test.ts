@@ -15,7 +15,7 @@ const rows: readonly (readonly [
   stored: Desired | undefined,
   starts: boolean,
 ])[] = [
-  ['the global setting is true and autoStart is left out', true, {}, undefined, true],
+  ['the global setting is true and autoStart is absent', true, {}, undefined, true],
   ['the global setting is true and autoStart is null', true, { autoStart: null }, undefined, true],
   ['the global setting is true and autoStart is true', true, { autoStart: true }, undefined, true],
   ['autoStart is false', true, { autoStart: false }, undefined, false],

@@ -15,8 +15,8 @@ export interface AutoStartDecision {
 }
 
 /**
- * Whether a worker starts by itself: at creation, and at boot with what is stored as its desired state.
- * What an operator stopped stays stopped.
+ * Decides whether a worker starts automatically: at creation, and at boot, where `stored` is its stored desired state.
+ * A worker that an operator stopped stays stopped.
  */
 export function autoStart(settings: AutoStartSettings, record: WorkerRecord, stored?: Desired): AutoStartDecision {
   const no = (reason: string): AutoStartDecision => ({ start: false, reason })

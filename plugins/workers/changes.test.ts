@@ -9,7 +9,7 @@ import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type WorkerChange, type Workers, workers, workersService } from './index.js'
 
-/** A plugin that acts by itself. */
+/** A plugin that acts on its own. */
 const scaler = definePlugin({ name: 'scaler', version: '1.0.0', uses: { workers: workersService }, setup: () => undefined })
 
 describe('changes of workers', () => {
@@ -43,7 +43,7 @@ describe('changes of workers', () => {
     failed = []
   }
 
-  it('are told with what was and what is, by whom and with which request', async () => {
+  it('are published with the state before and after, the actor and the request', async () => {
     await made('told')
     await host.inject({ method: 'PUT', path: '/api/workers/told', headers: { 'x-requested-with': 'zin-cli' }, body: { concurrency: 9 } })
     await service.start('told')
@@ -59,7 +59,7 @@ describe('changes of workers', () => {
     assert.deepEqual([scale.after?.record.scaled?.reason, scale.after?.generation], ['many wait', (scale.before?.generation ?? 0) + 1])
   })
 
-  it('that were refused or failed are told with their error, under the id that they had before', async () => {
+  it('that were denied or failed are published with their error and the same id', async () => {
     await made('failing')
     await assert.rejects(service.create({ name: 'failing', queueName: 'failing' }), { code: 'WORKER_EXISTS' })
     assert.equal(failed.length, 0)
@@ -68,7 +68,7 @@ describe('changes of workers', () => {
     gate = ({ id, action }) => {
       asked.push(id)
       if (action === 'stop') return deny('not now')
-      // While the first one is asked for, somebody else is faster.
+      // Another caller makes the change while the gate of the first one runs.
       return action === 'create' && asked.length === 1 ? service.create(late).then(() => undefined) : undefined
     }
     await assert.rejects(service.create(late), { code: 'WORKER_EXISTS' })
@@ -91,7 +91,20 @@ describe('changes of workers', () => {
     assert.equal(new Set(asked).size, 4)
   })
 
-  it('that a plugin makes when it hears of one are not those of the request', async () => {
+  it('that refuse a version have its evidence as it is stored', async () => {
+    await made('judged')
+    await service.registerVersion('judged', { version: '2.0.0', processor: () => 2 })
+    const evidence = { failed: 40, compare: () => 1, since: new Date(0) }
+    const stored = { failed: 40, since: '1970-01-01T00:00:00.000Z' }
+    const { refused } = await service.refuseVersion('judged', '2.0.0', { reason: 'too many jobs failed', evidence })
+    const change = told.find(({ action }) => action === 'version.refuse')
+    assert.ok(change?.action === 'version.refuse')
+    assert.deepEqual([refused?.evidence, change.after?.versions[1]?.refused?.evidence], [stored, stored])
+    const notAnObject = { reason: 'x', evidence: new Date() as never }
+    await assert.rejects(service.refuseVersion('judged', '2.0.0', notAnObject), { code: 'INVALID_REFUSAL' })
+  })
+
+  it('that a plugin makes in a listener have the plugin as actor, not the request', async () => {
     await made('heard')
     await service.create({ name: 'follows', queueName: 'follows', processor: () => 1 })
     let done: (result: unknown) => void = () => undefined
@@ -113,7 +126,7 @@ describe('changes of workers', () => {
     )
   })
 
-  it('tell of jobs and schedules without their data', async () => {
+  it('of jobs and schedules are published without their data', async () => {
     await made('busy')
     const { id } = await service.enqueue('busy', { secret: 'canary-1' }, { delay: 60_000 })
     await service.cancelJob('busy', id)
@@ -135,7 +148,7 @@ describe('changes of workers', () => {
     assert.doesNotMatch(JSON.stringify(told), /canary/)
   })
 
-  it('are not done when a plugin refuses them, or fails to answer', async () => {
+  it('are not made when a plugin denies them or its gate fails', async () => {
     await made('held')
     gate = () => deny('not on Sundays')
     const refusal = { code: 'WORKER_CHANGE_DENIED', status: 409, message: /"\w+(\.\w+)?" .*"held".*not on Sundays/ }
@@ -160,7 +173,7 @@ describe('changes of workers', () => {
     gate = () => undefined
   })
 
-  it('cannot be changed by those who hear of them', async () => {
+  it('cannot be modified by listeners', async () => {
     await made('copied')
     gate = (change) => {
       if (change.action === 'update' && change.after !== null) Object.assign(change.after.record, { concurrency: 999 })
@@ -170,7 +183,7 @@ describe('changes of workers', () => {
     gate = () => undefined
   })
 
-  it('are told also when they cannot be applied, and their callers wait until it is noted', async () => {
+  it('are published even when they cannot be applied, and their callers wait for the listeners', async () => {
     await made('halts')
     await service.start('halts')
     await service.registerVersion('halts', { version: '2.0.0', processor: () => 2, healthCheck: () => ({ healthy: false, error: 'no' }) })
@@ -184,7 +197,7 @@ describe('changes of workers', () => {
     assert.deepEqual([noted, told.map(({ action, target }) => [action, target])], [true, [['version.activate', '2.0.0']]])
   })
 
-  it('are done and logged when one who hears of them fails', async () => {
+  it('are made when a listener fails, and the failure is logged', async () => {
     await made('logged')
     note = () => Promise.reject(new Error('the audit log is full'))
     assert.equal((await service.update('logged', { concurrency: 3 })).worker.concurrency, 3)

@@ -26,16 +26,16 @@ export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [database
 
 interface CommandRow {
   readonly args: readonly string[]
-  /** What it prints; left out: it is run with `--json` only. */
+  /** What it prints; absent: it runs with `--json` only. */
   readonly says?: RegExp
   /** Exit code with and without `--json`. Default 0. */
   readonly code?: number
-  /** What of the answer is looked at, after `--json`, which is run next; left out: it is not. */
+  /** The checked part of the JSON output; absent: it does not run with `--json`. */
   readonly json?: (value: never) => unknown
   readonly gives?: unknown
 }
 
-/** The fields of `--json` that tell whether it is the right answer. */
+/** The fields of the JSON output that are checked. */
 const operation = ({
   ok,
   message,
@@ -57,7 +57,7 @@ const rows =
     values.map(fields(...keys))
 const keysOf = (value: object): readonly string[] => Object.keys(value)
 
-/** A story of workers; each command is run as it is, and then once more with `--json`. */
+/** A sequence of commands; each runs as given, and then again with `--json`. */
 const story: readonly CommandRow[] = [
   {
     args: ['worker:list'],
@@ -93,7 +93,7 @@ const story: readonly CommandRow[] = [
     args: ['worker:start', 'mailer'],
     says: /^Worker "mailer" is running\n$/,
     json: operation,
-    gives: [true, 'Worker "mailer" was running already', 'running', 1, 0],
+    gives: [true, 'Worker "mailer" is already running', 'running', 1, 0],
   },
   { args: ['worker:pause', 'mailer'], says: /^Worker "mailer" is paused\n$/ },
   { args: ['worker:resume', 'mailer'], says: /^Worker "mailer" is running\n$/ },
@@ -150,7 +150,7 @@ const story: readonly CommandRow[] = [
     args: ['worker:start', 'away'],
     code: 1,
     json: operation,
-    gives: [true, 'Accepted; no living process may run it (role, placement), the next one that may applies it', 'unknown', 0, 0],
+    gives: [true, 'Accepted; no live node can run it (role, placement); the next eligible node applies it', 'unknown', 0, 0],
   },
   {
     args: ['migrate:worker', '--status'],
@@ -170,14 +170,14 @@ describe('zin worker:* and migrate:worker', () => {
   })
   after(() => app.remove())
 
-  /** Two at a time, as the machine of a test may have two cores. */
+  /** Two at a time, because the test machine may have two cores. */
   const zinAll = async (commands: readonly (readonly string[])[]): Promise<readonly CommandResult[]> => {
     const results: CommandResult[] = []
     for (let n = 0; n < commands.length; n += 2) results.push(...(await Promise.all(commands.slice(n, n + 2).map((args) => app.zin(args)))))
     return results
   }
 
-  it('without a running app say so in one line, with exit code 1', async () => {
+  it('report in one line that no app is running, with exit code 1', async () => {
     const { code, out, err } = await app.zin(['worker:list'])
     assert.deepEqual([code, out], [1, ''])
     assert.match(err, /^zin worker:list: .*"zin start".*\[ZIN_APP_\w+\]\n$/)
@@ -224,14 +224,14 @@ describe('zin worker:* and migrate:worker', () => {
       })
     }
 
-    it('are all of the commands that the plugins have', async () => {
+    it('cover all commands of the plugins', async () => {
       const { out } = await app.zin(['plugins', '--plan', '--json'])
       const { commands } = JSON.parse(out) as { readonly commands: readonly { readonly name: string }[] }
       const known = commands.map(({ name }) => name).filter((name) => /^worker:|^migrate:worker$/.test(name))
       assert.deepEqual([...new Set(story.map(({ args }) => args[0]))].sort(), known.toSorted())
     })
 
-    it('are noted as those of the command line', async () => {
+    it('have the command line as their actor', async () => {
       const changes = (await (await fetch(`${running?.url}/changes`)).json()) as readonly {
         readonly action: string
         readonly actor: object
@@ -240,11 +240,11 @@ describe('zin worker:* and migrate:worker', () => {
       assert.deepEqual(actor, { kind: 'local', id: 'local', via: 'cli' })
     })
 
-    it('say in one line why a worker does not do as it is told, with exit code 1', async () => {
+    it('report in one line why a worker rejects a change, with exit code 1', async () => {
       const refusals = [
         [['worker:status', 'nobody'], /^zin worker:status: .*Worker "nobody" not found;.*\[WORKER_NOT_FOUND\]\n$/],
         [['worker:activate', 'mailer', '9.9.9'], /^zin worker:activate: .*\[VERSION_NOT_FOUND\]\n$/],
-        [['worker:scale', 'mailer', 'many'], /^zin worker:scale: .*whole number from 1 to 1000.*\[INVALID_CONCURRENCY\]\n$/],
+        [['worker:scale', 'mailer', 'many'], /^zin worker:scale: .*integer from 1 to 1000.*\[INVALID_CONCURRENCY\]\n$/],
         [['worker:start', 'broken'], /^zin worker:start: .*broken on purpose.*\[PROCESSOR_LOAD_FAILED\]\n$/],
       ] as const
       for (const [index, { code, out, err }] of (await zinAll(refusals.map(([args]) => args))).entries()) {
@@ -253,7 +253,7 @@ describe('zin worker:* and migrate:worker', () => {
       }
     })
 
-    it('refuse options, arguments and values that they do not know, with exit code 2', async () => {
+    it('reject unknown options, arguments and values, with exit code 2', async () => {
       const refusals = [
         [['worker:list', '--everything'], /^zin worker:list: unknown option --everything/],
         [['worker:start'], /^zin worker:start: missing argument <name>/],

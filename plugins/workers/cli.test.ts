@@ -58,7 +58,7 @@ describe('worker commands on a running app', () => {
     return { lines, tables }
   }
 
-  it('lists workers as a table, with the inactive ones on demand', async () => {
+  it('lists workers as a table, including inactive ones on request', async () => {
     const row = { name: 'email-sender', queue: 'emails', state: 'stopped', desired: 'stopped', version: '1.0.0', concurrency: 5 }
     assert.deepEqual((await run('worker:list')).tables, [row])
     assert.deepEqual((await run('worker:list', {}, { all: true })).tables, [row, { ...row, name: 'retired' }])
@@ -68,7 +68,7 @@ describe('worker commands on a running app', () => {
   it('starts, restarts and stops a worker', async () => {
     const named = { name: 'email-sender' }
     assert.deepEqual((await run('worker:start', named)).lines, ['Worker "email-sender" is running'])
-    assert.deepEqual((await run('worker:start', named)).lines, ['Worker "email-sender" was running already'])
+    assert.deepEqual((await run('worker:start', named)).lines, ['Worker "email-sender" is already running'])
     assert.equal((await run('worker:list', {}, { status: 'active' })).tables.length, 1)
     assert.deepEqual((await run('worker:restart', named)).lines, ['Worker "email-sender" was restarted'])
     const [answer] = (await run('worker:stop', named, {}, true)).tables as { ok: boolean; worker: { state: string } }[]
@@ -95,7 +95,7 @@ describe('worker commands on a running app', () => {
     ])
   })
 
-  it('lists processes with the fields of the API', async () => {
+  it('lists nodes with the fields of the API', async () => {
     const { nodes } = (await host.inject({ path: '/api/nodes' })).body
     const names = (rows: readonly object[]) => rows.map((row) => [Object.keys(row), { ...row, leaseMs: 0, leaseUntil: '' }])
     assert.deepEqual(names((await run('worker:nodes', {}, {}, true)).tables), names(nodes))
@@ -103,7 +103,7 @@ describe('worker commands on a running app', () => {
     assert.deepEqual(node, (await host.inject({ path: '/api/workers/email-sender/nodes' })).body.nodes[0])
   })
 
-  it('fails on a worker that is not there', async () => {
+  it('fails for an unknown worker', async () => {
     const named = workerCommands.filter(({ args = [] }) => args.length > 0)
     assert.equal(named.length, 10)
     const args = { name: 'nobody', version: '1.0.0', concurrency: '2' }

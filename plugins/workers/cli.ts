@@ -8,9 +8,9 @@ const at = (name: string | undefined, rest = ''): string => `/api/workers/${enco
 async function allWorkers(app: AppClient, query: Readonly<Record<string, string | undefined>> = {}): Promise<readonly WorkerView[]> {
   const workers: WorkerView[] = []
   for (let page = 1; ; page++) {
-    const answer = await app.request<WorkerPage>({ method: 'GET', path: '/api/workers', query: { ...query, page, limit: 100 } })
-    workers.push(...answer.workers)
-    if (page >= answer.pagination.totalPages) return workers
+    const response = await app.request<WorkerPage>({ method: 'GET', path: '/api/workers', query: { ...query, page, limit: 100 } })
+    workers.push(...response.workers)
+    if (page >= response.pagination.totalPages) return workers
   }
 }
 
@@ -21,7 +21,7 @@ const list = defineCommand({
   route: 'GET /api/workers',
   json: true,
   options: {
-    status: { type: 'string', summary: 'Only running workers, or only the others', values: ['active', 'inactive'] },
+    status: { type: 'string', summary: 'Only running workers, or only those that are not running', values: ['active', 'inactive'] },
     all: { type: 'boolean', summary: 'Also list workers whose activeStatus is false', default: false },
   },
   run: async ({ app, options, print }) => {
@@ -59,21 +59,21 @@ const status = defineCommand({
   route: 'GET /api/workers/:name/status',
   json: true,
   run: async ({ app, args, print }) => {
-    const answer = await app.request<{ status: WorkerStatus }>({ method: 'GET', path: at(args.name, '/status') })
-    print.record(answer.status)
+    const response = await app.request<{ status: WorkerStatus }>({ method: 'GET', path: at(args.name, '/status') })
+    print.record(response.status)
   },
 })
 
 const show = defineCommand({
   name: 'worker:show',
-  summary: 'Show the whole record of a worker',
+  summary: 'Show the full record of a worker',
   args: named,
   needs: 'running app',
   route: 'GET /api/workers/:name',
   json: true,
   run: async ({ app, args, print }) => {
-    const answer = await app.request<{ worker: WorkerView }>({ method: 'GET', path: at(args.name) })
-    print.record(answer.worker)
+    const response = await app.request<{ worker: WorkerView }>({ method: 'GET', path: at(args.name) })
+    print.record(response.worker)
   },
 })
 
@@ -98,12 +98,12 @@ const nodes = defineCommand({
   options: { worker: { type: 'string', summary: 'Show the status of this worker on each node' } },
   run: async ({ app, options, print }) => {
     if (options.worker !== undefined) {
-      const answer = await app.request<{ nodes: readonly WorkerOnNode[] }>({ method: 'GET', path: at(options.worker, '/nodes') })
-      print.table(answer.nodes, ['node', 'state', 'version', 'concurrency', 'busy', 'observedGeneration', 'error'])
+      const response = await app.request<{ nodes: readonly WorkerOnNode[] }>({ method: 'GET', path: at(options.worker, '/nodes') })
+      print.table(response.nodes, ['node', 'state', 'version', 'concurrency', 'busy', 'observedGeneration', 'error'])
       return
     }
-    const answer = await app.request<{ nodes: readonly NodeView[] }>({ method: 'GET', path: '/api/nodes' })
-    print.table(answer.nodes, ['id', 'region', 'consumes', 'alive', 'startedAt'])
+    const response = await app.request<{ nodes: readonly NodeView[] }>({ method: 'GET', path: '/api/nodes' })
+    print.table(response.nodes, ['id', 'region', 'consumes', 'alive', 'startedAt'])
   },
 })
 
@@ -115,9 +115,9 @@ const versions = defineCommand({
   route: 'GET /api/workers/:name/versions',
   json: true,
   run: async ({ app, args, print }) => {
-    const answer = await app.request<{ versions: readonly VersionView[] }>({ method: 'GET', path: at(args.name, '/versions') })
+    const response = await app.request<{ versions: readonly VersionView[] }>({ method: 'GET', path: at(args.name, '/versions') })
     print.table(
-      answer.versions.map(({ version, state, busy, processor, description }) => ({ version, state, busy, processor, description })),
+      response.versions.map(({ version, state, busy, processor, description }) => ({ version, state, busy, processor, description })),
       ['version', 'state', 'busy', 'processor', 'description'],
     )
   },
@@ -140,7 +140,7 @@ const waitOption = {
   wait: { type: 'int', summary: 'Seconds to wait until every node has applied the change', default: 10, min: 0, max: 60 },
 } as const
 
-/** Requests a change. The response may take as long as the wait. */
+/** Requests a change. The response may take as long as `waitSeconds`. */
 function ask(
   app: AppClient,
   path: string,

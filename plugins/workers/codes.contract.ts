@@ -10,11 +10,11 @@ import type { ApiHost } from './testing/api-host.js'
 import { refusedCreations, refusedJobs, refusedSchedules, refusedUpdates, refusedVersions, testedElsewhere } from './testing/refusals.js'
 import { versionCodesContract } from './version-codes.contract.js'
 
-/** Every code with which the worker API refuses, over HTTP. */
+/** Every error code of the worker API, over HTTP. */
 export function codesContract(api: () => ApiHost): void {
-  describe('its refusals', () => {
+  describe('its error handling', () => {
     const seen = new Set<string>()
-    /** `running`, `idle` (stopped) and `retired` (activeStatus false), there in every test. */
+    /** `running`, `idle` (stopped) and `retired` (activeStatus false) exist in every test. */
     const at = (worker: string, rest = ''): string => `/api/workers/${worker}-${api().run}${rest}`
     const creation = (name: string, more: object = {}): object => ({ name, queueName: `codes-${api().run}`, processor: 'job.mjs', ...more })
     const refused = async (code: string, status: number, [method, path, body]: readonly [method: string, path: string, body?: unknown]) => {
@@ -55,7 +55,7 @@ export function codesContract(api: () => ApiHost): void {
       }
     }
 
-    it('changed nothing by what it refused', async () => {
+    it('changes nothing', async () => {
       assert.equal((await api().call('GET', at('new'))).status, 404)
       const { worker } = (await api().call('GET', at('idle'))).body
       assert.deepEqual([worker.generation, worker.concurrency], [1, 5])
@@ -63,7 +63,7 @@ export function codesContract(api: () => ApiHost): void {
       assert.deepEqual(schedules, [])
     })
 
-    it('names the first fault and lists all', async () => {
+    it('names the first problem and lists all', async () => {
       const body = await refused('INVALID_WORKER_NAME', 400, ['POST', '/api/workers', { name: 'a b', queueName: 7, colour: 'red' }])
       assert.deepEqual(
         body.details.map(({ field, code }: Record<string, string>) => [field, code]),
@@ -75,7 +75,7 @@ export function codesContract(api: () => ApiHost): void {
       )
     })
 
-    it('refuses queries, bodies and parameters that no route takes', async () => {
+    it('rejects queries, bodies and parameters that no route accepts', async () => {
       assert.deepEqual(
         (await refused('INVALID_JOB_OPTIONS', 400, ['POST', at('idle', '/jobs'), { options: { name: '\ud800' } }])).details[0].field,
         'options.name',
@@ -101,7 +101,7 @@ export function codesContract(api: () => ApiHost): void {
       await refused('INVALID_SCHEDULE', 400, ['PUT', at('idle', '/schedules/a%20b'), { every: 5000 }])
     })
 
-    it('refuses in code what a request cannot say', async () => {
+    it('rejects in code what a request cannot contain', async () => {
       const { service } = api()
       for (const [code, call] of [
         ['MISSING_OPTIONS', () => service.create(undefined as never)],
@@ -116,7 +116,7 @@ export function codesContract(api: () => ApiHost): void {
       }
     })
 
-    it('refuses what does not go with the state of a worker', async () => {
+    it('rejects what conflicts with the state of a worker', async () => {
       const { run, service } = api()
       await refused('WORKER_EXISTS', 409, ['POST', '/api/workers', creation(`idle-${run}`)])
       for (const verb of ['start', 'restart', 'pause', 'resume', 'jobs']) {
@@ -137,7 +137,7 @@ export function codesContract(api: () => ApiHost): void {
       await refused('PROCESSOR_LOAD_FAILED', 422, ['POST', at('broken', '/start')])
     })
 
-    it('refuses what a plugin refuses, and does nothing of it', async () => {
+    it('rejects what a plugin denies, and does none of it', async () => {
       const { run } = api()
       for (const [name, status, code, plugin] of [
         ['kept', 409, 'WORKER_CHANGE_DENIED', 'it is kept'],
@@ -149,7 +149,7 @@ export function codesContract(api: () => ApiHost): void {
       }
     })
 
-    it('refuses a reason of a scale that is no short text, and a number of jobs that is none', async () => {
+    it('rejects an invalid reason or number of a scale', async () => {
       for (const reason of [7, 'x'.repeat(501)]) {
         await refused('INVALID_SCALE_REASON', 400, ['POST', at('idle', '/scale'), { concurrency: 2, reason }])
       }
@@ -158,7 +158,7 @@ export function codesContract(api: () => ApiHost): void {
       }
     })
 
-    it('refuses features and parts of plugins that are not as they must be', async () => {
+    it('rejects invalid features and extensions', async () => {
       const { run, service } = api()
       const schema = Type.Object({ perMinute: Type.Integer() }, { additionalProperties: false })
       const declare = (feature: string, version: number) =>
@@ -198,7 +198,7 @@ export function codesContract(api: () => ApiHost): void {
 
     versionCodesContract({ api, at, refused })
 
-    it('refuses jobs and schedules that are not there, are over or are not to be changed now', async () => {
+    it('rejects jobs and schedules that do not exist, have ended or cannot be changed now', async () => {
       const { run, service } = api()
       for (const path of ['/jobs/12345', '/jobs/nothing', '/jobs/%00', '/jobs/%C3%A9'])
         await refused('JOB_NOT_FOUND', 404, ['GET', at('idle', path)])
@@ -219,7 +219,7 @@ export function codesContract(api: () => ApiHost): void {
       await refused('JOB_SCHEDULED', 409, ['POST', at('idle', `/jobs/${scheduled}/cancel`)])
     })
 
-    it('refuses a schedule whose job of that time runs', async () => {
+    it('rejects a schedule whose job for that time is running', async () => {
       const { host, run, service } = api()
       let begin: () => void = () => undefined
       let end: () => void = () => undefined
@@ -243,11 +243,11 @@ export function codesContract(api: () => ApiHost): void {
       end()
     })
 
-    it('says so when others change the same worker all the time', async () => {
+    it('reports that others keep changing the same worker', async () => {
       const { host, run, service } = api()
       const kv = host.service(kvService)
       let contended = false
-      // Who changes a worker of this store names what it read: here somebody else has always changed it since.
+      // Updates of this store are conditional on the version that was read; here another change always comes first.
       const client = new Proxy(kv, {
         get(target, key) {
           if (key === 'driver') return 'database'
@@ -265,7 +265,7 @@ export function codesContract(api: () => ApiHost): void {
       assert.equal((await api().call('POST', at('wanted', '/start'))).status, 200)
     })
 
-    it('has no code that this contract, or the test named for it, leaves out', async () => {
+    it('has no code without a case in this contract or in the test named for it', async () => {
       const codes = Object.keys(workerErrors)
       assert.deepEqual(
         codes.filter((code) => !seen.has(code) && !Object.hasOwn(testedElsewhere, code)),

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ApiHost } from './testing/api-host.js'
 
-/** What becomes of requests for one worker that come at the same time. */
+/** Concurrent requests for one worker. */
 export function concurrentContract(api: () => ApiHost): void {
-  describe('requests at the same time', () => {
+  describe('concurrent requests', () => {
     const creation = (name: string): object => ({ name, queueName: name, processor: 'job.mjs', autoStart: false })
-    /** Status and code of each answer, in order. */
+    /** Status and code of each response, in order. */
     const outcomes = async (requests: readonly ReturnType<ApiHost['call']>[]) =>
       (await Promise.all(requests)).map(({ status, body }) => `${status} ${body.code ?? ''}`.trim()).sort()
     const times = <T>(n: number, work: () => T): T[] => Array.from({ length: n }, work)
 
-    it('create one worker of a name', async () => {
+    it('create one worker per name', async () => {
       const name = `rivals-${api().run}`
       assert.deepEqual(await outcomes(times(5, () => api().call('POST', '/api/workers', creation(name)))), [
         '201',
@@ -19,7 +19,7 @@ export function concurrentContract(api: () => ApiHost): void {
       ])
     })
 
-    it('each change their field of a worker', async () => {
+    it('each change their own field of a worker', async () => {
       const name = `changed-${api().run}`
       await api().call('POST', '/api/workers', creation(name))
       const changes = {
@@ -39,7 +39,7 @@ export function concurrentContract(api: () => ApiHost): void {
       for (const [field, value] of Object.entries(changes)) assert.deepEqual(worker[field], value)
     })
 
-    it('remove a worker once, and the others find none', async () => {
+    it('remove a worker once, and the others get 404', async () => {
       const name = `removed-${api().run}`
       await api().call('POST', '/api/workers', creation(name))
       assert.deepEqual(await outcomes(times(5, () => api().call('DELETE', `/api/workers/${name}`))), [

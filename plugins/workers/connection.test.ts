@@ -12,7 +12,7 @@ import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 
-describe('workers on a database connection of their own', () => {
+describe('workers on a separate database connection', () => {
   const boot = (dataDir: string, mode: 'auto' | 'manual', only = false) => {
     const db = database({ connections: { reports: { driver: 'sqlite' } } })
     return createTestHost({
@@ -40,7 +40,7 @@ describe('workers on a database connection of their own', () => {
     return rows
   }
 
-  it('have tables there that zin migrate:worker shows, drops and makes, and that no start makes with DB_MIGRATE=manual', async (t) => {
+  it('have tables there that zin migrate:worker shows, drops and creates, and that no start creates with DB_MIGRATE=manual', async (t) => {
     const dataDir = await mkdtemp(join(tmpdir(), 'zin-connection-'))
     t.after(() => rm(dataDir, { recursive: true, force: true }))
     const host = await boot(dataDir, 'auto')

@@ -23,17 +23,17 @@ import type {
 export type * from './worker-views.js'
 
 export interface OperationOptions {
-  /** How long to wait until it is applied, in ms. Default 10000. */
+  /** How long to wait until every node has applied the change, in ms. Default 10000. */
   readonly waitMs?: number
 }
 
 export interface ScaleOptions extends OperationOptions {
-  /** A reason for people to read, at most 500 characters. Default empty. */
+  /** Human-readable reason, at most 500 characters. Default empty. */
   readonly reason?: string
 }
 
 export interface ActivateOptions extends OperationOptions {
-  /** Also a version that a plugin refused. Default false. */
+  /** Whether to activate a version that a plugin refused. Default false. */
   readonly force?: boolean
 }
 
@@ -98,21 +98,22 @@ export interface WorkerPage {
 export interface Workers {
   /** False with `WORKERS_ENABLED=false`: there are no routes and no commands, and nothing consumes jobs. */
   readonly enabled: boolean
-  /** Stores a new worker, and starts it when the auto-start rule says so. 409 WORKER_EXISTS. */
+  /** Stores a new worker, and starts it if the auto-start rule allows it. 409 WORKER_EXISTS. */
   create(worker: CreateWorker, options?: CreateOptions): Promise<WorkerView>
-  /** Changes some fields of the record; nodes apply what they can without a stop. 409 WORKER_HAS_SCHEDULES: its queue cannot be changed. */
+  /** Changes fields of the record; nodes apply them without a restart where possible. 409 WORKER_HAS_SCHEDULES: the queue cannot change. */
   update(name: string, changes: UpdateWorker, options?: OperationOptions): Promise<OperationResult>
   /** Starting a running worker succeeds and changes nothing. 410 WORKER_INACTIVE. */
   start(name: string, options?: OperationOptions): Promise<OperationResult>
-  /** Lets running jobs end within `WORKER_TIMEOUT`, then cancels them. Survives a reboot. */
+  /** Lets running jobs end within `WORKER_TIMEOUT`, then cancels them. The worker stays stopped after a reboot. */
   stop(name: string, options?: OperationOptions): Promise<OperationResult>
-  /** Stops and starts; starts a stopped or FAILED one. */
+  /** Stops and starts the worker; a stopped or FAILED one is started. */
   restart(name: string, options?: OperationOptions): Promise<OperationResult>
-  /** Takes no more jobs, and stays loaded; running jobs continue. */
+  /** The worker takes no more jobs and stays loaded; running jobs continue. */
   pause(name: string, options?: OperationOptions): Promise<OperationResult>
+  /** The paused worker takes jobs again. */
   resume(name: string, options?: OperationOptions): Promise<OperationResult>
   /**
-   * Sets the number of parallel jobs on each node, beside the configured `concurrency`; null restores that. Running jobs
+   * Sets the number of parallel jobs on each node without changing the configured `concurrency`, which null restores. Running jobs
    * continue, and nothing restarts. The scaled number survives reboots and changes of the configured one.
    *
    * @param concurrency 1–1000, or null.
@@ -131,9 +132,9 @@ export interface Workers {
   status(name: string): Promise<WorkerStatus>
   metrics(name: string): Promise<WorkerMetrics & { readonly counts: JobCounts }>
   /**
-   * Attempts of many workers over all nodes and their run times, in one round trip: since `since`, as totals or by version and by minute.
-   * Workers without attempts, with `features.metrics` false, and that do not exist have no entry. The order is that of the names, then of
-   * the minutes, then of the versions. 400 INVALID_COUNTS_QUERY.
+   * Returns the attempts of many workers over all nodes since `since`, with their run times, in one round trip: totals, or by version and
+   * by minute. A worker that has no attempts, has `features.metrics` false, or does not exist has no entry. Entries are in the order of
+   * `names`, then by minute, then by version. 400 INVALID_COUNTS_QUERY.
    *
    * @param names at most 1,000, and names times minutes at most 100,000: all 1,000 over 100 minutes, or 69 over 24 h.
    * @example
@@ -152,14 +153,14 @@ export interface Workers {
   /** The nodes of the app, including recently lost ones. */
   nodes(): Promise<readonly NodeView[]>
 
-  /** Adds a version without using it. 409 VERSION_EXISTS. */
+  /** Registers a version without activating it. 409 VERSION_EXISTS. */
   registerVersion(name: string, version: RegisterVersion): Promise<VersionView>
   versions(name: string): Promise<readonly VersionView[]>
-  /** Rolling: one node after another gives new jobs to it, and a node on which it is not healthy keeps the previous version. */
+  /** Rolls a version out: one node after another gives it new jobs, and a node on which it is not healthy keeps the previous version. */
   activate(name: string, version: string, options?: ActivateOptions): Promise<OperationResult>
   /**
-   * Stores durably that a version must not run, with the evidence: activating it is rejected (409 VERSION_REFUSED) unless forced, which
-   * removes the refusal. The active version stays as it is. 404 VERSION_NOT_FOUND, 400 INVALID_REFUSAL.
+   * Stores durably that a version must not run, with the evidence. Activating it is then rejected (409 VERSION_REFUSED) unless forced,
+   * which removes the refusal. The active version does not change. 404 VERSION_NOT_FOUND, 400 INVALID_REFUSAL.
    *
    * @example
    * const { workers } = ctx.services
@@ -168,9 +169,9 @@ export interface Workers {
   refuseVersion(name: string, version: string, refusal: VersionRefusal): Promise<VersionView>
 
   /**
-   * Loads versions beside the active one on every node that runs the worker, when they are healthy, for the jobs that
-   * {@link routeVersions} gives them; at most 5; an empty list removes them. Activating one makes it the active version. `nodesOf` shows
-   * those of each node. Throws 404 VERSION_NOT_FOUND, and the error of a node when no node could load one.
+   * Loads up to 5 healthy versions next to the active one on every node that runs the worker, for the jobs that {@link routeVersions}
+   * gives them. The list replaces the previous candidates; an empty one removes them. Activating a candidate makes it the active version.
+   * `nodesOf` shows the candidates of each node. Throws 404 VERSION_NOT_FOUND, and the error of a node when no node could load one.
    */
   setCandidates(name: string, versions: readonly string[], options?: OperationOptions): Promise<OperationResult>
   /**
@@ -186,7 +187,7 @@ export interface Workers {
 
   /** Adds a job to the worker's queue, whether the worker runs or not. `data` must be JSON. */
   enqueue(name: string, data: unknown, options?: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }>
-  /** Adds a tree of jobs at once; a job runs when its children are done. */
+  /** Adds a tree of jobs atomically; a job runs when its children are done. */
   enqueueFlow(flow: FlowSpec): Promise<FlowJob>
   job(name: string, id: string): Promise<WorkerJob>
   /** Removes a waiting job, or aborts the signal of a running one wherever it runs. */
@@ -204,14 +205,14 @@ export interface Workers {
   registerPaths(paths: Readonly<Record<string, string>>): () => void
   /** Called for names without a registered processor. */
   registerResolver(resolver: ProcessorResolver): () => void
-  /** The code behind a URL, compiled in: used for a record whose processor is exactly this text, with no fetch. */
+  /** Registers the code of a URL, compiled in: a record whose processor is exactly this text runs it without a fetch. */
   registerPrebuilt(url: string, processor: WorkerProcessor): () => void
   registerHealthCheck(name: string, check: WorkerHealthCheck): () => void
 
   /**
-   * Wraps every attempt of every worker on this node, also those of isolated processors; the feature `plugins: false` excludes a
-   * worker. The outermost is that of the first plugin in boot order, then the one that was added first. Returns a function that
-   * removes it; running attempts keep it.
+   * Wraps every attempt of every worker on this node, including those of isolated processors; the feature `plugins: false` excludes a
+   * worker. Middlewares nest in the boot order of their plugins, the first one outermost, then in the order in which they were added.
+   * Returns a function that removes the middleware; running attempts keep it.
    *
    * @example
    * const open = new Set<string>()
@@ -223,11 +224,12 @@ export interface Workers {
   useJobMiddleware(middleware: JobMiddleware, options: JobMiddlewareOptions): () => void
 
   readonly local: LocalWorkers
-  /** Subscribes to events of workers on all nodes. Returns a function that unsubscribes. */
+  /** Subscribes to events of workers on all nodes. An error that the listener throws is logged. Returns a function that unsubscribes. */
   events(listener: (event: WorkerEvent) => void): () => void
   /**
    * Called by the plugin that provides a feature when it starts: from then on, workers may have the feature, and the plugin's data in
-   * their records. Returns a function that withdraws it. Throws WORKER_FEATURE_INVALID: the feature, or the plugin's part, has an owner already.
+   * their records. Returns a function that withdraws it. Throws WORKER_FEATURE_INVALID when the feature, or the plugin's part of the
+   * record, already has an owner.
    *
    * @example
    * const pacing = defineWorkerFeature({ plugin: 'pace', feature: 'pacing' })

@@ -56,7 +56,7 @@ const options: readonly object[] = [
   { colour: 1 },
 ]
 
-/** Compares what the document allows with what the service does, value by value. */
+/** Compares what the OpenAPI document allows with what the service accepts, value by value. */
 function agree(schema: object, values: readonly unknown[], problems: (value: unknown) => readonly unknown[]): void {
   const allows = ajv.compile(schema)
   for (const value of values) assert.equal(allows(value), problems(value).length === 0, JSON.stringify(value))

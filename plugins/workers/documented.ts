@@ -1,6 +1,6 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
 
-// What the service checks, for OpenAPI: its errors have codes of their own, so no schema refuses these values.
+// Documents for OpenAPI what the service validates. Its errors have a code for each field, so no schema rejects these values.
 
 const dayMs = 86_400_000
 const yearMs = 365 * dayMs
@@ -17,7 +17,7 @@ const version = Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}\\.\\d{1,9}$', descr
 const processor = Type.String({
   minLength: 1,
   description:
-    'File path under a processor root, or https URL; needs the permission workers:deploy. May be left out when one is registered in code',
+    'File path under a processor root, or https URL; needs the permission workers:deploy. Optional when one is registered in code',
 })
 const healthCheck = Type.String({ minLength: 1, description: 'File path under a processor root; needs the permission workers:deploy' })
 const attempts = Type.Integer({ minimum: 1, maximum: 100 })
@@ -26,24 +26,24 @@ const timeout = milliseconds(1, dayMs)
 
 const changeable = {
   queueName: name,
-  concurrency: Type.Integer({ minimum: 1, maximum: 1000, description: 'Jobs in parallel' }),
+  concurrency: Type.Integer({ minimum: 1, maximum: 1000, description: 'Parallel jobs on each node' }),
   activeStatus: Type.Boolean({ description: 'Default true; false: it takes no jobs' }),
-  autoStart: orNull(Type.Boolean(), 'Whether it starts with the app; null: as WORKER_AUTO_START says'),
-  features: Type.Record(Type.String(), Type.Boolean(), { description: 'By name of the feature' }),
-  extensions: Type.Record(Type.String(), orNull(Type.Object({}), 'As the feature of the plugin declares it; null removes it'), {
-    description: 'By name of the plugin',
+  autoStart: orNull(Type.Boolean(), 'Whether it starts with the app; null: as WORKER_AUTO_START'),
+  features: Type.Record(Type.String(), Type.Boolean(), { description: 'By feature name' }),
+  extensions: Type.Record(Type.String(), orNull(Type.Object({}), 'In the shape that the feature of the plugin declares; null removes it'), {
+    description: 'By plugin name',
   }),
   rateLimit: orNull(
     object({ max: Type.Integer({ minimum: 1, maximum: 100_000 }), duration: milliseconds(1, dayMs) }),
-    'Most jobs in a time; null: no limit',
+    'At most max jobs per duration, over all nodes; null: no limit',
   ),
   jobOptions: object(
     { attempts: Type.Optional(attempts), backoff: Type.Optional(backoff), timeout: Type.Optional(timeout) },
-    'Of jobs that give none',
+    'Defaults for jobs that set none',
   ),
   isolation: oneOf(
     ['inline', 'thread', 'process'],
-    'Default inline; code from a URL runs in a process. A change needs the permission workers:deploy',
+    'Default inline; code from a URL runs in a process. Needs the permission workers:deploy',
   ),
   placement: object({
     nodes: Type.Optional(Type.Union([Type.Literal('all'), Type.Integer({ minimum: 1, maximum: 1000 })], { description: 'Default all' })),
@@ -71,8 +71,8 @@ const { queueName, ...others } = changeable
 const create = object({ name, queueName, ...optional({ ...others, processor, healthCheck, version, infrastructure }) })
 const update = object(optional(changeable))
 const scale = object({
-  concurrency: orNull(Type.Integer({ minimum: 1, maximum: 1000 }), 'Jobs in parallel in each node; null: as many as the record says'),
-  reason: Type.Optional(Type.String({ maxLength: 500, description: 'Why, for people' })),
+  concurrency: orNull(Type.Integer({ minimum: 1, maximum: 1000 }), 'Parallel jobs on each node; null: the number in the record'),
+  reason: Type.Optional(Type.String({ maxLength: 500, description: 'Human-readable reason' })),
 })
 const register = object({ version, ...optional({ description: Type.String({ maxLength: 1000 }), processor, healthCheck }) })
 
@@ -80,12 +80,12 @@ const data = Type.Unknown({ description: 'Any JSON; default null' })
 const options = {
   name: Type.String({ minLength: 1, maxLength: 100 }),
   priority: Type.Union([oneOf(['Critical', 'High', 'Normal', 'Low']), Type.Integer({ minimum: 0, maximum: 10 })], {
-    description: 'Critical is 10, High 5, Normal 1, Low 0; more is sooner',
+    description: 'Critical is 10, High 5, Normal 1, Low 0; higher runs first',
   }),
   attempts,
   backoff,
   timeout,
-  subject: Type.String({ minLength: 1, maxLength: 200, description: 'Whom or what the job is about, for the rights of data subjects' }),
+  subject: Type.String({ minLength: 1, maxLength: 200, description: 'The person or thing that the job is about, for data subject rights' }),
 }
 const delay = milliseconds(0, yearMs)
 const deduplication = object({ id: Type.String({ minLength: 1, maxLength: 128 }), ttl: Type.Optional(milliseconds(1, yearMs)) })
@@ -98,20 +98,20 @@ const enqueue = object(
   optional({
     data,
     options: object(optional({ ...options, delay, deduplication })),
-    children: Type.Array(child, { description: 'Jobs that must be done before this one' }),
+    children: Type.Array(child, { description: 'Jobs that must complete before this one' }),
   }),
 )
 const time = Type.String({ format: 'date-time' })
 const schedule = object(
   optional({
-    pattern: Type.String({ maxLength: 200, description: 'Cron pattern of five fields, or six with seconds first; either this or every' }),
+    pattern: Type.String({ maxLength: 200, description: 'Cron pattern of five fields, or six with seconds first; or pass every instead' }),
     every: milliseconds(1000, yearMs),
     tz: Type.String({ maxLength: 100, description: 'IANA time zone of the pattern, default UTC' }),
     startDate: time,
     endDate: time,
-    limit: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Most jobs it adds' }),
+    limit: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Maximum number of jobs that it adds' }),
     data,
-    options: object(optional(options), 'Of each job'),
+    options: object(optional(options), 'Options of each job'),
   }),
 )
 

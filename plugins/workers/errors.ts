@@ -92,7 +92,7 @@ const managementErrors = defineErrors({
   },
   VERSIONING_OFF: {
     status: 409,
-    message: (name: string) => `Worker "${name}" has "features.versioning" false, so it keeps its version; set it to true first`,
+    message: (name: string) => `"features.versioning" of worker "${name}" is false, so its version cannot change; set it to true first`,
     when: '`features.versioning` of the worker is false',
     fix: 'Set it to true',
   },
@@ -188,7 +188,7 @@ const managementErrors = defineErrors({
   WORKER_CHANGE_UNCONFIRMED: {
     status: 503,
     message: (name: string, why: string) =>
-      `The change of worker "${name}" is stored, but the nodes cannot be told of it now: ${why}. They apply it once they reach that store again`,
+      `The change of worker "${name}" is stored, but the nodes could not be notified: ${why}. They apply it once they can reach that store again`,
     when: 'A change of a worker was stored, and the store of the shared state failed before the nodes had applied it',
     fix: 'Check that store; the change need not be repeated',
   },
@@ -208,14 +208,14 @@ const managementErrors = defineErrors({
     status: 500,
     message: (worker: string, plugin: string, why: string) =>
       `The data of the plugin "${plugin}" in the record of worker "${worker}" cannot be read: ${why}; replace it with PUT /api/workers/${worker}`,
-    when: 'The data of a plugin in a record has a later version, or does not match its schema',
+    when: 'The data of a plugin in a record has a later version, cannot be upgraded, or does not match its schema',
     fix: 'Replace it with `PUT /api/workers/<name>`',
   },
   WORKERS_MISCONFIGURED: {
     status: 500,
     message: (what: string) => `workers: ${what}`,
-    when: 'At boot: `WORKER_PERSISTENCE_DRIVER` needs what the app does not have',
-    fix: 'Do what the message says',
+    when: '`WORKER_PERSISTENCE_DRIVER` (at boot) or `zin migrate:worker` needs a plugin or setting that the app does not have',
+    fix: 'Follow the message',
   },
 })
 

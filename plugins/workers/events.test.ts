@@ -3,10 +3,10 @@ import { after, before, describe, it } from 'node:test'
 import type { WorkerEvent } from './index.js'
 import { type ApiHost, startApi } from './testing/api-host.js'
 
-/** What a client hears from the stream of events. */
+/** The events that a client receives from the stream. */
 interface Listener {
   readonly heard: readonly WorkerEvent[]
-  /** Resolves when an event fits; those heard already count. */
+  /** Resolves when an event matches; already received events count. */
   hears(fits: (event: WorkerEvent) => boolean): Promise<WorkerEvent>
   /** Resolves when the stream ends. */
   readonly ended: Promise<void>
@@ -57,12 +57,25 @@ describe('GET /api/workers/events', () => {
     }
   }
 
-  it('refuses what it does not know', async () => {
+  it('rejects unknown queries', async () => {
     const answer = await api.call('GET', '/api/workers/events?state=running')
     assert.deepEqual([answer.status, answer.body.code], [400, 'VALIDATION_FAILED'])
   })
 
-  it('tells what changes, what each process does, and what is gone; of one worker on demand; until the app stops', async () => {
+  it('sends events even when a listener of a plugin throws, which is logged', { timeout: 30_000 }, async () => {
+    const remove = api.service.events(() => {
+      throw new Error('the plugin is broken')
+    })
+    const client = await listen()
+    const name = `loud-${api.run}`
+    assert.equal((await api.call('POST', '/api/workers', { name, queueName: name, processor: 'job.mjs' })).status, 201)
+    await client.hears(({ type, worker }) => type === 'changed' && worker === name)
+    await client.hears(({ type, worker, state }) => type === 'status' && worker === name && state === 'running')
+    remove()
+    assert.ok(api.host.logs.some(({ level, msg }) => level === 'error' && /worker events threw: the plugin is broken/.test(String(msg))))
+  })
+
+  it('sends changes, statuses and removals, of one worker on request, until the app stops', async () => {
     const [name, other] = [`heard-${api.run}`, `other-${api.run}`]
     const all = await listen()
     const one = await listen(`?worker=${name}`)

@@ -19,7 +19,7 @@ const schema = Type.Object(
 )
 const pacing = defineWorkerFeature({ plugin: 'pace', feature: 'pacing', schema })
 
-/** A plugin that brings these features and nothing else. */
+/** A plugin that offers these features and nothing else. */
 const offering = (name: string, ...features: readonly WorkerFeature[]) =>
   definePlugin({
     name,
@@ -57,7 +57,7 @@ const put = async (app: TestHost, body: unknown) => {
 }
 
 describe("a plugin's feature and its part of a worker's record", () => {
-  it('are checked with the path of each fault, filled in and shown', () =>
+  it('are validated with the path of each problem, completed with defaults, and shown', () =>
     withApp([pacing], async (app) => {
       const { create, get } = app.service(workersService)
       const worker = { name: 'paced', queueName: 'paced', processor: () => 1, features: { pacing: true } }
@@ -84,7 +84,7 @@ describe("a plugin's feature and its part of a worker's record", () => {
       assert.deepEqual([(await get('paced')).extensions, pacing.isOn(await get('paced'))], [undefined, false])
     }))
 
-  it('stay untouched while the plugin is off, and are refused then', async () => {
+  it('stay unchanged while the plugin is off, when new data is rejected', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'zin-extensions-'))
     const kept = { extensions: { pace: { perMinute: 5 } }, features: { pacing: true } }
     const asStored = { ...kept, extensionVersions: { pace: 1 } }
@@ -121,6 +121,14 @@ describe("a plugin's feature and its part of a worker's record", () => {
       schema: Type.Object({ perHour: Type.Integer() }, { additionalProperties: false }),
       upgrade,
     })
+    const stored = { name: 'paced', ...asStored }
+    for (const [failing, message] of [
+      [() => assert.fail('no rate'), /"paced".*upgrade from version 1 failed: no rate/],
+      [() => undefined, /"extensions.pace" must be object/],
+    ] as const) {
+      const broken = defineWorkerFeature({ plugin: 'pace', feature: 'pacing', version: 2, schema, upgrade: failing })
+      assert.throws(() => broken.of(stored), { code: 'WORKER_EXTENSION_UNREADABLE', message })
+    }
     await withApp(
       [later],
       async (app) => {
@@ -136,7 +144,7 @@ describe("a plugin's feature and its part of a worker's record", () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  it('stop the boot when they are malformed or have an owner, with the plugin, the field and what to do', async () => {
+  it('fail the boot when they are malformed or already owned, naming the plugin, the field and the fix', async () => {
     const spec = { plugin: 'pace', feature: 'pacing' }
     for (const [wrong, text] of [
       [{ plugin: 'Pace it' }, /^Pace it: .*"plugin"/],

@@ -27,7 +27,7 @@ describe('features of a worker', () => {
   })
   after(() => host.stop())
 
-  /** The next job that fails for good. */
+  /** The next job that fails permanently. */
   const nextFailure = (): Promise<FailedJobView> => new Promise((resolve) => (failed = resolve))
   const create = (name: string, features: Partial<Record<FeatureName, boolean>>) =>
     service.create({
@@ -49,7 +49,7 @@ describe('features of a worker', () => {
     ['compliance', 'compliance'],
   ]
   for (const [feature, plugin] of owned) {
-    it(`refuse ${feature} while the plugin ${plugin} is not enabled, and take false for it`, async () => {
+    it(`reject ${feature} while the plugin ${plugin} is not enabled, and accept false for it`, async () => {
       const refusal = { code: 'FEATURE_UNAVAILABLE', status: 400, message: new RegExp(`"features.${feature}".*"${plugin}"`) }
       await assert.rejects(create('asks', { [feature]: true }), refusal)
       assert.deepEqual((await create('asks', { [feature]: false })).features, { [feature]: false })
@@ -58,7 +58,7 @@ describe('features of a worker', () => {
     })
   }
 
-  it('take healthMonitoring when worker-health is enabled', async () => {
+  it('accept healthMonitoring when worker-health is enabled', async () => {
     const monitoring = await createTestHost({ plugins: [database(), kv(), cluster(), queues(), ops(), workers(), workerHealth()] })
     const workersThere = monitoring.service(workersService)
     await workersThere.create({ name: 'watched', queueName: 'watched', processor: () => 1, features: { healthMonitoring: true } })
@@ -66,7 +66,7 @@ describe('features of a worker', () => {
     await monitoring.stop()
   })
 
-  it('count by the minute unless metrics is false, and in the totals always', async () => {
+  it('count by minute unless metrics is false, and always in the totals', async () => {
     for (const [name, features, terms] of [
       ['counted', {}, 1],
       ['totals-only', { metrics: false }, 0],
@@ -88,7 +88,7 @@ describe('features of a worker', () => {
     assert.ok((percentile(durations, 1) ?? 0) <= 1.1 * totalMs + 0.125)
   })
 
-  it('refuse counts of too many workers, too long ago or malformed', async () => {
+  it('reject queries of counts that cover too many workers, start too long ago or are malformed', async () => {
     const names = Array.from({ length: 1_000 }, (_, n) => `worker-${n}`)
     const ago = (ms: number) => ({ since: Date.now() - ms })
     for (const [asked, options, message] of [
@@ -107,7 +107,7 @@ describe('features of a worker', () => {
     assert.equal((await service.counts(['counted'], ago(86_400_000)))[0]?.failed, 2)
   })
 
-  it('add a job that failed for good to the dead letter queue, once and with its history', async () => {
+  it('add a permanently failed job to the dead letter queue, once and with its history', async () => {
     await create('buries', { deadLetterQueue: true })
     const dead = async () => store.list('buries-dead', 'waiting', { offset: 0, limit: 10 })
     const buried = async () => {
@@ -156,13 +156,13 @@ describe('features of a worker', () => {
     assert.equal((await store.counts('counted-dead')).waiting, 0)
   })
 
-  it('restrict a worker to one process at a time when clustering is false', () => {
+  it('restrict a worker to one node at a time when clustering is false', () => {
     const record = workerRecord('one', { placement: { nodes: 'all', regions: ['eu-west-1'] } })
     assert.deepEqual(actingPlacement(record), record.placement)
     assert.deepEqual(actingPlacement({ ...record, features: { clustering: false } }), { nodes: 1, regions: ['eu-west-1'] })
   })
 
-  it('stand beside a queue store that the app has: another one is refused', async () => {
+  it('can name only the queue store of the app', async () => {
     const make = (infrastructure: object) =>
       service.create({ name: 'stored', queueName: 'stored', processor: () => 1, infrastructure } as never)
     for (const driver of ['redis', 'kvstore'])
@@ -171,7 +171,7 @@ describe('features of a worker', () => {
     assert.equal((await make({ driver: 'embedded' })).infrastructure.driver, 'embedded')
   })
 
-  it('say in the status when a tool has paused the whole queue', async () => {
+  it('show in the status that a tool has paused the whole queue', async () => {
     assert.equal((await service.status('stored')).queuePaused, false)
     await store.queue('stored').pause()
     assert.deepEqual([(await service.status('stored')).queuePaused, (await service.status('stored')).state], [true, 'running'])

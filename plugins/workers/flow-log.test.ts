@@ -9,7 +9,7 @@ import { createTestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { workers, workersService } from './index.js'
 
-it('a parent that is retried after its child failed is one line of the log', async (t) => {
+it('a parent that is retried after its child failed adds one line to the log', async (t) => {
   const processors = { child: () => Promise.reject(new Error('no luck')), parent: async () => 1 }
   const host = await createTestHost({
     plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors })],
@@ -27,5 +27,5 @@ it('a parent that is retried after its child failed is one line of the log', asy
   await eventually('it fails again', () => failures() === 2)
   const lines = host.logs.slice(before)
   assert.equal(lines.length, 1, JSON.stringify(lines))
-  assert.match(JSON.stringify(lines[0]), /failed for good: Cannot complete job .* has at least one failed child/)
+  assert.match(JSON.stringify(lines[0]), /failed permanently: Cannot complete job .* has at least one failed child/)
 })

@@ -1,7 +1,7 @@
 import type { PluginHooks, SlotOf } from 'zin'
 import type { WorkerHooks } from './hooks.js'
 
-/** The emitting ends of the plugin's hooks, fetched once. */
+/** The slots of the plugin's hooks, fetched once. */
 export type HookSlots = { readonly [K in keyof WorkerHooks]: SlotOf<WorkerHooks[K]> }
 
 export function hookSlots(hooks: PluginHooks): HookSlots {

@@ -29,22 +29,22 @@ export const workerHooks = {
   onJobFailed: {
     kind: 'notify',
     args: ['workerName', 'job', 'error'],
-    summary: 'An attempt is recorded as failed; `final` says whether the job is not tried again',
+    summary: 'An attempt is recorded as failed; `final`: the job is not retried',
   },
   onJobAdded: {
     kind: 'notify',
     args: ['workerName', 'job'],
-    summary: 'A job is stored in the queue of a worker; not those that a schedule adds',
+    summary: 'A job is stored in the queue of a worker; not called for jobs that a schedule adds',
   },
   onAttemptEnd: {
     kind: 'notify',
     args: ['end'],
-    summary: 'The store has accepted the outcome of an attempt; `final` says whether the job is done',
+    summary: 'The store has accepted the outcome of an attempt; `final`: the job is done',
   },
   afterAttempt: {
     kind: 'settle',
     args: ['end'],
-    summary: 'The same for audits: a worker waits for it before it stops, and begins no attempt while 1000 wait for it',
+    summary: 'The same, for audits: a worker waits for pending calls before it stops, and begins no attempt while 1000 are pending',
   },
   onWorkerStart: { kind: 'settle', args: ['workerName'], summary: 'A worker has started to consume jobs on this node' },
   onWorkerStop: { kind: 'settle', args: ['workerName'], summary: 'A worker has stopped consuming jobs on this node' },
@@ -62,7 +62,7 @@ export const workerHooks = {
   onWorkerChangeFailed: {
     kind: 'settle',
     args: ['change', 'error'],
-    summary: 'A management action that `beforeWorkerChange` was asked about was refused, or failed before it changed anything',
+    summary: 'A management action was refused, or failed after `beforeWorkerChange` and before it changed anything',
   },
   collectHealthTerms: {
     kind: 'collect',
@@ -72,7 +72,7 @@ export const workerHooks = {
   transformJobOptions: {
     kind: 'waterfall',
     args: ['options', 'workerName', 'data'],
-    summary: 'Options of a job about to be added: name, priority 0–10, attempts, backoff, delay',
+    summary: 'Options of a job that is about to be added: name, priority 0–10, attempts, backoff, delay',
   },
   resolveProcessor: {
     kind: 'first',

@@ -58,12 +58,12 @@ export type { Desired } from './store/contract.js'
 const flushMs = 1_000
 const sweepMs = 60_000
 
-/** Background workers: records with a desired state, and the consumers of this process. */
+/** Background workers: records with a desired state, and the consumers of this node. */
 export const workers = definePlugin({
   name: 'workers',
   version: '1.0.0',
   description: 'Background workers: create, start, stop, restart, and their jobs',
-  // The worker API runs code: without the guard it must not be there.
+  // The worker API runs code, so it must not exist without the access guard.
   dependencies: ['ops'],
   uses: { cluster: clusterService, queues: queuesService, ops: opsService, database: optional(databaseService), kv: optional(kvService) },
   provides: [workersService],

@@ -12,7 +12,7 @@ import { createTestHost, type TestHost } from 'zin/testing'
 import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type Isolation, type Workers, workers, workersService } from './index.js'
 
-/** Each does harm unless it is told to be good. */
+/** Each does harm unless its data says otherwise. */
 const harms = {
   blocks: 'for (;;);',
   throws: 'throw new Error("on purpose")',
@@ -26,7 +26,7 @@ describe('a processor that runs isolated', () => {
   let rootDir: string
   let host: TestHost
   let service: Workers
-  /** How jobs ended, and who waits for it; a job may end before anybody does. */
+  /** How jobs ended, and who waits for them; a job may end before anyone waits. */
   const ended = new Map<string, unknown>()
   const waiting = new Map<string, (outcome: unknown) => void>()
 
@@ -66,7 +66,7 @@ describe('a processor that runs isolated', () => {
     await rm(rootDir, { recursive: true, force: true })
   })
 
-  /** Adds a job and gives its outcome: a result, or an error. */
+  /** Adds a job and returns its outcome: a result, or an error. */
   const run = async (worker: string, data: unknown, options: { readonly timeout?: number } = {}): Promise<unknown> => {
     const { id } = await service.enqueue(worker, data, { attempts: 1, ...options })
     const key = `${worker}/${id}`
@@ -86,10 +86,10 @@ describe('a processor that runs isolated', () => {
     ['ignores', 'process', /longer than its timeout of 1000 ms/],
   ]
   for (const [harm, isolation, error] of rows) {
-    it(`that ${harm} in a ${isolation} fails its own attempt and harms nothing else`, async () => {
+    it(`that ${harm} in a ${isolation} fails its own attempt and affects nothing else`, async () => {
       const name = `${harm}-${isolation}`
       await service.create({ name, queueName: name, processor: `${harm}.mjs`, isolation, concurrency: 2 })
-      // Only what would never end: the others may take as long as a busy machine needs to start their process.
+      // Only jobs that would never end; the others may take as long as a busy machine needs to start their process.
       const bad = run(name, {}, harm === 'blocks' || harm === 'ignores' ? { timeout: 1000 } : {})
       const beside = Promise.all(Array.from({ length: 20 }, (_, n) => run('neighbour', { n })))
       assert.deepEqual(

@@ -36,7 +36,7 @@ describe('zin migrate:worker', () => {
   })
   after(() => app.remove())
 
-  /** Commands must work before the migrations do, so the mode is the strict one. */
+  /** The strict mode, because the command must work before migrations are applied. */
   const zin = (args: readonly string[]): Promise<CommandResult> => app.zin(['migrate:worker', ...args], { DB_MIGRATE: 'manual' })
   const rows = async (args: readonly string[]): Promise<readonly string[]> => {
     const { code, out, err } = await zin([...args, '--json'])
@@ -45,7 +45,7 @@ describe('zin migrate:worker', () => {
     return [...new Set(found.map(({ plugin, direction, status }) => `${plugin} ${direction ?? status}`))]
   }
 
-  it('works while migrations wait, and tells outcome and refusals by its exit code', async () => {
+  it('works while migrations are pending, and reports its outcome by exit code', async () => {
     assert.deepEqual((await rows(['--status', '--all'])).toSorted(), ['far-watcher pending', 'watcher pending', 'workers pending'])
     assert.deepEqual(await rows([]), ['workers up'])
     const unasked = await zin(['--fresh', '--all'])

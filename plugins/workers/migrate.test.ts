@@ -52,7 +52,7 @@ describe('zin migrate:worker', () => {
     return rows
   }
 
-  it('acts on the migrations of the workers alone', async () => {
+  it('acts only on the migrations of the workers', async () => {
     assert.deepEqual(await migrate({ status: true }), ['workers applied'])
     assert.deepEqual(await migrate({ fresh: true }), ['workers down', 'workers up'])
     assert.deepEqual(await migrate({ rollback: true }), ['workers down'])
@@ -61,7 +61,7 @@ describe('zin migrate:worker', () => {
     assert.deepEqual(await migrate({}), [])
   })
 
-  it('acts on those of plugins that depend on workers as well, when asked for all', async () => {
+  it('also acts on those of plugins that depend on workers with --all', async () => {
     const applied = ['watcher applied', 'watcher-of-watcher applied', 'workers applied']
     assert.deepEqual((await migrate({ status: true, all: true })).toSorted(), applied)
     assert.deepEqual(await migrate({ rollback: true, step: 2, all: true }), ['workers down', 'watcher-of-watcher down'])
@@ -71,7 +71,7 @@ describe('zin migrate:worker', () => {
     assert.equal((await migrate({ all: true })).length, 3)
   })
 
-  it('refuses options that exclude each other, and to lose data in production', async () => {
+  it('rejects mutually exclusive options, and data loss in production', async () => {
     await assert.rejects(migrate({ fresh: true, rollback: true }), { code: 'MIGRATION_REFUSED', message: /--rollback and --fresh/ })
     await assert.rejects(migrate({ step: 1 }), { message: /--step requires --rollback/ })
     const production = await createTestHost({ plugins: plugins(), env: { NODE_ENV: 'production' } })
@@ -80,13 +80,13 @@ describe('zin migrate:worker', () => {
     await production.stop()
   })
 
-  it('says what is missing in an app without a database', async () => {
+  it('reports that the database is missing', async () => {
     const command = migrateWorkerCommand({ app: host.host.view.app, database: undefined })
     const context = { options: {}, host: host.host.view } as unknown as CommandContext
     await assert.rejects(async () => command.run(context), { code: 'WORKERS_MISCONFIGURED', message: /plugin database/ })
   })
 
-  it('knows the plugins that come after the workers, once each', () => {
+  it('finds each plugin that depends on the workers once', () => {
     const after = (name: string, ...before: string[]) => ({ name, after: before })
     const graph = [after('a'), after('b', 'a'), after('c', 'b', 'a'), after('d', 'x'), after('x')]
     assert.deepEqual(dependentsOf('a', graph), ['b', 'c'])

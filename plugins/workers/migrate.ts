@@ -7,23 +7,23 @@ export interface MigrateWorkerDeps {
   readonly database: Database | undefined
 }
 
-/** `zin migrate:worker`: as `zin migrate`, for the tables of the workers. */
+/** `zin migrate:worker`: like `zin migrate`, for the worker tables. */
 export function migrateWorkerCommand({ app, database }: MigrateWorkerDeps): Command {
   return migrationCommand({
     name: 'migrate:worker',
-    summary: 'Apply waiting migrations of the workers; show or undo applied ones',
+    summary: 'Apply pending migrations of the worker tables; show or revert applied ones',
     app,
-    scope: { name: 'all', spec: { type: 'boolean', summary: 'Also those of every plugin that depends on workers' } },
+    scope: { name: 'all', spec: { type: 'boolean', summary: 'Include every plugin that depends on workers' } },
     migrations() {
       if (database === undefined)
-        throw workerErrors.WORKERS_MISCONFIGURED('the workers have no tables without the plugin database in zin.config.ts')
+        throw workerErrors.WORKERS_MISCONFIGURED('worker tables need the plugin database; add database() to plugins in zin.config.ts')
       return database.migrations
     },
     plugins: ({ all }, host) => (all === true ? ['workers', ...dependentsOf('workers', host.plugins())] : ['workers']),
   })
 }
 
-/** Names of the plugins that come after `name`, directly or through others. */
+/** Names of the plugins that depend on `name`, directly or transitively. */
 export function dependentsOf(name: string, plugins: readonly Pick<PluginReport, 'name' | 'after'>[]): readonly string[] {
   const found = new Set<string>()
   const visit = (before: string): void => {

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Migration } from 'zin'
 import type { Database } from 'zin/plugins/database'
 
-/** Migrations that act on another connection than `default`, which is where they are noted as applied. */
+/** Migrations that run on another connection than `default`; they are recorded as applied on `default`. */
 export function onConnection(
   database: Database,
   connection: string,

@@ -5,7 +5,7 @@ import type { WorkerProcessor } from './processors/processor.js'
 /** Options of `workers()`. */
 export type WorkersOptions = OptionsOf<typeof workersOptions>
 
-/** What is given by name. Code has no JSON schema: each value is checked when it is registered. */
+/** Code by name. Code has no JSON schema, so each value is checked when it is registered. */
 const byName = <T>(description: string) => Type.Record(Type.String(), Type.Unsafe<T>({}), { description })
 
 export const workersOptions = defineOptions(
@@ -14,19 +14,17 @@ export const workersOptions = defineOptions(
       Type.Array(Type.String({ minLength: 1 }), {
         minItems: 1,
         description:
-          'Folders that processor files must lie in; relative ones start at the folder of `zin.config.ts`. Default: `processors`',
+          'Folders that processor files must be in; relative ones are resolved from the folder of `zin.config.ts`. Default: `processors`',
       }),
     ),
     processors: Type.Optional(byName<WorkerProcessor | string>('Worker name, or `name@version` → function or file path')),
     healthChecks: Type.Optional(byName<WorkerHealthCheck>('Worker name, or `name@version` → health check')),
     prebuilt: Type.Optional(
-      byName<WorkerProcessor>(
-        'URL → the code behind it, compiled in: a record whose processor is exactly this text runs it, with no fetch',
-      ),
+      byName<WorkerProcessor>('URL → its code, compiled in: a record whose processor is exactly this text runs it without a fetch'),
     ),
     runtime: Type.Optional(
       Type.Union([Type.Literal('node'), Type.Literal('edge')], {
-        description: '`edge`: nothing is loaded, so files, and URLs that are not prebuilt, are rejected. Default: `node`',
+        description: '`edge`: no code is loaded, so files, and URLs that are not prebuilt, are rejected. Default: `node`',
       }),
     ),
     sandbox: Type.Optional(
@@ -49,7 +47,7 @@ export const workersOptions = defineOptions(
       minimum: 0,
       maximum: 100,
       default: 3,
-      description: 'How often a job may stall and be run again; after that it fails',
+      description: 'How many times a job may stall and be run again before it fails',
     }),
   }),
 )

@@ -9,7 +9,7 @@ import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 
-/** What a paused worker leaves alone. Another one shares its queue and does the jobs. Names are new in each run, so that stores may be shared. */
+/** A paused worker takes no jobs; another one shares its queue and does them. Names are unique per run, so stores may be shared. */
 export function pauseContract(title: string, env: Readonly<Record<string, string>>): void {
   describe(`a paused worker on ${title}`, () => {
     const scene = async () => {
@@ -28,7 +28,7 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
       })
       const service = host.service(workersService)
       const create = (name: string, result: string) => service.create({ name, queueName: paused, processor: () => result })
-      /** Resolves when that many jobs are done. */
+      /** Resolves when this many jobs are done. */
       const done = (count: number): Promise<void> =>
         new Promise((resolve) => {
           state.told = () => {
@@ -39,13 +39,13 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
       return { host, service, state, done, paused, startOther: () => create(other, 'other'), startPaused: () => create(paused, 'paused') }
     }
 
-    it('does no job that it waited for when it was paused', async (t) => {
+    it('does not do the job that it was waiting for when it was paused', async (t) => {
       const { host, service, state, done, paused, startOther, startPaused } = await scene()
       t.after(() => host.stop())
       await startPaused()
       await service.enqueue(paused, null)
       await done(1)
-      // While this one connects, the first one begins to wait.
+      // While this one connects, the first one starts waiting.
       await startOther()
       await service.pause(paused)
       const jobs = await Promise.all(Array.from({ length: 10 }, () => service.enqueue(paused, null)))
@@ -56,15 +56,15 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
       assert.equal((await service.get(paused)).state, 'running')
     })
 
-    // Elsewhere each consumer hears of each job, and one that goes back is announced again.
+    // On other stores, each consumer is notified of each job, and again of a released one.
     if (env.REDIS_URL !== undefined) {
-      it('takes none from the queue that comes after it was paused, and takes them again when it is resumed', async (t) => {
+      it('takes no job that is added after it was paused, and takes jobs again when it is resumed', async (t) => {
         const { host, service, state, done, paused, startOther, startPaused } = await scene()
         t.after(() => host.stop())
         await startPaused()
         await service.enqueue(paused, null)
         await done(1)
-        // While this one connects, the first one begins to wait.
+        // While this one connects, the first one starts waiting.
         const other = await startOther()
         await service.pause(paused)
         const { id } = await service.enqueue(paused, null, { priority: 5 })
@@ -79,7 +79,7 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
       })
     }
 
-    it('does no job when it is started anew, and does them when it is resumed', async (t) => {
+    it('does no job after a restart, and does them when it is resumed', async (t) => {
       const { host, service, state, done, paused, startOther, startPaused } = await scene()
       t.after(() => host.stop())
       await startPaused()

@@ -22,18 +22,18 @@ const services = [fake(queuesService, { backend: 'embedded', addCanceller: () =>
 describePlugin(() => [database(), kv(), cluster(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
 
 describe('the plugin workers', () => {
-  it('has a README that names exactly the fields of a creation', async () => {
+  it('has a README that lists exactly the fields of a new worker', async () => {
     const readme = await readFile(new URL('./README.md', import.meta.url), 'utf8')
     const [, section = ''] = /^## Worker record$(.*?)^## /ms.exec(readme) ?? []
     const fields = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, field]) => field)
     assert.deepEqual(fields, Object.keys(createBody.properties))
   })
 
-  it('does not boot without the guard of its routes', async () => {
+  it('does not boot without the access guard of its routes', async () => {
     await assert.rejects(createTestHost({ services, plugins: [database(), kv(), cluster(), workers()] }), /ops/)
   })
 
-  it('does not boot with a store that no plugin gives', async () => {
+  it('does not boot with a store that no plugin provides', async () => {
     await assert.rejects(
       createTestHost({ services, plugins: [cluster(), ops(), workers()], env: { WORKER_PERSISTENCE_DRIVER: 'db' } }),
       /database/,
@@ -124,7 +124,7 @@ describe('the plugin workers', () => {
       }
     })
 
-    it('takes a processor path over HTTP only with the permission workers:deploy', async () => {
+    it('accepts a processor path over HTTP only with the permission workers:deploy', async () => {
       const create = async (role: string, body: object) =>
         host.inject({ method: 'POST', path: '/api/workers', headers: await token(role), body })
       assert.equal((await create('operator', { name: 'known', queueName: 'queue' })).status, 201)
@@ -144,7 +144,7 @@ describe('the plugin workers', () => {
       }
     })
 
-    it('removes what names code only with the permission workers:deploy', async () => {
+    it('removes workers that name code only with the permission workers:deploy', async () => {
       const call = async (role: string, method: string, path: string, body?: object) =>
         host.inject({ method, path, headers: await token(role), ...(body === undefined ? {} : { body }) })
       const named = { name: 'named', queueName: 'queue', processor: 'job.mjs', autoStart: false }
@@ -153,7 +153,7 @@ describe('the plugin workers', () => {
       assert.equal((await call('operator', 'GET', '/api/workers/named')).status, 200)
       assert.equal((await call('admin', 'DELETE', '/api/workers/named')).status, 200)
       assert.equal((await call('operator', 'DELETE', '/api/workers/named')).status, 404)
-      // Code that the app has by itself stays what it is.
+      // Code that is registered in the app is not affected.
       assert.equal((await call('operator', 'POST', '/api/workers', { name: 'plain', queueName: 'queue', autoStart: false })).status, 201)
       assert.equal((await call('operator', 'DELETE', '/api/workers/plain')).status, 200)
     })

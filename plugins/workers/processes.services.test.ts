@@ -15,7 +15,7 @@ const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-se
 const run = randomUUID().slice(0, 8)
 const app = new URL('./testing/app-child.ts', import.meta.url)
 
-/** What one process says of a worker. */
+/** The status of a worker on one node. */
 interface OnNode {
   readonly node: string
   readonly state: string
@@ -70,7 +70,7 @@ describe('three processes on one Redis', () => {
   const pidOf = (node: string): number => Number(node.split(':')[1])
   const nodesOf = async (name: string, through = second()): Promise<readonly OnNode[]> =>
     (await through.call('GET', `/api/workers/${name}/nodes`)).body.nodes
-  /** What the processes say, once all of them say what is expected. */
+  /** The statuses of the nodes, once all of them are as expected. */
   const eventually = async (name: string, fits: (nodes: readonly OnNode[]) => boolean): Promise<readonly OnNode[]> => {
     for (;;) {
       const nodes = await nodesOf(name)
@@ -83,7 +83,7 @@ describe('three processes on one Redis', () => {
     assert.equal(answer.status, 201, JSON.stringify(answer.body))
     return answer.body.worker
   }
-  /** An operation that every process has applied within a second: else it is 202. */
+  /** An operation that every process must apply within a second; otherwise the response is 202. */
   const applied = async (method: string, path: string, body?: unknown) => {
     const answer = await first().call(method, `${path}?wait=1000`, body)
     assert.equal(answer.status, 200, JSON.stringify(answer.body))
@@ -92,7 +92,7 @@ describe('three processes on one Redis', () => {
     return answer.body
   }
 
-  it('start, stop, restart and change together, within a second, whoever is asked', async () => {
+  it('start, stop, restart and change together, within a second, whichever gets the request', async () => {
     const name = `together-${run}`
     await create(name, { autoStart: false })
     const path = `/api/workers/${name}`
@@ -116,7 +116,7 @@ describe('three processes on one Redis', () => {
     assert.equal((await first().call('GET', path)).status, 404)
   })
 
-  it('run a worker without clustering in one process, and change that with its record', async () => {
+  it('run a worker without clustering in one process, and follow changes of its record', async () => {
     const name = `alone-${run}`
     await create(name, { features: { clustering: false } })
     const running = (nodes: readonly OnNode[]): number => nodes.filter(({ state }) => state === 'running').length
@@ -128,7 +128,7 @@ describe('three processes on one Redis', () => {
     await first().call('DELETE', `/api/workers/${name}`)
   })
 
-  it('take a version one after another, and go back', async () => {
+  it('roll a version out one after another, and back', async () => {
     const name = `versions-${run}`
     await create(name)
     await eventually(name, (nodes) => nodes.filter(({ state }) => state === 'running').length === 3)
@@ -156,7 +156,7 @@ describe('three processes on one Redis', () => {
     await first().call('DELETE', path)
   })
 
-  it('stop a rollout where a version is not healthy, and keep the one before, also when the process that refused it is killed', async () => {
+  it('halt the rollout of an unhealthy version, and keep the previous one, even when the process that refused it is killed', async () => {
     const name = `refused-${run}`
     await create(name)
     await eventually(name, (nodes) => nodes.filter(({ state }) => state === 'running').length === 3)
@@ -172,14 +172,14 @@ describe('three processes on one Redis', () => {
     const refuser = apps.find(({ pid }) => pid === pidOf(rollout.node)) ?? assert.fail('no process refused')
     await refuser.kill()
     apps[apps.indexOf(refuser)] = await start()
-    // The killed one counts as running until its lease ends.
+    // The killed process counts as running until its lease ends.
     const ofApps = (known: readonly OnNode[]): readonly OnNode[] => known.filter(({ node }) => apps.some(({ pid }) => pid === pidOf(node)))
     const nodes = await eventually(name, (known) => ofApps(known).filter(({ state }) => state === 'running').length === 3)
     assert.deepEqual([...new Set(ofApps(nodes).map(({ version }) => version))], ['1.0.0'])
     await first().call('DELETE', path)
   })
 
-  it('give the share of a killed process to another when its lease ends, and lose no job', async () => {
+  it('reassign the workers of a killed process when its lease ends, and lose no job', async () => {
     const name = `count-${run}`
     await create(name, { processor: 'count.mjs', concurrency: 20, placement: { nodes: 2 }, autoStart: false })
     const path = `/api/workers/${name}`
@@ -214,7 +214,7 @@ describe('three processes on one Redis', () => {
     }
     const [[total]] = (await sql.query('select count(distinct job) as jobs from runs')) as unknown as [[{ jobs: number }]]
     assert.equal(Number(total.jobs), jobs)
-    // A job ran twice only when it was in the hands of the killed process, and then once more elsewhere.
+    // A job ran twice only if the killed process was running it, and then once more elsewhere.
     const [twice] = (await sql.query('select job, count(*) as times, sum(pid = ?) as killed from runs group by job having times > 1', [
       victim.pid,
     ])) as unknown as [{ times: number; killed: number }[]]
@@ -223,7 +223,7 @@ describe('three processes on one Redis', () => {
     apps[apps.indexOf(victim)] = await start()
   })
 
-  /** Adds jobs as another app on the same Redis does: one request each would take longer than to run them. */
+  /** Adds jobs directly to Redis, like another app: one request each would take longer than running them. */
   async function addJobs(queue: string, count: number): Promise<void> {
     const producer = await createTestHost({ plugins: [queues()], env: { APP_NAME: env.APP_NAME, REDIS_URL: redisUrl }, roles: ['http'] })
     const bulk = Array.from({ length: 500 }, (_, data) => ({ name: queue, data, options: { attempts: 1 } }))
@@ -233,7 +233,7 @@ describe('three processes on one Redis', () => {
     await producer.stop()
   }
 
-  /** Resolves when jobs have run that often. */
+  /** Resolves when jobs have run this often. */
   async function someRuns(wanted: number): Promise<void> {
     for (;;) {
       const [[row]] = (await sql.query('select count(*) as runs from runs')) as unknown as [[{ runs: number }]]

@@ -17,24 +17,24 @@ import { signal } from './testing/signal.js'
 
 interface Backend {
   readonly env: Readonly<Record<string, string>>
-  /** Stores of records that a reboot is tried on. */
+  /** Record stores on which a reboot is tested. */
   readonly drivers: readonly string[]
 }
 
-/** The state of a worker once a process has said what it does for it: after a boot that takes a moment. */
+/** The state of a worker once a node has reported its status, which takes a moment after a boot. */
 async function known(service: Workers, name: string): Promise<string> {
   const state = async () => (await service.get(name)).state
-  await eventually('a process tells its state', async () => !['unknown', 'starting'].includes(await state()))
+  await eventually('a node reports its state', async () => !['unknown', 'starting'].includes(await state()))
   return state()
 }
 
-/** What becomes of workers when their app boots again. Names are new in each run, so that stores may be shared. */
+/** Workers after a reboot of their app. Names are unique per run, so stores may be shared. */
 export function rebootContract(title: string, { env, drivers }: Backend): void {
   const plugins = () => [database(), kv(), cluster(), queues(), ops()]
   const run = randomUUID().slice(0, 8)
   describe(`workers over a reboot on ${title}`, () => {
     for (const driver of drivers) {
-      it(`come back from ${driver}: what ran or FAILED runs again, what an operator stopped stays stopped, what fails blocks nothing`, async () => {
+      it(`come back from ${driver}: running and FAILED ones run, those stopped by an operator stay stopped, failing ones block nothing`, async () => {
         const [name, queue] = [`reboot-${driver}-${run}`, `queue-${driver}-${run}`]
         const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
         const code = 'export default () => 1'
@@ -84,7 +84,7 @@ export function rebootContract(title: string, { env, drivers }: Backend): void {
           assert.equal((await service.get(name)).createdAt, createdAt)
           assert.equal((await service.get(`${name}-failed`)).lastError, undefined)
           assert.equal((await service.get(`${name}-stopped`)).state, 'stopped')
-          // Steps of one worker run in turn: when this one failed, the boot's has been logged.
+          // Steps of one worker run one at a time: when this one has failed, that of the boot has been logged.
           await assert.rejects(service.restart(`${name}-broken`), { code: 'INVALID_PROCESSOR_PATH' })
           assert.equal((await service.get(`${name}-broken`)).state, 'FAILED')
           assert.equal(host.logText().split(`${name}-broken\\" did not start`).length - 1, 2)

@@ -11,10 +11,10 @@ import { eventually } from '../../scripts/testing/eventually.js'
 import { workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
-/** What becomes of a worker that takes the name of one that was removed and still ends its jobs. Names are new in each run. */
+/** A worker with the name of a removed one that is still finishing its jobs. Names are unique per run. */
 export function recreateContract(title: string, env: Readonly<Record<string, string>>): void {
   describe(`a worker created again on ${title}`, { timeout: 45_000 }, () => {
-    it('begins when the removed one has ended its jobs, and is not forgotten with it', async (t) => {
+    it('starts when the removed one has finished its jobs, and is not erased with it', async (t) => {
       const name = `again-${randomUUID().slice(0, 8)}`
       const [began, release, worked] = [signal(), signal(), signal<unknown>()]
       const results: unknown[] = []
@@ -25,7 +25,7 @@ export function recreateContract(title: string, env: Readonly<Record<string, str
             if (worker === name && results.push(result) === 2) worked.fire(results)
           },
         },
-        // No beat comes to its help.
+        // No heartbeat or poll helps.
         env: { ...env, WORKER_AUTO_START: 'true', WORKER_INTERVAL_MS: '60000', CLUSTER_HEARTBEAT_MS: '60000' },
       })
       t.after(() => host.stop())
@@ -54,7 +54,7 @@ export function recreateContract(title: string, env: Readonly<Record<string, str
       await service.remove(name)
     })
 
-    it('keeps what is told of it when the removal of the earlier one ends', async (t) => {
+    it('keeps its shared state when the removal of the earlier one ends', async (t) => {
       const name = `again-${randomUUID().slice(0, 8)}`
       const [began, release] = [signal(), signal()]
       const host = await createTestHost({
@@ -71,7 +71,7 @@ export function recreateContract(title: string, env: Readonly<Record<string, str
       await service.enqueue(name, null)
       await began.promise
       const removal = service.remove(name)
-      // The earlier one is gone from the store at once; the removal waits for its job.
+      // The earlier one is removed from the store at once; the removal waits for its job.
       await eventually('the name is free', async () => (await service.list()).workers.every((worker) => worker.name !== name))
       await service.create({ name, queueName: name, processor: () => 1 }, { waitMs: 0 })
       const { operation } = await service.update(name, { concurrency: 2 }, { waitMs: 0 })

@@ -11,8 +11,8 @@ import { commandsDuring } from '../../scripts/testing/redis-monitor.js'
 import { type RedisServer, redisServer } from '../../scripts/testing/redis-server.js'
 import { type Workers, workers, workersService } from './index.js'
 
-// A Redis of its own: everything that it is asked comes from the app of this test, whose timers are all too slow to be seen.
-describe('what lists of workers cost Redis', () => {
+// A separate Redis: every command comes from the app of this test, whose timers are all too slow to interfere.
+describe('the cost of lists of workers on Redis', () => {
   let server: RedisServer
   let admin: Redis
   let host: TestHost
@@ -39,7 +39,7 @@ describe('what lists of workers cost Redis', () => {
     return answer.body
   }
 
-  it('40 lists leave the number of connections as it is', async () => {
+  it('40 lists do not change the number of connections', async () => {
     await service.create({ name: 'busy', queueName: 'busy' })
     await service.start('busy')
     const connections = async (): Promise<number> => ((await admin.client('LIST')) as string).trim().split('\n').length
@@ -51,9 +51,14 @@ describe('what lists of workers cost Redis', () => {
   })
 
   it('a page costs as many round trips with 10 workers as with 1,000, whichever page it is', async () => {
+    // What the node still writes about the workers just created can only add commands, so the shortest of several runs is the list's own.
     const counted = async (query: string, names: number) => {
-      const asked = await commandsDuring(server.url, async () => assert.equal((await list(query)).workers.length, names))
-      return asked.map(({ name }) => name.replace(/^evalsha$/, 'eval'))
+      const runs: string[][] = []
+      for (let run = 0; run < 3; run++) {
+        const commands = await commandsDuring(server.url, async () => assert.equal((await list(query)).workers.length, names))
+        runs.push(commands.map(({ name }) => name.replace(/^evalsha$/, 'eval')))
+      }
+      return runs.reduce((shortest, commands) => (commands.length < shortest.length ? commands : shortest))
     }
     const create = (first: number, last: number) => createWorkers(service, first, last)
     await create(1, 9)
@@ -68,13 +73,13 @@ describe('what lists of workers cost Redis', () => {
     ] as const) {
       assert.deepEqual(await counted(query, names), small, query)
     }
-    // The records of the page, and what the processes say of them.
+    // The records of the page, and their statuses.
     assert.deepEqual(small, ['eval', 'eval'])
     assert.deepEqual(await counted('?page=10&limit=100&status=inactive', 100), ['eval', 'eval', 'eval'])
   })
 })
 
-/** Creates `many-<first>` to `many-<last>`, and waits until this process has heard of all of them. */
+/** Creates `many-<first>` to `many-<last>`, and waits until this node has received the events of all of them. */
 async function createWorkers(service: Workers, first: number, last: number): Promise<void> {
   const names = new Set(Array.from({ length: last - first + 1 }, (_, index) => `many-${String(first + index).padStart(4, '0')}`))
   const unheard = new Set(names)

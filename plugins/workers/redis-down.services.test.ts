@@ -16,7 +16,7 @@ import { signal } from './testing/signal.js'
 type Task = (job: unknown, token?: string, signal?: AbortSignal) => Promise<void>
 type Parts = Pick<TestHostOptions, 'plugins' | 'shutdown' | 'env' | 'hooks'>
 
-/** A host on a Redis of its own, which can be lost. */
+/** A host with a separate Redis, which can be stopped. */
 async function scene(t: TestContext, loss: 'kill' | 'hang', { plugins = [], env = {}, ...more }: Parts) {
   const redis = await redisServer()
   t.after(() => redis.stop())
@@ -28,7 +28,7 @@ async function scene(t: TestContext, loss: 'kill' | 'hang', { plugins = [], env 
   return { host, lose: async () => redis[loss](), back: () => redis.start() }
 }
 
-/** A worker that `workers` manages; begun by a plugin, so that the test host sees what it leaves open. */
+/** A managed worker; created by a plugin, so that the test host sees what it leaves open. */
 function managed(task: Task): Parts {
   const shop = definePlugin({
     name: 'shop',
@@ -40,7 +40,7 @@ function managed(task: Task): Parts {
       await services.workers.start('task')
     },
   })
-  // Running jobs get most of the time to end.
+  // Running jobs get most of the time.
   return { plugins: [workers({ processors: { task } }), shop()], shutdown: { deadlineMs: 5_000 } }
 }
 
@@ -61,10 +61,10 @@ function direct(task: Task): Parts {
   return { plugins: [shop()] }
 }
 
-/** Jobs that end when they are told to, and those that end when their signal says so. */
+/** Jobs that end on request, and jobs that end when their signal is aborted. */
 function tasks(t: TestContext) {
   const [started, ended] = [signal(), signal()]
-  // After the stop: what goes on then must open nothing, or this process does not end.
+  // After the stop: whatever still runs must open nothing, or this process does not end.
   t.after(() => ended.fire())
   const stubborn: Task = async () => {
     started.fire()
@@ -77,10 +77,10 @@ function tasks(t: TestContext) {
   return { stubborn, obedient, started: started.promise, end: () => ended.fire() }
 }
 
-// host.stop() fails when a plugin hangs, and when a timer or a socket of one is left.
+// host.stop() fails when a plugin hangs or leaves a timer or socket open.
 for (const [loses, loss] of [
-  ['whose Redis goes away for good', 'kill'],
-  ['whose Redis hangs for good', 'hang'],
+  ['whose Redis is killed', 'kill'],
+  ['whose Redis hangs', 'hang'],
 ] as const) {
   describe(`a host ${loses}`, { concurrency: 4 }, () => {
     it('stops with an idle worker, a producer and a reader of events', async (t) => {
@@ -117,7 +117,7 @@ for (const [loses, loss] of [
         await host.stop()
       })
 
-      it(`stops after a job of a ${kind} that ended while nobody could be told`, async (t) => {
+      it(`stops after a job of a ${kind} whose end could not be stored`, async (t) => {
         const { stubborn, started, end } = tasks(t)
         const { host, lose } = await scene(t, loss, make(stubborn))
         await host.service(queuesService).add('task', 'task', {})
@@ -130,12 +130,12 @@ for (const [loses, loss] of [
   })
 }
 
-describe('workers whose Redis does not answer', () => {
+describe('workers whose Redis does not respond', () => {
   for (const [loss, why] of [
     ['hang', /no response within 300 ms/],
     ['kill', /queue store cannot be reached/],
   ] as const) {
-    it(`refuse jobs, reads and starts with 503 within WORKER_CONNECTION_TIMEOUT (${loss})`, async (t) => {
+    it(`reject jobs, reads and starts with 503 within WORKER_CONNECTION_TIMEOUT (${loss})`, async (t) => {
       const plugins = [workers({ processors: { task: () => 1, other: () => 1 } })]
       const { host, lose } = await scene(t, loss, { plugins, env: { WORKER_CONNECTION_TIMEOUT: '300' } })
       const service = host.service(workersService)
@@ -158,8 +158,8 @@ describe('workers whose Redis does not answer', () => {
   }
 })
 
-describe('a change of a worker whose nodes cannot be told of it', () => {
-  it('is stored, the response says so, and it is applied when Redis is back', async (t) => {
+describe('a change of a worker whose nodes cannot be notified', () => {
+  it('is stored, reported as such in the response, and applied when Redis is back', async (t) => {
     const env = { WORKER_PERSISTENCE_DRIVER: 'db', WORKER_INTERVAL_MS: '200' }
     const { host, lose, back } = await scene(t, 'kill', { plugins: [workers({ processors: { task: () => 1 } })], env })
     const service = host.service(workersService)
@@ -168,7 +168,7 @@ describe('a change of a worker whose nodes cannot be told of it', () => {
     await lose()
     const { body, status } = await host.inject({ method: 'POST', path: '/api/workers/task/stop', headers: { 'x-requested-with': 'test' } })
     assert.deepEqual([status, body.code], [503, 'WORKER_CHANGE_UNCONFIRMED'], JSON.stringify(body))
-    assert.match(body.message, /^The change of worker "task" is stored, but the nodes cannot be told of it now: /)
+    assert.match(body.message, /^The change of worker "task" is stored, but the nodes could not be notified: /)
     await back()
     await eventually('it is stopped', async () => (await service.get('task')).state === 'stopped')
     await host.stop()
@@ -176,7 +176,7 @@ describe('a change of a worker whose nodes cannot be told of it', () => {
 })
 
 describe('a job that loses its lock', () => {
-  it('fails when that happens more often than maxStalls says; its lock is as long as jobLockMs says', async (t) => {
+  it('fails when it stalls more than maxStalls times; its lock lasts jobLockMs', async (t) => {
     const lost = signal<{ final: boolean; error: Error }>()
     let runs = 0
     let ttl: number | undefined

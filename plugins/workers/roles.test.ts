@@ -16,7 +16,7 @@ import { workers, workersService } from './index.js'
 type Env = Readonly<Record<string, string>>
 type Roles = readonly ('http' | 'worker')[]
 
-describe('what a process is for', () => {
+describe('a node', () => {
   const rows: readonly (readonly [roles: Roles, env: Env, consumes: boolean])[] = [
     [['http', 'worker'], {}, true],
     [['worker'], {}, true],
@@ -64,7 +64,7 @@ describe('what a process is for', () => {
     assert.equal(await result, 42)
   })
 
-  it('runs the workers of its region', async (t) => {
+  it('runs only the workers of its region', async (t) => {
     const { boot, name } = await app(t)
     const host = await boot({ WORKER_REGION: 'eu-west-1' }, ['http', 'worker'])
     const service = host.service(workersService)

@@ -19,11 +19,11 @@ import { signal } from './testing/signal.js'
 
 interface Backend {
   readonly env: Readonly<Record<string, string>>
-  /** Stores of records that a reboot is tried on. */
+  /** Record stores on which a reboot is tested. */
   readonly drivers: readonly string[]
 }
 
-/** What becomes of a version that its health check refused. Names are new in each run, so that stores may be shared. */
+/** A version that its health check refused. Names are unique per run, so stores may be shared. */
 export function rolloutContract(title: string, { env, drivers }: Backend): void {
   const run = randomUUID().slice(0, 8)
   describe(`a version that was refused on ${title}`, () => {

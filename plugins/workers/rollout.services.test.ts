@@ -13,7 +13,7 @@ import { signal } from './testing/signal.js'
 
 const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
 
-/** The services of processes that have no other help than what they tell each other. */
+/** The services of processes that depend on messages between them, without polling. */
 async function processes(t: TestContext, count: number, name: string, processor: WorkerProcessor): Promise<readonly Workers[]> {
   const boot = async () => {
     const host = await createTestHost({
@@ -35,7 +35,7 @@ async function processes(t: TestContext, count: number, name: string, processor:
 }
 
 describe('workers of several processes', { timeout: 45_000 }, () => {
-  it('are changed at once after a rollout that was refused, and take the version when it is activated anew', async (t) => {
+  it('are changed at once after a halted rollout, and take the version when it is activated again', async (t) => {
     const name = `halted-${randomUUID().slice(0, 8)}`
     const services = await processes(t, 3, name, () => 1)
     const service = services[0] as Workers
@@ -74,7 +74,7 @@ describe('workers of several processes', { timeout: 45_000 }, () => {
     await service.remove(name)
   })
 
-  it('run the version of a worker that was created again, whatever the removed one of its name still runs', async (t) => {
+  it('run the version of a worker that was created again, whatever the removed one with the same name still runs', async (t) => {
     const name = `again-${randomUUID().slice(0, 8)}`
     const [bothBegan, release] = [signal(), signal()]
     let began = 0

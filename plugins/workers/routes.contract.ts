@@ -4,7 +4,7 @@ import type { ApiHost } from './testing/api-host.js'
 import { type ApiRow, apiRows, notHereYet, streamRoute } from './testing/api-rows.js'
 import { shapeOf } from './testing/shape.js'
 
-/** Every route of the worker API: what it takes, its status and its answer field by field; and what unknown workers get. */
+/** Every route of the worker API: its input, status and response fields, and its response for unknown workers. */
 export function routesContract(api: () => ApiHost): void {
   describe('its routes', () => {
     const known = new Map<string, string>()
@@ -25,7 +25,7 @@ export function routesContract(api: () => ApiHost): void {
     }
     const ask = (row: ApiRow) => api().call(row.route.split(' ')[0] ?? '', pathOf(row), bodyOf(row))
 
-    it('has exactly the routes of the table', () => {
+    it('are exactly the routes of the table', () => {
       const routes = api()
         .host.host.view.routes()
         .filter(({ plugin }) => plugin === 'workers' || plugin === 'worker-health')
@@ -37,7 +37,7 @@ export function routesContract(api: () => ApiHost): void {
       )
     })
 
-    /** Whoever listens to changes was asked before the request did anything, and told of what it did. */
+    /** The gate was called before the request changed anything, and the listeners afterwards. */
     const heard = (row: ApiRow, headers: Readonly<Record<string, unknown>>): void => {
       const expected = { action: row.action, worker: nameOf(row), actor: { kind: 'local', id: 'local', via: 'http' } }
       for (const [phase, changes] of Object.entries(api().changesOf(String(headers['x-request-id'])))) {
@@ -50,7 +50,7 @@ export function routesContract(api: () => ApiHost): void {
     }
 
     for (const row of apiRows) {
-      it(`${row.route}${row.query === undefined ? '' : `?${row.query}`} answers ${row.status}`, async () => {
+      it(`${row.route}${row.query === undefined ? '' : `?${row.query}`} responds with ${row.status}`, async () => {
         const { fills } = row
         const answer =
           fills === undefined
@@ -70,7 +70,7 @@ export function routesContract(api: () => ApiHost): void {
       })
     }
 
-    it('answers 404 for a worker that is not there, and 400 for what is no name, on every route of one worker', async () => {
+    it('respond with 404 for an unknown worker, and 400 for an invalid name, on every route of one worker', async () => {
       for (const row of apiRows.filter(({ route }) => route.includes(':name'))) {
         for (const [name, status, code] of [
           [`nobody-${api().run}`, 404, 'WORKER_NOT_FOUND'],
@@ -87,7 +87,7 @@ export function routesContract(api: () => ApiHost): void {
       }
     })
 
-    it('says in its OpenAPI document which fields a creation and a version need', () => {
+    it('list the required fields of a worker and a version in the OpenAPI document', () => {
       interface Operation {
         readonly requestBody: { readonly required: boolean; readonly content: Record<string, { schema: { required: string[] } }> }
       }
@@ -102,12 +102,12 @@ export function routesContract(api: () => ApiHost): void {
       }
     })
 
-    it('gives every time as ISO 8601', async () => {
+    it('return every time as ISO 8601', async () => {
       const [node] = (await api().call('GET', '/api/nodes')).body.nodes
       for (const time of [node.startedAt, node.leaseUntil]) assert.equal(new Date(time).toISOString(), time)
     })
 
-    it('answers as its schemas say', () => {
+    it('return responses that match their schemas', () => {
       assert.deepEqual(
         api().host.logs.filter(({ msg }) => /its schema/.test(String(msg))),
         [],

@@ -9,7 +9,7 @@ import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 
 describe('a scaled worker', () => {
-  it("runs more jobs beside those that run, and keeps its user's number for later", async () => {
+  it('runs more jobs in addition to the running ones, and keeps the configured number', async () => {
     const host = await createTestHost({
       plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
       env: { WORKER_AUTO_START: 'true' },

@@ -6,7 +6,7 @@ import type { ApiHost } from './testing/api-host.js'
 
 const yearly = { pattern: '0 0 1 1 *' }
 
-/** What becomes of the schedules of a worker that is removed or gets another queue. */
+/** The schedules of a worker that is removed or moved to another queue. */
 export function schedulesContract(api: () => ApiHost): void {
   describe('the schedules of a worker', () => {
     let count = 0
@@ -20,7 +20,7 @@ export function schedulesContract(api: () => ApiHost): void {
       return found.map(({ key }) => key).sort()
     }
 
-    it('go with it when it is removed, and those of others on its queue stay', async () => {
+    it('are removed with it, and those of others on its queue stay', async () => {
       const { name, path } = await create()
       const other = await create({ queueName: name })
       for (const id of ['a', 'b']) {
@@ -32,7 +32,7 @@ export function schedulesContract(api: () => ApiHost): void {
       assert.equal(counts.delayed, 2)
     })
 
-    /** A worker of its own store. `beforeWrite` is called before each write there. */
+    /** A worker in a separate store. `beforeWrite` is called before each write to it. */
     const createApart = (beforeWrite: () => Promise<unknown> | undefined) => {
       const client = new Proxy(api().host.service(kvService), {
         get(target, key) {
@@ -50,7 +50,7 @@ export function schedulesContract(api: () => ApiHost): void {
       return create({ infrastructure: { persistence: { driver: 'kvstore', keyPrefix: `planned-${count}-${api().run}`, client } } })
     }
 
-    it('are removed before it is, so that a removal that did not succeed can be repeated', async () => {
+    it('are removed before it is, so that a failed removal can be repeated', async () => {
       let down = false
       const { name, path } = await createApart(() => (down ? Promise.reject(new Error('the power is cut')) : undefined))
       await api().call('PUT', `${path}/schedules/a`, yearly)
@@ -61,7 +61,7 @@ export function schedulesContract(api: () => ApiHost): void {
       assert.equal((await api().call('GET', path)).status, 200)
     })
 
-    it('come with it when one is added right before it is given another queue', async () => {
+    it('move with it when one is added right before its queue changes', async () => {
       let add: (() => Promise<unknown>) | undefined
       const { name, path } = await createApart(() => {
         const work = add
@@ -86,7 +86,7 @@ export function schedulesContract(api: () => ApiHost): void {
       assert.deepEqual([job?.opts.attempts, JSON.stringify(job?.data).includes('"n":1')], [4, true])
     })
 
-    it('come with it when the request is repeated that could not move them', async () => {
+    it('move with it when a request that failed to move them is repeated', async () => {
       let add: (() => Promise<unknown>) | undefined
       const { name, path } = await createApart(() => {
         const work = add
@@ -113,7 +113,7 @@ export function schedulesContract(api: () => ApiHost): void {
       assert.deepEqual(await schedulers(`${name}-b`), [])
     })
 
-    it('keep it on its queue until they are removed', async () => {
+    it('prevent a change of its queue until they are removed', async () => {
       const { name, path } = await create()
       await api().call('PUT', `${path}/schedules/a`, yearly)
       const refused = await api().call('PUT', path, { queueName: `${name}-b`, concurrency: 3 })

@@ -15,9 +15,9 @@ import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type AttemptEnd, flowRootOf, type Workers, workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
-/** What plugins of strangers build on, through the service of a booted app. */
+/** The extension points for plugins, through the service of a booted app. */
 export function workerSeamsContract(title: string, env: Readonly<Record<string, string>>): void {
-  describe(`seams of workers on ${title}`, () => {
+  describe(`extension points of workers on ${title}`, () => {
     const run = randomUUID().slice(0, 8)
     const order: string[] = []
     let rootDir: string
@@ -79,7 +79,7 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
       await rm(rootDir, { recursive: true, force: true })
     })
 
-    it('wrap attempts in the order of the plugins, of isolated processors as well, and not where the feature is off', async () => {
+    it('wrap attempts in the order of the plugins, including those of isolated processors, unless the feature is off', async () => {
       const all = ['outmost', 'first', 'last', 'inmost']
       for (const [name, more, wrapped] of [
         ['inline', { processor: () => 1 }, all],
@@ -96,7 +96,7 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
       }
     })
 
-    it('give a job back without using up an attempt', async () => {
+    it('release a job without using up an attempt', async () => {
       const name = `given-back-${run}`
       const remove = service.useJobMiddleware(
         ({ job, putBack, worker }, next) =>
@@ -132,12 +132,13 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
       assert.equal((await host.inject(request)).status, 409)
       assert.equal((await host.inject({ ...request, path: `${path}?force=true` })).status, 200)
       assert.equal((await service.versions(name))[1]?.refused, undefined)
-      for (const bad of [{ reason: '' }, { reason: 'x'.repeat(501) }, { reason: 'x', evidence: { text: 'x'.repeat(5_000) } }])
+      const notJson = { reason: 'x', evidence: { failed: 40n } }
+      for (const bad of [{ reason: '' }, { reason: 'x'.repeat(501) }, { reason: 'x', evidence: { text: 'x'.repeat(5_000) } }, notJson])
         await assert.rejects(service.refuseVersion(name, '1.0.0', bad), { code: 'INVALID_REFUSAL', status: 400 })
       await assert.rejects(service.refuseVersion(name, '7.0.0', refusal), { code: 'VERSION_NOT_FOUND', status: 404 })
     })
 
-    it('know to which flow a job belongs', async () => {
+    it('identify the flow of a job', async () => {
       const name = `flow-${run}`
       const roots: unknown[] = []
       const remove = service.routeVersions(name, (job) => {
@@ -165,7 +166,7 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
       let release = signal()
       let begun = signal()
 
-      it('run the jobs that a route gives them, beside the active version', async () => {
+      it('run the jobs that a route gives them, next to the active version', async () => {
         await service.create({ name, queueName: name, processor: () => 1 })
         const slow = async (job: { readonly data: unknown }) => {
           begun.fire()
@@ -193,12 +194,12 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
         })
         for (const n of [1, 2, 3]) assert.deepEqual(ran(await attempt(n)), ['1.0.0', 'completed'])
         assert.equal(service.local.list().find((local) => local.name === name)?.routeFallbacks, 3)
-        const told = host.logs.filter((line) => JSON.stringify(line).includes('runs jobs for another one'))
+        const told = host.logs.filter((line) => JSON.stringify(line).includes('falls back to its active version'))
         assert.equal(told.length, 3)
         remove()
       })
 
-      it('end their jobs when they are candidates no longer', async () => {
+      it('finish their jobs when they are no longer candidates', async () => {
         const remove = service.routeVersions(name, () => '2.0.0')
         release = signal()
         begun = signal()
@@ -214,7 +215,7 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
         remove()
       })
 
-      it('are refused with what the node says, and leave the active version alone, when they are not healthy', async () => {
+      it('are rejected with the error of the node, without affecting the active version, when they are not healthy', async () => {
         const processor = () => 1
         await service.registerVersion(name, { version: '2.1.0', processor, healthCheck: () => ({ healthy: false, error: 'no database' }) })
         await assert.rejects(service.setCandidates(name, ['2.1.0']), { code: 'VERSION_UNHEALTHY', status: 409, message: /no database/ })
@@ -229,7 +230,7 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
         await assert.rejects(service.setCandidates(name, many), { code: 'TOO_MANY_CANDIDATES', status: 409 })
       })
 
-      it('become the active version by an activation, and survive a restart', async () => {
+      it('become the active version when activated, and survive a restart', async () => {
         await service.setCandidates(name, ['2.0.0'])
         await service.restart(name)
         assert.deepEqual((await onNode())?.candidates, [{ version: '2.0.0', busy: 0 }])

@@ -26,14 +26,14 @@ import type { StoredWorker } from './store/contract.js'
 import type { StoreRegistry } from './store/registry.js'
 import { metricsOf, nodesOf, nodeView, resultMessage, workerStatus, workerView } from './views.js'
 
-/** Longest wait until this process has stored its own counts, in ms; what is read then has a deadline of its own. */
+/** How long to wait for this node to store its own counts, in ms; the read that follows has a separate deadline. */
 const flushMs = 500
 
 const operationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export interface ServiceParts {
   readonly enabled: boolean
-  /** Names this process among all of the app. */
+  /** Id of this node. */
   readonly id: string
   readonly shared: SharedState
   readonly clock: Clock
@@ -54,7 +54,7 @@ export interface ServiceParts {
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
 }
 
-/** In a process that runs no workers. */
+/** The local workers of a node that runs none. */
 function nothingLocal(node: string): LocalWorkers {
   return {
     node,
@@ -64,17 +64,17 @@ function nothingLocal(node: string): LocalWorkers {
   }
 }
 
-/** The service that routes, commands and other plugins use. */
+/** Creates the service that routes, commands and other plugins use. */
 export function makeWorkers(parts: ServiceParts): Workers {
   const { clock, writes } = parts
   return boundTo(undefined, parts, new KnownRecords(clock, async (name) => (await writes.find(name)).worker.record))
 }
 
-/** @param actor who asks for changes; undefined: whoever makes the request, else the app. */
+/** @param actor who makes the changes; undefined: the caller of the current request, else the app. */
 function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownRecords): Workers {
   const { changes, clock, shared, desired, storeRegistry, features, health, jobs, node, operations, records, registry, versions, writes } =
     parts
-  /** Every management action goes this way. */
+  /** Runs a management action with its hooks. */
   const act: Act = (action, worker, work, target) => changes.run({ action, worker, target, actor }, work)
   const record = async (name: string) => (await writes.find(name)).worker.record
   const flushed = () => withDeadline(node?.flush(), flushMs, '').catch(() => undefined)
@@ -84,7 +84,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     workerView(worker, reported, features.inactive(worker.record.features))
   const resultOf = async (applied: Applied, say: (worker: WorkerView) => string, idle = ''): Promise<OperationResult> => {
     const { id, record } = applied.worker
-    // A node that refused a version meanwhile has written that.
+    // A node may have stored a refusal of the version in the meantime.
     const now = (await storeRegistry.find(record.name))?.worker
     const worker = await view(now?.id === id ? now : applied.worker)
     return { message: resultMessage(applied, worker, say, idle), worker, operation: applied.operation }
@@ -98,7 +98,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     update: async (name, changes, options) =>
       resultOf(await act('update', name, (step) => records.update(name, changes, step, options)), () => `Worker "${name}" is updated`),
     start: async (name, options) =>
-      resultOf(await act('start', name, (step) => desired.start(name, step, options)), isNow, `Worker "${name}" was running already`),
+      resultOf(await act('start', name, (step) => desired.start(name, step, options)), isNow, `Worker "${name}" is already running`),
     stop: async (name, options) => resultOf(await act('stop', name, (step) => desired.stop(name, step, options)), isNow),
     restart: async (name, options) =>
       resultOf(
@@ -154,7 +154,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     },
     async operation(name, id) {
       await writes.find(name)
-      // Stores compare other texts in ways of their own.
+      // Stores differ in how they compare other texts.
       const operation = operationId.test(id) ? await operations.find(id) : undefined
       if (operation?.worker !== name) throw workerErrors.OPERATION_NOT_FOUND(name)
       return operations.read(operation)
@@ -205,7 +205,7 @@ interface ListParts {
   readonly viewOf: (worker: StoredWorker, reported: readonly ReportedStatus[]) => WorkerView
 }
 
-/** One page of records and one round trip for what the processes say of them. */
+/** Reads one page of records, and their statuses in one round trip. */
 async function listPage({ shared, storeRegistry, viewOf }: ListParts, options: ListOptions): Promise<WorkerPage> {
   const { page = 1, limit = 100, status, includeInactive = false } = options
   const running = status === undefined ? undefined : await shared.running()
@@ -227,6 +227,6 @@ function all(disposers: readonly (() => void)[]): () => void {
 }
 
 function checkList({ page = 1, limit = 100 }: ListOptions): void {
-  if (!isIntIn(page, 1, Number.MAX_SAFE_INTEGER)) refuse([problem('page', 'INVALID_PAGE', '"page" must be a whole number from 1')])
-  if (!isIntIn(limit, 1, 100)) refuse([problem('limit', 'INVALID_LIMIT', '"limit" must be a whole number from 1 to 100')])
+  if (!isIntIn(page, 1, Number.MAX_SAFE_INTEGER)) refuse([problem('page', 'INVALID_PAGE', '"page" must be an integer from 1')])
+  if (!isIntIn(limit, 1, 100)) refuse([problem('limit', 'INVALID_LIMIT', '"limit" must be an integer from 1 to 100')])
 }

@@ -12,13 +12,13 @@ import { createTestHost, type TestHost } from 'zin/testing'
 import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type Workers, workers, workersService } from './index.js'
 
-/** Jobs that run at once, and their most. */
+/** Concurrently running jobs, and their maximum. */
 function crowd() {
   let now = 0
   let most = 0
   let waiting: (() => void)[] = []
   return {
-    /** Ends when as many run as `size` says, or when there are no more to come. */
+    /** Ends when `size` jobs run, or when no more will come. */
     processor: async (job: { readonly data: { readonly size: number } }) => {
       most = Math.max(most, ++now)
       await new Promise<void>((resolve) => {
@@ -72,10 +72,10 @@ describe('settings and fields of workers', () => {
   }
 
   for (const [what, name, more, size] of [
-    ['WORKER_CONCURRENCY says, when its record does not', 'by-setting', {}, 3],
-    ['its record says', 'by-record', { concurrency: 2 }, 2],
+    ['WORKER_CONCURRENCY, when its record sets no concurrency', 'by-setting', {}, 3],
+    ['the concurrency of its record', 'by-record', { concurrency: 2 }, 2],
   ] as const) {
-    it(`does as many jobs at once as ${what}`, async () => {
+    it(`does as many jobs in parallel as ${what}`, async () => {
       group.reset()
       await service.create({ name, queueName: name, processor: group.processor, ...more })
       await service.pause(name)
@@ -86,7 +86,7 @@ describe('settings and fields of workers', () => {
     })
   }
 
-  it('gives jobs the attempts of WORKER_RETRIES and the priority of WORKER_PRIORITY, unless they or their worker say otherwise', async () => {
+  it('gives jobs the attempts of WORKER_RETRIES and the priority of WORKER_PRIORITY, unless they or their worker set others', async () => {
     await service.create({ name: 'waits', queueName: 'waits', processor: () => 1, autoStart: false })
     await service.create({ name: 'own', queueName: 'own', processor: () => 1, autoStart: false, jobOptions: { attempts: 4 } })
     const seen = []
@@ -115,7 +115,7 @@ describe('settings and fields of workers', () => {
     assert.ok((at[2] ?? 0) - (at[0] ?? 0) >= 380, `at ${at}`)
   })
 
-  it('takes names of 50 characters, with capitals, digits, "_" and "-"', async () => {
+  it('accepts names of 50 characters, with capitals, digits, "_" and "-"', async () => {
     const name = `Aa_0-${'Z'.repeat(45)}`
     const call = (method: string, path: string, body?: object) =>
       host.inject({ method, path, headers: { 'x-requested-with': 'test' }, ...(body === undefined ? {} : { body }) })
@@ -128,7 +128,7 @@ describe('settings and fields of workers', () => {
     assert.equal((await call('DELETE', `/api/workers/${name}`)).status, 200)
   })
 
-  it('gives job data and results back as they were, whatever characters they hold', async () => {
+  it('returns job data and results unchanged, whatever characters they contain', async () => {
     const data = { html: '<b a="1">&amp; \'quoted\'</b>', back: '\\u003c \\ / `', null: null, deep: [{ '<key>': '&"\'' }], text: '日本 🎈' }
     await service.create({ name: 'echo', queueName: 'echo', processor: (job) => job.data })
     const { body } = await host.inject({
@@ -142,7 +142,7 @@ describe('settings and fields of workers', () => {
     assert.deepEqual((await host.service(queuesService).queue('echo').getJob(body.job.id))?.data, data)
   })
 
-  it('refuses a name that is taken with its code, and leaves the worker as it was', async () => {
+  it('rejects a name that is taken, and leaves the worker unchanged', async () => {
     await service.create({ name: 'taken', queueName: 'first', processor: 'path.mjs', concurrency: 4 })
     const before = await service.get('taken')
     const again = await host.inject({
@@ -156,7 +156,7 @@ describe('settings and fields of workers', () => {
     assert.equal((await service.versions('taken')).length, 1)
   })
 
-  it('runs what code registered: a function, a path, the code behind a URL, and not what was withdrawn', async () => {
+  it('runs what code registered: a function, a path, or the code of a URL, unless it was unregistered', async () => {
     const url = 'https://code.example.test/job.mjs'
     const withdraw = [
       service.register('registered', () => 'function'),

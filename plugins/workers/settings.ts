@@ -10,18 +10,18 @@ export const workerSettings = defineSettings({
   WORKER_ENABLED: {
     type: 'bool',
     default: true,
-    summary: 'Whether this process may consume jobs; false keeps routes, records and enqueueing',
+    summary: 'Whether this node may consume jobs; false keeps routes, records and enqueueing',
   },
   DOCKER_WORKER: {
     type: 'bool',
     default: false,
-    summary: 'Workers run in separate containers: a process that also serves HTTP consumes no jobs; `zin start --roles worker` does',
+    summary: 'Workers run in separate containers: a node that also serves HTTP consumes no jobs; `zin start --roles worker` does',
   },
   WORKER_CLUSTER_MODE: {
     type: 'bool',
     default: true,
     summary:
-      'Whether this node coordinates with the other nodes of the app; false: it finds their changes only when it reads the stored workers again, at most every 12 WORKER_INTERVAL_MS',
+      'Whether this node coordinates with the other nodes of the app; false: it sees their changes only when it reads the stored workers again, every 12 × WORKER_INTERVAL_MS',
   },
   WORKER_REGION: {
     type: 'string',
@@ -51,13 +51,13 @@ export const workerSettings = defineSettings({
     max: 3600,
     summary: 'Seconds a stopping worker waits for its running jobs before it cancels them',
   },
-  WORKER_CONNECTION_TIMEOUT: { type: 'int', default: 5000, min: 100, max: 60_000, summary: 'Longest wait for the queue store, in ms' },
+  WORKER_CONNECTION_TIMEOUT: { type: 'int', default: 5000, min: 100, max: 60_000, summary: 'Timeout of calls to the queue store, in ms' },
   WORKER_RETRIES: {
     type: 'int',
     default: 3,
     min: 1,
     max: 100,
-    summary: 'Attempts of a job when neither its options nor its worker say otherwise',
+    summary: 'Attempts of a job when neither its options nor its worker set them',
   },
   WORKER_AUTO_START: {
     type: 'bool',
@@ -96,7 +96,7 @@ export const workerSettings = defineSettings({
     default: 30_000,
     min: 100,
     max: 600_000,
-    summary: 'Longest time of one attempt to fetch a processor, in ms',
+    summary: 'Timeout of one attempt to fetch a processor, in ms',
   },
   PROCESSOR_FETCH_MAX_SIZE: {
     type: 'int',
@@ -124,14 +124,14 @@ export const workerSettings = defineSettings({
     default: 3600,
     min: 0,
     max: 31_536_000,
-    summary: 'How long a processor without a pin is used before it is revalidated, when its host sets no lifetime, in seconds',
+    summary: 'Seconds until a processor without a pin is revalidated, when its host sets no lifetime',
   },
   PROCESSOR_CACHE_MAX_TTL: {
     type: 'int',
     default: 604_800,
     min: 0,
     max: 31_536_000,
-    summary: 'Maximum lifetime that a host can set, in seconds',
+    summary: 'Maximum lifetime of a processor that a host can set, in seconds',
   },
   PROCESSOR_CACHE_MAX_SIZE: {
     type: 'int',
@@ -144,7 +144,7 @@ export const workerSettings = defineSettings({
     type: 'string',
     default: '',
     secret: true,
-    summary: 'MongoDB of the driver docstore: mongodb://…/database; without a database, the one with the name of the app',
+    summary: 'MongoDB URL of the driver docstore: mongodb://…/database; the default database has the name of the app',
   },
 })
 

@@ -14,11 +14,11 @@ import { createTestHost } from 'zin/testing'
 import { type JobView, type WorkerProcessor, workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
-/** What becomes of jobs that run when the app shuts down. Names are new in each run, so that stores may be shared. */
+/** Running jobs at a shutdown of the app. Names are unique per run, so stores may be shared. */
 export function shutdownContract(title: string, env: Readonly<Record<string, string>>): void {
   describe(`workers at a shutdown on ${title}`, { concurrency: true }, () => {
     for (const verb of ['stop', 'restart'] as const) {
-      it(`give a job back in time that a ${verb} waits for already`, async (t) => {
+      it(`release in time a job that a ${verb} already waits for`, async (t) => {
         const name = `${verb}-${randomUUID().slice(0, 8)}`
         const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))
         t.after(() => rm(rootDir, { recursive: true, force: true }))

@@ -18,7 +18,7 @@ export default defineConfig({
 })
 `
 
-/** Says what it does, and in one process waits to be told that its worker stops. */
+/** Reports what it does, and in one process waits until its worker stops. */
 const job = `
 import { once } from 'node:events'
 export default async (job, _token, signal) => {
@@ -31,14 +31,14 @@ export default async (job, _token, signal) => {
 }
 `
 
-describe('two processes of which one is told to end while it restarts a worker', { timeout: 60_000 }, () => {
+describe('two processes, one of which is terminated while it restarts a worker', { timeout: 60_000 }, () => {
   let app: AppFolder
   before(async () => {
     app = await appFolder({ 'zin.config.mjs': config, 'processors/job.mjs': job })
   })
   after(() => app.remove())
 
-  it('end in time with exit code 0, and the other does the job that was given back', async () => {
+  it('end in time with exit code 0, and the other one does the released job', async () => {
     const env = {
       REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set',
       WORKER_PERSISTENCE_DRIVER: 'kvstore',

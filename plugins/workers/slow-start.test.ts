@@ -9,7 +9,7 @@ import { createTestHost } from 'zin/testing'
 import { workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
-it('a start that takes long does not hold up the end of the app', async () => {
+it('a slow start does not delay the shutdown of the app', async () => {
   const host = await createTestHost({ plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors: { slow: () => 1 } })] })
   const service = host.service(workersService)
   const [asked, answer] = [signal(), signal()]

@@ -11,7 +11,7 @@ import { writeProcessors } from '../../scripts/testing/processor-files.js'
 const run = randomUUID().slice(0, 8)
 const app = new URL('./testing/app-child.ts', import.meta.url)
 
-/** The first run of a job leaves a file, and never ends. */
+/** The first run of a job creates a file and never ends. */
 const hangOnce = `import { access, writeFile } from 'node:fs/promises'
 export const ZinTrustProcessor = async ({ data }) => {
   if (await access(data.file).then(() => true, () => false)) return 'done'
@@ -46,7 +46,7 @@ it('jobs of a frozen node run on another one while the frozen node still has its
   }
   const frozen = await forkApp({ app, env, rootDir })
   atEnd(() => frozen.kill())
-  // Of so many workers, some have the frozen node first in their order, and some second.
+  // With this many workers, the frozen node is first in the order of some, and second in that of others.
   const names = Array.from({ length: 6 }, (_, index) => `stalled-${index}-${run}`)
   for (const name of names) {
     const created = await frozen.call('POST', '/api/workers', { name, queueName: name, processor: 'hang-once.mjs' })

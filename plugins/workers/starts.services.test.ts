@@ -24,7 +24,7 @@ async function boot(t: TestContext, processors: NonNullable<WorkersOptions['proc
 }
 
 describe('a start', { timeout: 60_000 }, () => {
-  it('that Redis does not answer is tried again until it does', async (t) => {
+  it('is retried while Redis does not respond', async (t) => {
     const redis = await redisServer()
     t.after(() => redis.stop())
     const { service } = await boot(t, { task: () => 'done' }, { REDIS_URL: redis.url, WORKER_CONNECTION_TIMEOUT: '200' })
@@ -49,7 +49,7 @@ describe('a start', { timeout: 60_000 }, () => {
     assert.equal((await service.operation('task', operation.id)).state, 'applied')
   })
 
-  it('that is tried again ends with a stop', async (t) => {
+  it('is no longer retried after a stop', async (t) => {
     const redis = await redisServer()
     t.after(() => redis.stop())
     const { service } = await boot(t, { task: () => 'done' }, { REDIS_URL: redis.url, WORKER_CONNECTION_TIMEOUT: '200' })
@@ -62,7 +62,7 @@ describe('a start', { timeout: 60_000 }, () => {
     assert.equal((await service.get('task')).lastError, undefined)
   })
 
-  it('that fails in one process is made by another, when so many should run the worker', async (t) => {
+  it('that fails in one process is taken over by another, if the placement requires it', async (t) => {
     const prefix = `starts-${randomUUID().slice(0, 8)}`
     const env = {
       REDIS_URL: shared,

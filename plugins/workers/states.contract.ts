@@ -6,12 +6,12 @@ type From = 'stopped' | 'running' | 'paused' | 'FAILED'
 
 interface Transition {
   readonly from: From
-  /** Path after the worker's, or the changes of an update. */
+  /** Path after that of the worker, or the fields of an update. */
   readonly by: string | object
   readonly to: From
-  /** 409 or 410: refused, so that nothing changes. Default 200. */
+  /** 409 or 410: rejected, so nothing changes. Default 200. */
   readonly status?: number
-  /** Nothing had to change, so that the generation stays. */
+  /** Nothing had to change, so the generation stays. */
   readonly idle?: true
 }
 
@@ -48,7 +48,7 @@ const transitions: readonly Transition[] = [
   { from: 'FAILED', by: { activeStatus: false }, to: 'stopped' },
 ]
 
-/** What a view says of the states, next to `state` itself. */
+/** The other fields of a view in each state. */
 const views: Readonly<Record<From, object>> = {
   stopped: { state: 'stopped', status: 'inactive', desired: 'stopped', paused: false, lastError: undefined },
   running: { state: 'running', status: 'active', desired: 'running', paused: false, lastError: undefined },
@@ -66,7 +66,7 @@ interface View {
   readonly lastError?: string
 }
 
-/** Every state of a worker and what leads from one to another, over HTTP. */
+/** Every state of a worker and the transitions between them, over HTTP. */
 export function statesContract(api: () => ApiHost, backend: Backend): void {
   describe('its states', () => {
     let count = 0
@@ -77,7 +77,7 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       return name
     }
     const viewOf = async (name: string): Promise<View> => (await api().call('GET', `/api/workers/${name}`)).body.worker
-    /** A worker in that state, and the generation it has then. */
+    /** A worker in this state, and its generation. */
     const worker = async (from: From): Promise<readonly [name: string, generation: number]> => {
       const name = await create({ autoStart: from !== 'stopped' })
       if (from === 'paused') await api().call('POST', `/api/workers/${name}/pause`)
@@ -93,7 +93,7 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
     }
 
     for (const [what, more, state] of [
-      ['autoStart left out', {}, 'running'],
+      ['autoStart absent', {}, 'running'],
       ['autoStart null', { autoStart: null }, 'running'],
       ['autoStart true', { autoStart: true }, 'running'],
       ['autoStart false', { autoStart: false }, 'stopped'],
@@ -115,7 +115,7 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       }
     })
 
-    it('running, beside a version that cannot run → paused and running again, and tries that version when it is activated', async () => {
+    it('running, with a desired version that cannot run → paused and running again, and tries it when it is activated', async () => {
       const name = await create({ autoStart: false })
       const path = `/api/workers/${name}`
       await api().call('POST', `${path}/start`)
@@ -157,7 +157,7 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       })
     }
 
-    it('running → FAILED by two failing checks → running by a restart, and not by itself', async () => {
+    it('running → FAILED by two failing checks → running by a restart only', async () => {
       const name = await create({ autoStart: false })
       let checks = 0
       let healthy = false
@@ -180,7 +180,7 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       withdraw()
     })
 
-    it('should run, and no process tells → unknown', async (t) => {
+    it('should run, and no node has reported → unknown', async (t) => {
       const other = await startApi(backend, { WORKER_ENABLED: 'false' })
       t.after(() => other.stop())
       const name = `lonely-${other.run}`
@@ -191,7 +191,7 @@ export function statesContract(api: () => ApiHost, backend: Backend): void {
       const restarted = await other.call('POST', `/api/workers/${name}/restart`)
       const { state: progress, targets } = restarted.body.operation
       assert.deepEqual([restarted.status, progress, targets, restarted.body.worker.state], [202, 'pending', [], 'unknown'])
-      assert.match(restarted.body.message, /no living process/)
+      assert.match(restarted.body.message, /no live node/)
       const stopped = await other.call('POST', `/api/workers/${name}/stop`)
       assert.deepEqual([stopped.status, stopped.body.operation.state, stopped.body.worker.state], [200, 'applied', 'stopped'])
     })

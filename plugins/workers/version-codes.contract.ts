@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { ApiHost } from './testing/api-host.js'
 
-/** What the cases of the contract of all codes share. */
+/** Shared by the cases of the contract of all codes. */
 interface CodesLab {
   api(): ApiHost
-  /** The path of a worker of this run, with what comes after it. */
+  /** The path of a worker of this run, with a suffix. */
   at(worker: string, rest?: string): string
-  /** Sends a request that must be refused, with this code and status. */
+  /** Sends a request that must be rejected with this code and status. */
   refused(code: string, status: number, request: readonly [method: string, path: string, body?: unknown]): Promise<unknown>
 }
 
-/** The codes with which the worker API refuses versions and isolations; part of the contract of all codes, whose workers it uses. */
+/** Error codes of versions and isolations; part of the contract of all codes, whose workers it uses. */
 export function versionCodesContract({ api, at, refused }: CodesLab): void {
-  it('refuses versions of a worker that has none', async () => {
+  it('rejects versions of a worker without versioning', async () => {
     const { run, service } = api()
     const features = { versioning: false }
     await service.create({ name: `fixed-${run}`, queueName: `codes-${run}`, processor: 'job.mjs', autoStart: false, features })
@@ -23,7 +23,7 @@ export function versionCodesContract({ api, at, refused }: CodesLab): void {
     assert.equal((await api().call('POST', at('fixed', '/versions'), { version: '2.0.0', processor: 'job.mjs' })).status, 201)
   })
 
-  it('refuses versions that are there, are not, do not work or are too many', async () => {
+  it('rejects existing, unknown, broken and too many versions', async () => {
     await refused('VERSION_EXISTS', 409, ['POST', at('idle', '/versions'), { version: '1.0.0', processor: 'job.mjs' }])
     await refused('VERSION_NOT_FOUND', 404, ['POST', at('running', '/versions/7.0.0/activate')])
     await refused('INVALID_VERSION_FORMAT', 400, ['POST', at('running', '/versions/latest/activate')])
@@ -40,7 +40,7 @@ export function versionCodesContract({ api, at, refused }: CodesLab): void {
     await refused('TOO_MANY_VERSIONS', 409, ['POST', at('idle', '/versions'), { version: '2.0.0', processor: 'job.mjs' }])
   })
 
-  it('refuses an isolation that the processor cannot have, and changes nothing', async () => {
+  it('rejects an isolation that the processor cannot have, and changes nothing', async () => {
     const { run, service } = api()
     const path = at('in-code')
     const shows = async (expected: object) => {

@@ -13,7 +13,7 @@ import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type Workers, workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
-/** Ends when as many jobs as it is told have come to its folder. */
+/** Ends when the requested number of jobs have written to its folder. */
 const meeting = `
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ describe('versions of a worker', { timeout: 120_000 }, () => {
     await rm(rootDir, { recursive: true, force: true })
   })
 
-  it('come back with as many threads as the worker has now, when they are rolled back to while they still run a job', async () => {
+  it('get as many threads as the worker has now when a rollback reactivates them while they still run a job', async () => {
     const name = 'rolled-back'
     const processor = 'meeting.mjs'
     await service.create({ name, queueName: name, processor, isolation: 'thread', concurrency: 1 })
@@ -76,7 +76,7 @@ describe('versions of a worker', { timeout: 120_000 }, () => {
     assert.ok(ids.has(held.id))
   })
 
-  it('take no jobs before their health check says so, also when they are activated while the worker is stopped', async () => {
+  it('take no jobs before their health check succeeds, even when they are activated while the worker is stopped', async () => {
     const name = 'unwell'
     await service.create({ name, queueName: name, processor: () => 1 })
     await service.registerVersion(name, { version: '2.0.0', processor: () => 2, healthCheck: () => ({ healthy: false }) })

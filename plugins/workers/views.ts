@@ -6,7 +6,7 @@ import { actingConcurrency } from './record/scaled.js'
 import type { AttemptCounts, KnownNode, ReportedStatus } from './shared/contract.js'
 import type { StoredWorker } from './store/contract.js'
 
-/** @param inactiveFeatures those of the record that do not act in this app. */
+/** @param inactiveFeatures features of the record that are inactive in this app. */
 export function workerView(worker: StoredWorker, reported: readonly ReportedStatus[], inactiveFeatures: readonly string[]): WorkerView {
   const { desired, record } = worker
   const state = stateOf(worker, reported)
@@ -59,7 +59,7 @@ export function workerStatus(worker: StoredWorker, { statuses, attempts, queuePa
   }
 }
 
-/** As the fields of a view: none when there is no rollout. */
+/** The field `rollout` of a view; empty when there is no rollout. */
 export function rolloutView(worker: StoredWorker, reported: readonly ReportedStatus[]): { readonly rollout?: RolloutView } {
   const { version } = worker.desired
   const { halted } = worker
@@ -84,7 +84,7 @@ export function metricsOf(counts: AttemptCounts | undefined): WorkerMetrics {
   }
 }
 
-/** What the processes say of a worker. */
+/** The status of a worker on each node. */
 export function nodesOf(worker: StoredWorker, reported: readonly ReportedStatus[]): readonly WorkerOnNode[] {
   return statusesOf(worker, reported).map(onNode)
 }
@@ -113,7 +113,7 @@ export function nodeView({ startedAt, leaseUntil, ...node }: KnownNode): NodeVie
   return { ...node, startedAt: new Date(startedAt).toISOString(), leaseUntil: new Date(leaseUntil).toISOString() }
 }
 
-/** What came of an operation, in words. `done`: when every process has applied it; `idle`: when there was nothing to do. */
+/** The message for an operation. `done`: when every node has applied it; `idle`: when there was nothing to do. */
 export function resultMessage(
   { changed, operation }: Applied,
   worker: WorkerView,
@@ -127,8 +127,8 @@ export function resultMessage(
     if (rollout?.state !== 'halted') return done(worker)
     return `${done(worker)}; the rollout of version ${rollout.version} is halted at ${rollout.node}: ${rollout.error}`
   }
-  if (targets.length === 0) return 'Accepted; no living process may run it (role, placement), the next one that may applies it'
-  const waits = `it is still being applied${lastError === undefined ? '' : `: ${lastError}`}`
+  if (targets.length === 0) return 'Accepted; no live node can run it (role, placement); the next eligible node applies it'
+  const waits = `still in progress${lastError === undefined ? '' : `: ${lastError}`}`
   const rest = failed.length > 0 ? `${failed.length} could not: ${failed[0]?.message}` : waits
-  return `Accepted; applied by ${applied.length} of ${targets.length} processes, ${rest}`
+  return `Accepted; applied by ${applied.length} of ${targets.length} nodes; ${rest}`
 }

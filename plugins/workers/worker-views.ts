@@ -54,10 +54,10 @@ export interface WorkerOnNode {
   /** Whether the placement chose this node. */
   readonly placed: boolean
   readonly version: string | null
-  /** The version that was activated and does not run here yet. */
+  /** The version that was activated but does not run here yet. */
   readonly awaits?: string
   readonly draining: Readonly<Record<string, number>>
-  /** Versions loaded beside the active one, with their running jobs; `error`: why one could not be loaded. Absent: none. */
+  /** Versions loaded next to the active one, with their running jobs; `error`: why a version could not be loaded. Absent: none. */
   readonly candidates?: readonly { readonly version: string; readonly busy: number; readonly error?: string }[]
   readonly concurrency: number
   readonly busy: number
@@ -93,7 +93,7 @@ export interface WorkerView extends WorkerRecord {
   readonly generation: number
   /** Lowest generation that all its nodes have applied; 0 before the first. */
   readonly observedGeneration: number
-  /** Why the last step failed on a node, until one succeeds there. */
+  /** Why the last step on a node failed; absent once a step succeeds there. */
   readonly lastError?: string
   /** Features that are true but inactive, because their plugin is not enabled. Absent when there are none. */
   readonly inactiveFeatures?: readonly string[]
@@ -105,8 +105,8 @@ export interface WorkerView extends WorkerRecord {
 }
 
 /**
- * `pending`: in progress, or waiting for a node that may run the worker. `applied`: every target has applied it. `failed`: some could
- * not. `halted`: of an activation: a node could not run the version, and no other node takes it.
+ * `pending`: in progress, or waiting for a node that can run the worker. `applied`: every target has applied it. `failed`: some could
+ * not. `halted`: only of an activation: a node could not run the version, and no other node takes it.
  */
 export type OperationState = 'pending' | 'applied' | 'failed' | 'halted'
 
@@ -115,7 +115,7 @@ export interface Operation {
   readonly id: string
   readonly state: OperationState
   readonly generation: number
-  /** Empty: no live node may run the worker. */
+  /** Empty: no live node can run the worker. */
   readonly targets: readonly string[]
   readonly applied: readonly string[]
   /** The errors of the targets that could not apply it. */
@@ -148,9 +148,9 @@ export interface VersionView {
   readonly processor: string | null
   readonly healthCheck: string | null
   readonly state: VersionState
-  /** Nodes that give new jobs to it. */
+  /** Nodes that give it new jobs. */
   readonly nodes: readonly string[]
-  /** Its jobs that run right now. */
+  /** Its running jobs. */
   readonly busy: number
   /** ISO 8601. */
   readonly createdAt: string
@@ -159,7 +159,7 @@ export interface VersionView {
   readonly refused?: Omit<RefusedVersion, 'at'> & { readonly at: string }
 }
 
-/** What happened to a worker, as `GET /api/workers/events` sends it. */
+/** An event of a worker, as `GET /api/workers/events` sends it. */
 export interface WorkerEvent {
   /** `changed`: its record or desired state. `status`: its status on one node. `node`: a node joined or left. */
   readonly type: 'changed' | 'status' | 'removed' | 'node'
@@ -167,9 +167,9 @@ export interface WorkerEvent {
   readonly node?: string
   readonly state?: WorkerState
   readonly generation?: number
-  /** With `status`: the one that takes new jobs there. */
+  /** With `status`: the version that takes new jobs on the node. */
   readonly version?: string | null
-  /** With `changed`: the one that was activated last. */
+  /** With `changed`: the version that was activated last. */
   readonly desiredVersion?: string
   readonly error?: string
   /** ISO 8601. */

@@ -15,7 +15,7 @@ import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { type JobView, percentile, type WorkerProcessor, type Workers, workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
-/** What the plugin does, over HTTP and with real jobs. Queue names are new in each test, so that stores may be shared. */
+/** The behaviour of the plugin, over HTTP and with real jobs. Queue names are unique per test, so stores may be shared. */
 export function workersContract(title: string, env: Readonly<Record<string, string>>): void {
   const plugins = () => [database(), kv(), cluster(), queues(), ops()]
   const run = randomUUID().slice(0, 8)
@@ -32,7 +32,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
     let host: TestHost
     let service: Workers
     let rootDir: string
-    /** Listeners of the app that tests replace. */
+    /** Listeners that tests replace. */
     let finished = (_name: string, _job: JobView, _outcome: unknown): void => undefined
     let gate: (worker: string) => ReturnType<typeof deny> | undefined = () => undefined
 
@@ -159,7 +159,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.equal((await call('GET', `/api/workers/${name}`)).body.code, 'WORKER_NOT_FOUND')
     })
 
-    it('tells hooks what happens to a job, attempt by attempt', async () => {
+    it('calls hooks for each attempt of a job', async () => {
       const both = outcomes(2)
       await create(
         (job) => {
@@ -195,7 +195,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.ok(status.health > 90 && status.health < 100)
     })
 
-    it('reports the error of a job that failed for good', async () => {
+    it('reports the error of a permanently failed job', async () => {
       const end = outcomes(1)
       await create(() => Promise.reject(new Error('no luck')), { jobOptions: { attempts: 1 } })
       const { id } = await service.enqueue(name, null)
@@ -204,7 +204,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.deepEqual([job.status, job.error, job.result], ['failed', 'no luck', null])
     })
 
-    it('works again after stop and start, and restart gives a new start', async () => {
+    it('works again after stop and start, and after a restart', async () => {
       await create(() => 'done')
       await service.stop(name)
       const { id } = await service.enqueue(name, 1)
@@ -222,7 +222,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.equal(names('onWorkerStop').length, 2)
     })
 
-    it('takes a start of a running worker as done', async () => {
+    it('treats a start of a running worker as done', async () => {
       await create(() => 1)
       const answer = await call('POST', `/api/workers/${name}/start`)
       assert.equal(answer.status, 200)
@@ -251,7 +251,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.equal((await service.job(name, id)).result, 'ended')
     })
 
-    it('lets a running job end before it stops also when it is paused', async () => {
+    it('lets a running job end before it stops, even when it is paused', async () => {
       const begun = signal()
       const release = signal()
       let runs = 0
@@ -284,7 +284,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       )
     })
 
-    it('leaves a worker FAILED whose processor does not load, says why, and starts it again on demand', async () => {
+    it('leaves a worker FAILED whose processor does not load, reports why, and starts it again on request', async () => {
       const made = await call('POST', '/api/workers', { name, queueName: queue, processor: 'broken.mjs' })
       assert.equal(made.status, 201)
       assert.equal(made.body.worker.state, 'FAILED')
@@ -295,7 +295,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.equal((await call('POST', `/api/workers/${name}/stop`)).body.worker.state, 'stopped')
     })
 
-    it('keeps a worker stopped that a gate denies', async () => {
+    it('does not start a worker that a gate denies', async () => {
       const denied = name
       gate = (worker) => (worker === denied ? deny('it is Sunday') : undefined)
       await create(() => 1, { autoStart: false })
@@ -305,7 +305,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       assert.equal((await service.get(name)).state, 'stopped')
     })
 
-    it('finds processors given by option, in code and by hook', async () => {
+    it('finds processors from options, code and hooks', async () => {
       const withdraw = service.registerAll({ [name]: () => 'from code' })
       const end = outcomes(1)
       assert.equal((await call('POST', '/api/workers', { name, queueName: queue })).status, 201)
@@ -325,7 +325,7 @@ export function workersContract(title: string, env: Readonly<Record<string, stri
       unresolve()
     })
 
-    it('refuses job options that a plugin made invalid', async () => {
+    it('rejects job options that a plugin made invalid', async () => {
       await create(() => 1)
       await assert.rejects(service.enqueue(name, null, { name: 'make-it-invalid' }), { code: 'INVALID_JOB_OPTIONS' })
     })

@@ -77,7 +77,7 @@ describe('workers of two processes on one Redis', () => {
     await http.remove(name)
   })
 
-  it('tell of a job that failed before it ran with its data as they were added', async (t) => {
+  it('report a job that failed before it ran with its original data', async (t) => {
     const name = `sealed-${randomUUID().slice(0, 8)}`
     let failed: (job: JobView, error: Error) => void = () => undefined
     const failure = new Promise<{ job: JobView; error: Error }>((resolve) => {
@@ -105,7 +105,7 @@ describe('workers of two processes on one Redis', () => {
     assert.deepEqual([job.id, job.data, error.message], [id, { card: '4111' }, 'job stalled more than allowable limit'])
   })
 
-  it('with WORKER_CLUSTER_MODE=false each do what is asked of them, and know nothing of each other', async (t) => {
+  it('act independently of each other with WORKER_CLUSTER_MODE=false', async (t) => {
     const name = `alone-${randomUUID().slice(0, 8)}`
     const boot = async () => {
       const host = await createTestHost({
@@ -139,7 +139,7 @@ describe('workers of two processes on one Redis', () => {
     await first.remove(name)
   })
 
-  it('find the changes of each other by reading the stored workers again, as often as WORKER_INTERVAL_MS says', async (t) => {
+  it('see changes of each other by reading the stored workers again, at the interval of WORKER_INTERVAL_MS', async (t) => {
     const name = `read-${randomUUID().slice(0, 8)}`
     const boot = async (interval: string) => {
       const host = await createTestHost({

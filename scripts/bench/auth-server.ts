@@ -12,25 +12,24 @@ import { plainEnv } from '../../core/config/read-settings.js'
 import { Host } from '../../core/host/host.js'
 import type { OwnedLogger } from '../../core/log/logger.js'
 
-// One of the servers that bench/auth.ts compares: `bare`, `memory` or `redis <url>`, or bench/observability.ts: `metrics`, `traces-all` or
-// `traces-some <endpoint>`. It tells its parent the port and what to sign
-// with, and serves until the parent ends it.
+// A server for bench/auth.ts (`bare`, `memory` or `redis <url>`) or bench/observability.ts (`metrics`, `traces-all` or
+// `traces-some <endpoint>`). It sends its parent the port and the signing credentials, and serves until the parent ends it.
 
-/** What a client needs to sign requests. */
+/** The port, and the credentials with which a client signs requests. */
 interface Started {
   readonly port: number
-  /** Of one user, each with an id of its own. */
+  /** Tokens of one user, each with a unique id. */
   readonly tokens: readonly string[]
   readonly deviceId: string
   readonly secret: string
 }
 
 const windowMs = 60_000
-/** More than the plugin jwt remembers at a time. */
+/** More than the plugin jwt caches. */
 const tokenCount = 12_000
 const user = { sub: '7', email: 'ada@example.com', role: 'admin' }
 
-/** The same checks by hand, in the shortest way that is right: what an app would have if it wrote them itself. */
+/** The same checks, written by hand in the shortest correct way, as an app would do without the framework. */
 async function startBare(): Promise<Started> {
   const deviceId = 'dev_bench'
   const secret = randomBytes(32).toString('base64url')
@@ -148,7 +147,7 @@ async function startZin(plugins: readonly Plugin[], env: Readonly<Record<string,
   return { port: address?.port ?? 0, tokens, deviceId, secret }
 }
 
-/** As `memory`, with the plugin observability; the last argument is the endpoint of OTLP. */
+/** Like `memory`, with the plugin observability; the last argument is the OTLP endpoint. */
 async function startObserved(endpoint: string): Promise<Started> {
   const metrics = { METRICS_EXPORT_ENABLED: 'true', METRICS_PORT: '0' }
   const ratios: Readonly<Record<string, string>> = { 'traces-all': '1', 'traces-some': '0.01' }

@@ -10,22 +10,22 @@ import { bundle } from './bundle.js'
 import { inTurn, median, medianRatio, type Round } from './rounds.js'
 import { type BenchRow, formatRows } from './row.js'
 
-// Many short rounds: the speed of a shared machine drifts within seconds, and a ratio is only as good as its two halves are alike.
+// Many short rounds: the speed of a shared machine drifts within seconds, so the two sides of a ratio must be measured close together.
 const rounds = 11
 const secondsPerRound = 0.4
-/** Two processes of the same code differ by some percent for as long as they live, so new ones take over. */
+/** Two processes of the same code differ by a few percent for as long as they live, so each generation starts new ones. */
 const generations = 3
 const connections = 32
-/** More than any of the servers answers in a second. */
+/** More requests than any of the servers can handle in a second. */
 const requestsPerSecond = 40_000
 
 /**
- * Signed requests a second through `auth` and `bulletproof`, against bare Koa that does the same checks inline. Each server runs in
- * a process of its own, and they are loaded in turn; the median ratio counts. Every request is signed before its round begins, with
- * a nonce of its own and dated behind the servers' clock.
+ * Measures signed requests per second through `auth` and `bulletproof`, against bare Koa with the same checks inline. The servers run in
+ * separate processes and are loaded in alternating rounds; the median ratio counts. Every request is signed before its round starts, with a
+ * unique nonce and a timestamp behind the servers' clock.
  *
- * Bare Koa verifies the token of each request with jsonwebtoken. So does the plugin jwt with a token that it sees for the first time;
- * of a known one it checks times and revocation only. One comparison therefore sends a token that is not remembered with each request.
+ * Bare Koa verifies the token of each request with jsonwebtoken. The plugin jwt does so only for a token that it has not cached; for a cached
+ * one it checks only times and revocation. One comparison therefore sends an uncached token with each request.
  */
 export async function benchAuth(): Promise<BenchRow[]> {
   const services = await startServices()
@@ -61,10 +61,10 @@ export async function benchAuth(): Promise<BenchRow[]> {
   ]
 }
 
-/** Starts a server of auth-server.ts of a kind, with the URL that the kind wants. */
+/** Starts a server of auth-server.ts by kind, with the URL that the kind needs. */
 type Start = (kind: string, url?: string) => Promise<Server>
 
-/** Runs a comparison some times, each with new servers, which end with it. */
+/** Runs a comparison several times, each time with new servers. */
 export async function inGenerations(compareAll: (start: Start, generation: number) => Promise<void>): Promise<void> {
   const file = await bundle('auth-server')
   for (let generation = 0; generation < generations; generation++) {
@@ -87,11 +87,11 @@ export async function inGenerations(compareAll: (start: Start, generation: numbe
 export interface Server {
   readonly child: ChildProcess
   readonly port: number
-  /** More than the plugin jwt remembers. */
+  /** More than the plugin jwt caches. */
   readonly tokens: readonly string[]
   readonly deviceId: string
   readonly secret: string
-  /** How many requests were sent with tokens in turn. */
+  /** How many requests were sent with rotating tokens. */
   turn: number
 }
 
@@ -99,7 +99,7 @@ export interface Shape {
   readonly method: string
   readonly path: string
   readonly body: string
-  /** Whether requests take the tokens in turn, so that none comes again while it is remembered. */
+  /** Whether requests rotate through the tokens, so that none is repeated while it is cached. */
   readonly inTurn?: boolean
 }
 
@@ -107,7 +107,7 @@ export const getMe: Shape = { method: 'GET', path: '/api/me', body: '' }
 const getMeFresh: Shape = { ...getMe, inTurn: true }
 const postNote: Shape = { method: 'POST', path: '/api/notes', body: JSON.stringify({ text: 'x'.repeat(1024 - 11) }) }
 
-/** Loads two servers in turn. */
+/** Loads two servers in alternating rounds. */
 export async function compare(baseline: Server, measured: Server, shape: Shape): Promise<readonly Round[]> {
   await load(baseline, shape, 3)
   await load(measured, shape, 3)
@@ -118,7 +118,7 @@ export async function compare(baseline: Server, measured: Server, shape: Shape):
   )
 }
 
-/** Requests a second over kept-alive connections, each with one request in flight. Throws when one is not answered with 200. */
+/** Measures requests per second over keep-alive connections, each with one request in flight. Throws if a response is not 200. */
 async function load(server: Server, shape: Shape, seconds: number): Promise<number> {
   const requests = sign(server, shape, requestsPerSecond * seconds)
   let sent = 0
@@ -154,7 +154,7 @@ async function load(server: Server, shape: Shape, seconds: number): Promise<numb
   return answered / ((performance.now() - startedAt) / 1000)
 }
 
-/** Calls back for each whole answer; both servers send a Content-Length. */
+/** Calls back for each complete response; both servers send a Content-Length. */
 function onAnswers(socket: Socket, answered: () => void, fail: (error: Error) => void): void {
   let text = ''
   socket.on('error', fail)
@@ -191,7 +191,7 @@ async function startServer(file: string, args: readonly [kind: string, folder: s
   const { ZIN_BENCH_PROFILE: profiled, ZIN_BENCH_PROFILE_DIR: profiles = '.' } = process.env
   const execArgv = profiled === args[0] ? ['--cpu-prof', '--cpu-prof-dir', profiles] : []
   const child = fork(file, args, { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ${args[0]} ended with code ${code}`)))
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ${args[0]} exited with code ${code}`)))
   const [started] = await Promise.race([once(child, 'message'), ended])
   ended.catch(() => undefined)
   return { child, turn: 0, ...(started as Omit<Server, 'child' | 'turn'>) }

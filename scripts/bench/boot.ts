@@ -11,7 +11,7 @@ import { type BenchRow, below } from './row.js'
 const runs = 5
 const idleMs = 3_000
 
-/** Boot of the built full example until `/health/ready` answers 200, `zin --help`, and memory when idle. Medians of several processes. */
+/** Measures the boot of the full example until `/health/ready` is 200, its idle memory, and `zin --help`. Medians of several processes. */
 export async function benchBoot(): Promise<readonly BenchRow[]> {
   const temporary = temporaryFolder()
   const services = await startServices()
@@ -52,7 +52,7 @@ async function repeat<T>(measure: (run: number) => Promise<T>): Promise<readonly
   return results
 }
 
-/** The example as a deployment has it: configuration and processors as JavaScript, so that nothing is compiled at the start. */
+/** The example as it would be deployed: configuration and processors as JavaScript, so that nothing is compiled at the start. */
 async function compileExample(target: string): Promise<string> {
   const source = copyExample('full', join(target, 'source'))
   const folder = join(target, 'app')
@@ -75,11 +75,11 @@ async function boot(folder: string, env: Env): Promise<{ readonly readyMs: numbe
   await delay(idleMs)
   const rssMb = residentMb(app)
   const code = await app.end('SIGTERM')
-  if (code !== 0) throw new Error(`the app ended with code ${code}:\n${app.output()}`)
+  if (code !== 0) throw new Error(`the app exited with code ${code}:\n${app.output()}`)
   return { readyMs: app.readyMs, rssMb }
 }
 
-/** As the example's `.env` has it; the data of the measured app are thrown away. */
+/** The settings of the example's `.env`; the data of the measured app is deleted. */
 const settings: Env = {
   APP_KEY: 'k'.repeat(44),
   BULLETPROOF_SIGNING_SECRET: 's'.repeat(44),
@@ -96,6 +96,6 @@ function residentMb(app: AppProcess): number {
 async function timeHelp(folder: string): Promise<number> {
   const startedAt = performance.now()
   const { code, stderr } = await runCli(['--help'], folder)
-  if (code !== 0) throw new Error(`zin --help ended with code ${code}: ${stderr}`)
+  if (code !== 0) throw new Error(`zin --help exited with code ${code}: ${stderr}`)
   return performance.now() - startedAt
 }

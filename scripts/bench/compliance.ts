@@ -6,8 +6,8 @@ import { type BenchRow, formatRows } from './row.js'
 import { compareWorkers } from './workers.js'
 
 /**
- * What the audit log and encryption cost: a managed worker that reads encrypted jobs and records their outcomes in MariaDB against a bare
- * BullMQ worker on plain jobs, on the same Redis.
+ * Measures what the audit log and encryption cost: a managed worker that decrypts jobs and records their outcomes in MariaDB, against a bare
+ * BullMQ worker with plain jobs, on the same Redis.
  */
 export async function benchCompliance(): Promise<BenchRow[]> {
   const services = await startServices()

@@ -15,7 +15,7 @@ const workerCount = 1_000
 const jobCount = 10_000
 const addedAtOnce = 1_000
 const createdAtOnce = 20
-/** Times that the overview is opened, each by a browser that knows nothing of it. */
+/** How often the overview is opened, each time by a browser with an empty cache. */
 const loads = 7
 const scrollMs = 5_000
 /** 38,000 px or 1,200 rows a second at 60 frames. */
@@ -23,7 +23,7 @@ const pxPerFrame = 640
 /** Two frames of 60 a second. */
 const slowFrameMs = 32
 
-/** What the console costs its reader: the first paint of the overview, frames while a long list is scrolled, and bytes. */
+/** Measures the console in a browser: first paint of the overview, frames while a long list scrolls, and download size. */
 export async function benchConsole(): Promise<BenchRow[]> {
   const server = await redisServer()
   const host = await createTestHost({
@@ -94,7 +94,7 @@ async function scrollRows(host: TestHost, browser: Browser): Promise<readonly Be
   ]
 }
 
-/** Runs in the page: the length of each frame, in ms. */
+/** Runs in the page; returns the length of each frame in ms. */
 async function scroll({ ms, px }: { readonly ms: number; readonly px: number }): Promise<number[]> {
   const box = document.querySelector('.table-box.long')
   if (box === null) throw new Error('the list does not scroll')
@@ -115,7 +115,7 @@ function bundleRow(): BenchRow {
   return below('script and style with gzip', sizes.reduce((sum, size) => sum + size, 0) / 1000, 'kB', 120)
 }
 
-/** A page of a browser that has nothing in its cache. */
+/** Runs `work` with a page of a browser with an empty cache. */
 async function withPage<T>(browser: Browser, work: (page: Page) => Promise<T>): Promise<T> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   try {

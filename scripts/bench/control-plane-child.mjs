@@ -1,4 +1,4 @@
-// Apps of the control-plane suite, on the built package: several hosts in one process, each a node of its own.
+// The apps of the control-plane suite, on the built package: several hosts in one process, each a separate node.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -55,7 +55,7 @@ const running = (host) =>
     .local.list()
     .filter(({ state }) => state === 'running').length
 
-/** The workers are there before the other hosts are, which is quicker than telling each of them of each worker. */
+/** Creates the workers before the other hosts start, which is faster than notifying every host of every worker. */
 async function start() {
   const first = await startHost(0)
   const rssBefore = process.memoryUsage.rss()
@@ -79,9 +79,9 @@ async function start() {
 
 const tasks = {
   start,
-  /** A page of the list. */
+  /** Reads a page of the list. */
   list: async () => (await service(hosts[0]).list({ limit: 100 })).workers.length,
-  /** Creates workers one after another, each until it runs; how many a second. */
+  /** Creates workers sequentially, waiting until each runs; returns how many per second. */
   async create(count) {
     const begun = performance.now()
     for (let n = 0; n < count; n++) await service(hosts[0]).create({ name: `made-${n}`, queueName: 'made', processor: () => 1 })

@@ -7,20 +7,20 @@ import { startServices } from '../services.js'
 import { redisServer } from '../testing/redis-server.js'
 import type { BenchRow } from './row.js'
 
-/** Idle time that is counted, in ms: all timers of consumers fire in it. */
+/** Length of the measured idle time in ms; every timer of a consumer fires in it. */
 const windowMs = 30_000
-/** After the last start, until nothing of it goes on, in ms. */
+/** How long to wait after the last start until the apps are idle, in ms. */
 const settleMs = 3_000
-/** Apps that start or stop at the same time. */
+/** Apps that start or stop concurrently. */
 const startsAtOnce = 2
 
-/** The whole may cost this share of idle bare workers, and aims at half. */
+/** Managed workers may cost at most this share of what idle bare workers cost; the aim is half. */
 const most = 1
 const aim = 0.5
 
 /**
- * What idle apps cost their stores: counts of commands, not times. Each app has a server of its own, and all idle in the same window,
- * in which nothing else runs.
+ * Measures what idle apps cost their stores, as counts of commands rather than times. Each app has a separate server, and all of them idle in
+ * the same window, in which nothing else runs.
  */
 export async function benchControlPlane(): Promise<BenchRow[]> {
   const { bare, managed, ...rest } = await idleTogether({
@@ -58,7 +58,7 @@ export async function benchControlPlane(): Promise<BenchRow[]> {
   ]
 }
 
-/** What leases and polls cost each process must not grow with their number; a fifth is left for what falls into the window. */
+/** The cost of leases and polls per process must not grow with the number of processes; a fifth is tolerated for periodic work in the window. */
 function growth(store: string, unit: string, measured: readonly (readonly [processes: number, idle: Idle])[]): BenchRow[] {
   const each = measured.map(([processes, { commands }]) => commands / processes)
   const grown = (each.at(-1) ?? 0) / (each[0] ?? 1)
@@ -72,7 +72,7 @@ function growth(store: string, unit: string, measured: readonly (readonly [proce
   ]
 }
 
-/** 1,000 workers in one process: that all run, what a page of their list costs, and their memory. */
+/** Measures 1,000 workers in one process: time until all run, cost of a page of their list, and memory. */
 async function manyWorkers(): Promise<BenchRow[]> {
   const count = 1_000
   const { apps, calls, reset, started, stop } = await onRedis('managed', 1, count)
@@ -110,18 +110,18 @@ async function creationsOnSql(): Promise<BenchRow> {
 interface Idle {
   /** Commands or statements, including those of scripts. */
   readonly commands: number
-  /** Messages published, times their receivers. */
+  /** Published messages, multiplied by the number of receivers. */
   readonly messages: number
 }
 
-/** Apps with a server of their own. */
+/** Running apps with a separate server. */
 interface Running {
-  /** Begins to count; resolves to a function that gives the counts since then. */
+  /** Starts counting; resolves to a function that returns the counts since then. */
   count(): Promise<() => Promise<Idle>>
   stop(): Promise<void>
 }
 
-/** Starts the apps, and counts while all of them idle; results by name, each per second. */
+/** Starts the apps and counts while all of them are idle; returns counts per second by name. */
 async function idleTogether<Name extends string>(starts: Readonly<Record<Name, () => Promise<Running>>>): Promise<Record<Name, Idle>> {
   const running = new Map<Name, Running>()
   try {
@@ -156,7 +156,7 @@ async function onRedis(kind: string, hosts: number, workers: number) {
   const server = await redisServer()
   const admin = new Redis(server.url)
   const apps = await startApps(kind, hosts, workers, { REDIS_URL: server.url, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
-  /** Calls of each command since the last reset, also by scripts; not those of the measurement. */
+  /** Calls of each command since the last reset, including those by scripts, without those of the measurement itself. */
   const calls = async (): Promise<ReadonlyMap<string, number>> => {
     const info = await admin.info('commandstats')
     const found = [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)].map(([, name = '', count]) => [name, Number(count)] as const)
@@ -184,7 +184,7 @@ async function onRedis(kind: string, hosts: number, workers: number) {
   }
 }
 
-/** Nodes that only manage workers, unless told otherwise. */
+/** Starts nodes on SQL, by default nodes that only manage workers. */
 async function onSql(hosts: number, kind = 'nodes') {
   const services = await startServices()
   const sql = await createConnection(services.mysqlUrl)

@@ -32,8 +32,8 @@ const works: readonly Work[] = [
 ]
 
 /**
- * Signed requests a second through `zin proxy`, in workerd (D1 of miniflare, on disk) and in Node (SQLite), from 1 to 256 clients.
- * The simulator on this machine says nothing of Cloudflare's speed. Requests are signed before their round begins.
+ * Measures signed requests per second through `zin proxy`, in workerd (D1 of miniflare, on disk) and in Node (SQLite), with 1 to 256 clients.
+ * The local simulator does not predict the speed of Cloudflare. Requests are signed before their round starts.
  */
 export async function benchEdge(): Promise<BenchRow[]> {
   const rows: BenchRow[] = []
@@ -70,13 +70,13 @@ interface Signed {
   readonly body: string
 }
 
-/** The median of some rounds. */
+/** Returns the median of several rounds. */
 async function measure(url: string, work: Work, clients: number): Promise<number> {
   const found: number[] = []
   let most = 300
   for (let round = 0; round <= rounds; round++) {
     const requests = await Promise.all(Array.from({ length: most }, (_, index) => sign(url, work, index)))
-    // Of this round alone: while the next ones are signed, the server may close connections that idle.
+    // One agent per round: while the next requests are signed, the server may close idle connections.
     const agent = new Agent({ keepAlive: true, maxSockets: clients })
     const started = performance.now()
     let next = 0
@@ -91,7 +91,7 @@ async function measure(url: string, work: Work, clients: number): Promise<number
     await Promise.all(Array.from({ length: clients }, loop))
     const perSecond = done / ((performance.now() - started) / 1000)
     agent.destroy()
-    // The first round warms up, and tells how many requests a round needs.
+    // The first round warms up and shows how many requests a round needs.
     if (round > 0) found.push(perSecond)
     most = Math.ceil(perSecond * secondsPerRound * 1.3)
   }

@@ -8,18 +8,18 @@ import { type BenchRow, below, formatRows } from './row.js'
 const SYNC_CALLS = 10_000_000
 const ASYNC_CALLS = 300_000
 const ROUNDS = 5
-/** Calls go around this many hooks, so that nothing about one of them can be hoisted out of the loop. */
+/** Calls rotate over this many hooks, so that the compiler cannot hoist anything out of the loop. */
 const HOOKS = 64
 
 type Slot = NotifySlot<[worker: string, job: number]>
 
-/** What a hook costs with nobody, one and three listeners. The best of five rounds, the loop included. */
+/** Measures the cost of a hook with no, one and three listeners: the best of five rounds, including the loop. */
 export async function benchHooks(): Promise<BenchRow[]> {
   const seen = { total: 0 }
   const idle = makeSlots(0, seen)
   const one = makeSlots(1, seen)
   const three = makeSlots(3, seen)
-  // All three shapes run through the same code first, so that no row profits from code compiled for itself alone.
+  // All three shapes run through the same code first, so that no row benefits from code that is optimized for it alone.
   for (const slots of [idle, one, three]) callAll(slots, SYNC_CALLS / 10)
 
   const rows = [
@@ -47,7 +47,7 @@ export async function benchHooks(): Promise<BenchRow[]> {
     { name: 'waterfall, 1 sync listener, awaited', value: await nsOfAwaited(waterfall(seen)), unit: 'ns' },
     { name: 'gate, 1 sync listener, awaited', value: await nsOfAwaited(gate(seen)), unit: 'ns' },
   ]
-  // The listeners' work must have been done, or the loops above measured nothing.
+  // Without the work of the listeners, the loops above would have measured nothing.
   const expected = SYNC_CALLS * (ROUNDS * 4)
   if (seen.total < expected) throw new Error(`hook bench: listeners saw ${seen.total} calls, expected at least ${expected}`)
   return rows
@@ -57,7 +57,7 @@ function makeSlots(listeners: number, seen: { total: number }): Slot[] {
   const bus = makeBus()
   return Array.from({ length: HOOKS }, (_, index) => {
     const slot = declare<Slot>(bus, `onBench${index}`, 'notify')
-    // Listeners differ in code, as in an app, so that the compiler cannot fold them into the loop as one.
+    // The listeners have different code, as in an app, so that the compiler cannot inline them as one.
     const bodies = [
       (_worker: string, job: number) => {
         seen.total += 1 + (job & 1)
@@ -111,7 +111,7 @@ function nsPerCall(calls: number, round: () => unknown): number {
   })
 }
 
-/** The least growth of the heap in a round too short for a collection. Timed calls (1 in 256) allocate a little; an array a call would show as 16 B and more. */
+/** The smallest heap growth in a round too short for a collection. Timed calls (1 in 256) allocate a little; an array per call would be >= 16 B. */
 function bytesPerCall(slots: readonly Slot[]): number {
   const calls = 20_000
   return best(() => {

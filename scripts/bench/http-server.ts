@@ -3,7 +3,7 @@ import { HttpApp } from '../../core/http/app.js'
 import { createLogger } from '../../core/log/logger.js'
 import { systemClock } from '../../core/util/clock.js'
 
-// One of the servers that bench/http.ts compares: `bare`, `zin`, or `logged`, which also writes a line per request. It prints its port and serves until its parent ends it.
+// A server for bench/http.ts: `bare`, `zin`, or `logged`, which also writes a line per request. It prints its port and serves until its parent ends it.
 
 const answer = (): object => ({ status: 'alive', timestamp: new Date().toISOString(), uptime: process.uptime() })
 
@@ -21,7 +21,7 @@ async function startBare(): Promise<number> {
 }
 
 async function startZin(logRequests: boolean): Promise<number> {
-  // What production logs, to a device that takes it at once: the bench measures the product, not the disk.
+  // Logs as in production, but to /dev/null, to measure Zin rather than the disk.
   const log = createLogger({ level: 'info', channel: 'file', format: 'json', name: 'bench', destination: '/dev/null' })
   const app = new HttpApp({
     log,

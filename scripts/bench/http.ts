@@ -13,9 +13,9 @@ const secondsPerRound = 1
 const connections = 32
 
 /**
- * Requests a second of a probe and of a plain route through the whole HTTP layer against bare Koa with one route. The servers run
- * in processes of their own and are loaded in turn, so that what else the machine does hits all alike. One process of the same
- * code can be a tenth faster than another, so there are several pairs; the median ratio of all rounds counts.
+ * Measures requests per second of a probe and of a plain route through the whole HTTP layer, against bare Koa with one route. The servers run
+ * in separate processes and are loaded in alternating rounds, so that other work on the machine affects all of them alike. Two processes of the
+ * same code can differ by a tenth, so there are several pairs; the median ratio of all rounds counts.
  */
 export async function benchHttp(): Promise<BenchRow[]> {
   const file = await bundle('http-server')
@@ -61,7 +61,7 @@ async function load(url: string, seconds: number): Promise<number> {
   return (await loadByWrk(url, seconds)) ?? (await loadByAutocannon(url, seconds))
 }
 
-/** wrk where it is installed: a load generator in JavaScript is slower than the servers measured here and would level them. */
+/** Uses wrk if it is installed: a load generator in JavaScript is slower than the servers and would hide their differences. */
 async function loadByWrk(url: string, seconds: number): Promise<number | undefined> {
   const { stdout } = await run('wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, url]).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return { stdout: undefined }
@@ -77,7 +77,7 @@ async function loadByAutocannon(url: string, seconds: number): Promise<number> {
   const { stdout } = await run(process.execPath, [autocannon, '--json', '-c', `${connections}`, '-d', `${seconds}`, url])
   const result = JSON.parse(stdout) as { non2xx: number; errors: number; requests: { average: number } }
   if (result.non2xx > 0 || result.errors > 0)
-    throw new Error(`${url} answered ${result.non2xx} failures and ${result.errors} errors under load`)
+    throw new Error(`${url} returned ${result.non2xx} failures and ${result.errors} errors under load`)
   return result.requests.average
 }
 

@@ -1,4 +1,4 @@
-// npm run bench [-- <part of a suite's name> …]: prints a table and writes bench-results.json.
+// npm run bench [-- <part of a suite's name> …]: runs the benchmarks, prints a table and writes bench-results.json.
 import { execSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'

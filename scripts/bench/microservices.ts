@@ -25,8 +25,8 @@ server.listen(0, '127.0.0.1', () => console.log(server.address().port))
 `
 
 /**
- * Calls of a service with all that they have by default, a token and a trace, against a bare fetch that keeps its connections; 32 callers,
- * in turn on the same service. And the time to discover 200 services.
+ * Measures calls of a service with the defaults, including a token and a trace, against a bare keep-alive fetch: 32 callers, in alternating
+ * rounds on the same service. Also measures the time to discover 200 services.
  */
 export async function benchMicroservices(): Promise<BenchRow[]> {
   const folder = await mkdtemp(join(tmpdir(), 'zin-bench-services-'))
@@ -87,7 +87,7 @@ async function perSecond(call: () => Promise<unknown>): Promise<number> {
   return calls / ((performance.now() - began) / 1000)
 }
 
-/** The boot of an app that discovers them and starts none, less that of one without any. */
+/** The boot time of an app that discovers the services and starts none, minus that of an app without services. */
 async function benchDiscovery(folder: string): Promise<BenchRow> {
   for (let index = 0; index < discovered; index++) {
     const place = join(folder, 'src/services', `domain-${index % 10}`, `service-${index}`)

@@ -13,12 +13,12 @@ const app = 'bench-monitor'
 const few = 1_000
 const many = 1_000_000
 const purged = 200_000
-/** Jobs that are written in one round trip. */
+/** Jobs written per round trip. */
 const writtenAtOnce = 10_000
-/** A whole period of the sampler. */
+/** A full period of the sampler, in ms. */
 const windowMs = 30_000
 
-/** What the monitor costs Redis: commands for statistics and streams, and the longest command of a purge. */
+/** Measures what the queue monitor costs Redis: commands for statistics and streams, and the longest command of a purge. */
 export async function benchMonitor(): Promise<BenchRow[]> {
   const server = await redisServer()
   const redis = new Redis(server.url)
@@ -87,7 +87,7 @@ async function purgeRows(host: TestHost, redis: Redis): Promise<BenchRow[]> {
   const started = performance.now()
   const during = await flow.rate(async () => {
     const path = '/api/queue/doomed/purge?wait=0'
-    // Jobs of the last second are read one by one.
+    // Jobs of the last second would be read one at a time.
     await wait(1_500)
     const { body } = await host.inject({ method: 'POST', path, headers: { 'x-requested-with': 'bench' }, body: { status: 'waiting' } })
     const { id } = (body as { operation: { id: string } }).operation
@@ -138,7 +138,7 @@ function flowOf(host: TestHost) {
   }
 }
 
-/** Commands a second, and the p99 of many requests. */
+/** Returns commands per second, and the p99 of many requests. */
 async function askFor(host: TestHost, redis: Redis): Promise<{ readonly commands: number; readonly p99: number }> {
   const ask = () => host.inject({ path: '/api/queue/stats', headers: { 'x-requested-with': 'bench' } })
   const commands = await commandsPerSecond(redis, async () => {
@@ -167,7 +167,7 @@ async function commandsPerSecond(redis: Redis, work: () => Promise<unknown>): Pr
 
 const key = (queue: string, name: string): string => `{${app}}:${queue}:${name}`
 
-/** Completed jobs `from` to `to` of the queue `kept`, as BullMQ keeps them. */
+/** Writes completed jobs `from` to `to` of the queue `kept`, in BullMQ's format. */
 async function keep(redis: Redis, from: number, to: number): Promise<void> {
   const now = Date.now()
   for (let start = from; start < to; start += writtenAtOnce) {
@@ -180,7 +180,7 @@ async function keep(redis: Redis, from: number, to: number): Promise<void> {
   }
 }
 
-/** Waiting jobs of the queue `doomed`. */
+/** Writes waiting jobs of the queue `doomed`. */
 async function writeWaiting(redis: Redis, count: number): Promise<void> {
   const now = Date.now() - 60_000
   for (let start = 0; start < count; start += writtenAtOnce) {

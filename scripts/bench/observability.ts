@@ -14,8 +14,8 @@ const receiverCode = `const server = require('node:http').createServer((request,
 }).listen(0, '127.0.0.1', () => console.log(server.address().port))`
 
 /**
- * What metrics and traces cost: signed `GET /api/me` with metrics, and with traces, against the same app without the plugin; all traces to
- * an endpoint that refuses against one that takes them; and a managed worker with both against a bare BullMQ worker.
+ * Measures what metrics and traces cost: signed `GET /api/me` with metrics, and with traces, against the same app without the plugin; all
+ * traces with a dead endpoint against a live one; and a managed worker with both against a bare BullMQ worker.
  */
 export async function benchObservability(): Promise<BenchRow[]> {
   const services = await startServices()
@@ -67,7 +67,7 @@ async function benchRequests(endpoint: string): Promise<BenchRow[]> {
   ]
 }
 
-/** In a process of its own, as a collector is. */
+/** Starts a receiver in a separate process, like a real collector. */
 async function startReceiver(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
   const child = spawn(process.execPath, ['-e', receiverCode], { stdio: ['ignore', 'pipe', 'inherit'] })
   const [port] = (await once(child.stdout, 'data')) as [Buffer]

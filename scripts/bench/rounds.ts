@@ -1,10 +1,10 @@
-/** What two sides reached one after the other, such as requests a second. */
+/** Two measurements taken one after the other, such as requests per second. */
 export interface Round<T = number> {
   readonly baseline: T
   readonly measured: T
 }
 
-/** Measures two sides in turn. The order changes from round to round, so that neither is always the one that follows the other. */
+/** Measures two sides alternately. The order changes from round to round, so that neither always comes second. */
 export async function inTurn<T>(count: number, baseline: () => Promise<T>, measured: () => Promise<T>): Promise<readonly Round<T>[]> {
   const rounds: Round<T>[] = []
   for (let round = 0; round < count; round++) {
@@ -15,7 +15,7 @@ export async function inTurn<T>(count: number, baseline: () => Promise<T>, measu
   return rounds
 }
 
-/** The middle value; the upper one of two. NaN of none. */
+/** The median; the upper one of an even number of values; NaN if there are none. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -1,4 +1,4 @@
-/** One measured number. `pass` says whether it keeps its `budget`; without a budget it is for information. */
+/** A measured value. `pass`: whether it meets its `budget`; a row without a budget is informational. */
 export interface BenchRow {
   readonly name: string
   readonly value: number
@@ -12,7 +12,7 @@ export function below(name: string, value: number, unit: string, limit: number):
   return { name, value, unit, budget: `< ${limit} ${unit}`, pass: value < limit }
 }
 
-/** A table for people. */
+/** Formats rows as a readable table. */
 export function formatRows(rows: readonly BenchRow[]): string {
   const cells = rows.map((row) => [
     row.name,

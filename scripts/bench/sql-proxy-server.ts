@@ -9,8 +9,8 @@ import { rdbProxy } from '../../plugins/rdb-proxy/index.js'
 const [, , kind, folder = '', dbPort = ''] = process.argv
 
 /**
- * What somebody would write: one route that runs the SQL of its body. Per request it collects and parses the JSON body, waits for one of ten
- * pooled connections, runs a cached prepared statement (`pool.execute`, one round trip) and sends the rows as JSON. It checks nothing.
+ * A minimal hand-written server: one route that runs the SQL of its body. Per request, it collects and parses the JSON body, waits for one of
+ * ten pooled connections, runs a cached prepared statement (`pool.execute`, one round trip) and sends the rows as JSON. It checks nothing.
  */
 async function startBare(): Promise<number> {
   const pool = mysql.createPool({
@@ -35,9 +35,9 @@ async function startBare(): Promise<number> {
 }
 
 /**
- * The proxy as it is deployed. Per request it does the same with as many connections, in one round trip as well, and beside that: reads the
- * signature headers, verifies the HMAC and the hash of the body, takes the nonce, checks the form of the body, the scopes and the words of
- * the statement, binds integers as BIGINT, counts rows and bytes as they arrive, limits the time, and sends the columns and the times, too.
+ * The proxy as it is deployed. Per request, it does the same with as many connections, also in one round trip. In addition, it reads the
+ * signature headers, verifies the HMAC and the hash of the body, records the nonce, checks the shape of the body, the scopes and the keywords
+ * of the statement, binds integers as BIGINT, counts rows and bytes as they arrive, limits the time, and sends the columns and the times.
  */
 async function startProxy(): Promise<number> {
   const quiet = (): void => undefined
@@ -53,7 +53,7 @@ async function startProxy(): Promise<number> {
     close: async () => undefined,
   }
   const env = {
-    // As it is deployed: elsewhere each response is compared with its schema.
+    // As deployed: outside production, each response is checked against its schema.
     NODE_ENV: 'production',
     HOST: '127.0.0.1',
     PORT: '0',
@@ -74,7 +74,7 @@ async function startProxy(): Promise<number> {
 }
 
 process.on('disconnect', () => process.exit())
-// Asked for it, tells what the process has used of a CPU so far.
+// On request, sends the CPU time that the process has used so far.
 process.on('message', () => {
   process.send?.(process.cpuUsage())
 })

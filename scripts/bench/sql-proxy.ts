@@ -12,12 +12,12 @@ import { bundle } from './bundle.js'
 import { inTurn, median, type Round } from './rounds.js'
 import { type BenchRow, below, formatRows } from './row.js'
 
-// Of each comparison in each generation.
+// Rounds of each comparison per generation.
 const rounds = 9
 const secondsPerRound = 0.4
-/** Two processes of the same code differ for as long as they live, so new ones take over. */
+/** Two processes of the same code differ for as long as they live, so each generation starts new ones. */
 const generations = 3
-/** Of what the proxy does alone, in each generation. */
+/** Rounds per generation of measurements without a comparison. */
 const roundsAlone = 3
 const clients = [1, 8, 64, 256]
 const secret = createSecretKey(Buffer.from('secret-of-the-bench-with-32-bytes-or-more'))
@@ -32,9 +32,9 @@ const many = { sql: 'select id, name from bench_items limit 1000', params: [] }
 const shape = (path: string, body: object): Shape => ({ path: `/svc/rdb/${path}`, body: JSON.stringify(body) })
 
 /**
- * Signed SQL through the relational proxy, against a bare Koa route that runs the SQL of its body with mysql2 and checks nothing. Each runs
- * in a process of its own on the same MariaDB, and they are loaded in turn; the median ratio counts. What the two do is told in
- * sql-proxy-server.ts. The time of a CPU that a request takes in the server's process is told, too: it depends less on what else runs.
+ * Measures signed SQL through the relational proxy, against a bare Koa route that runs the SQL of its body with mysql2 and checks nothing; see
+ * sql-proxy-server.ts for what the two do. They run in separate processes on the same MariaDB and are loaded in alternating rounds; the median
+ * ratio counts. The CPU time per request in the server's process is reported, too, because it depends less on what else runs.
  */
 export async function benchSqlProxy(): Promise<BenchRow[]> {
   const services = await startServices()
@@ -85,7 +85,7 @@ export async function benchSqlProxy(): Promise<BenchRow[]> {
   ]
 }
 
-/** Runs a comparison some times, each with new processes, which end with it. */
+/** Runs a comparison several times, each time with new processes. */
 async function inGenerations(dbPort: number, compareAll: (bare: Server, proxy: Server) => Promise<void>): Promise<void> {
   const file = await bundle('sql-proxy-server')
   for (let generation = 0; generation < generations; generation++) {
@@ -109,7 +109,7 @@ async function startServer(file: string, args: readonly [kind: string, data: str
   mkdirSync(args[1])
   writeFileSync(join(args[1], 'statements.json'), JSON.stringify({ item: { sql: point.sql, params: [{ name: 'id', type: 'int32' }] } }))
   const child = fork(file, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ${args[0]} ended with code ${code}`)))
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`bench: the server ${args[0]} exited with code ${code}`)))
   const [port] = (await Promise.race([once(child, 'message'), ended])) as [number]
   ended.catch(() => undefined)
   return { child, port }
@@ -136,18 +136,18 @@ interface Server {
   readonly port: number
 }
 
-/** µs of a CPU that the process of a server has used. */
+/** The CPU time that a server's process has used, in µs. */
 async function cpuOf({ child }: Server): Promise<number> {
   child.send('cpu')
   const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage]
   return user + system
 }
 
-/** Of one side in one round. */
+/** The measurement of one side in one round. */
 interface Speed {
   readonly perSecond: number
   readonly p50Ms: number
-  /** µs of a CPU for each request. */
+  /** CPU time per request, in µs. */
   readonly cpu: number
 }
 
@@ -187,7 +187,7 @@ function summary(compared: readonly Round<Speed>[]) {
   }
 }
 
-/** Requests a second over kept-alive connections, each with one in flight; `times` gets the time of each in ms. */
+/** Measures requests per second over keep-alive connections, each with one in flight; adds the time of each in ms to `times`. */
 async function load(port: number, own: Shape, connections: number, seconds = secondsPerRound, times: number[] = []): Promise<number> {
   const requests = sign(port, own, Math.ceil(30_000 * seconds))
   let [sent, answered] = [0, 0]

@@ -1,7 +1,7 @@
-// One side of the workers suite, on the built package: fills a queue or consumes a full one when told to, and says how long it took.
-// `observed` is `managed` with metrics, and traces of 1 % sent to a receiver.
+// One side of the workers suite, on the built package: on request, fills a queue or consumes a full one, and reports how long it took.
+// `observed` is `managed` with metrics, and 1 % of the traces sent to a receiver.
 // `compliant` is `managed` with an audit log and encrypted jobs.
-// `idle` is `managed` with the plugins that act on workers by themselves; with `acting` they act: a fifth of the jobs go to a canary.
+// `idle` is `managed` with the plugins that act on workers automatically; in `acting` they do act: a fifth of the jobs go to a canary.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ import { workerHealth } from 'zin/plugins/worker-health'
 import { workers, workersService } from 'zin/plugins/workers'
 import { Host, plainEnv } from 'zin/testing'
 
-// The URL of a receiver of traces, or of a database.
+// The third argument is the URL of a trace receiver or of a database.
 const [kind = 'bare', redisUrl = '', thirdUrl = ''] = process.argv.slice(2)
 const managed = kind !== 'bare'
 const acting = kind === 'acting'
@@ -44,7 +44,7 @@ const env = {
         WORKER_OPENTELEMETRY_SAMPLING_RATIO: '0.01',
       }
     : {}),
-  // An app of its own: its leader would encrypt the plain jobs of the other side.
+  // A separate app: in the same one, its leader would encrypt the plain jobs of the other side.
   ...(compliant ? { APP_NAME: 'compliant', APP_KEY: 'k'.repeat(32), ...databaseEnv(thirdUrl) } : {}),
   ZIN_DATA_DIR: folder,
 }
@@ -71,7 +71,7 @@ const host = new Host(
 )
 await host.start({ listen: false })
 const store = host.service(queuesService)
-// One that does nothing, as every app has that enables a plugin which wraps attempts.
+// Middleware that does nothing, because every app with a plugin that wraps attempts has some.
 if (managed) host.service(workersService).useJobMiddleware((_context, next) => next(), { plugin: 'bench' })
 
 const processor = async (job) => ({ n: job.data.n })
@@ -85,7 +85,7 @@ async function startWorker(name, concurrency, features = {}) {
     processor,
     healthCheck: () => ({ healthy: true }),
     jobOptions: { timeout: 60_000 },
-    // All that act in this app.
+    // All features that have an effect in this app.
     features: {
       metrics: true,
       versioning: true,
@@ -101,7 +101,7 @@ async function startWorker(name, concurrency, features = {}) {
   await service.start(name)
 }
 
-/** Before the queue is full: a paused worker with a canary. */
+/** Creates a paused worker with a canary before the queue is filled. */
 async function prepare(name, concurrency) {
   if (!acting) return
   await startWorker(name, concurrency, { canary: true, circuitBreaker: true, resourceMonitoring: true })
@@ -116,7 +116,7 @@ async function fill(name, jobs) {
   for (let done = 0; done < jobs; done += 1000) {
     const some = Array.from({ length: Math.min(1000, jobs - done) }, (_, n) => ({ name: 'job', data: { n } }))
     const options = { priority: 91, attempts: 3 }
-    // What is added past the service is not encrypted.
+    // Jobs that bypass the service would not be encrypted.
     if (compliant)
       await store.addBulk(
         name,
@@ -126,7 +126,7 @@ async function fill(name, jobs) {
   }
 }
 
-/** BullMQ's worker: on Redis with a connection of its own, else on the one store that there is, without what the plugin queues puts around it. */
+/** A plain BullMQ worker: on Redis with a separate connection, otherwise on the shared embedded store, without the wrappers of the plugin queues. */
 function bareWorker(name, concurrency) {
   if (redisUrl !== '') {
     const { prefix } = store.queue(name).opts
@@ -137,7 +137,7 @@ function bareWorker(name, concurrency) {
   return worker
 }
 
-/** Consumes a full queue; ms from its first completed job to its last, as workers live longer than they start. */
+/** Consumes a full queue; returns the ms from the first completed job to the last, to leave out the start of the worker. */
 async function consume(name, jobs, concurrency) {
   let left = jobs
   let first = 0
@@ -171,6 +171,6 @@ process.on('message', (message) => {
   else if (message.concurrency === undefined) void fill(message.name, message.jobs).then(() => process.send('filled'))
   else void consume(message.name, message.jobs, message.concurrency).then((ms) => process.send(ms))
 })
-// The bench has ended before it said so.
+// The benchmark exited without sending `stop`.
 process.once('disconnect', () => process.exit())
 process.send('ready')

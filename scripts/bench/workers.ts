@@ -6,7 +6,7 @@ import { startServices } from '../services.js'
 import { inTurn, median, medianRatio, type Round } from './rounds.js'
 import type { BenchRow } from './row.js'
 
-/** Two processes that do the same differ by some percent for as long as they live, so new ones take over. */
+/** Two processes of the same code differ by a few percent for as long as they live, so each generation starts new ones. */
 const generations = 5
 const rounds = 3
 const plain = { kinds: ['managed', 'bare'], concurrencies: [1, 10, 50] } as const
@@ -18,9 +18,9 @@ interface Comparison {
   readonly store: string
   readonly args: readonly string[]
   readonly jobs: number
-  /** The least ratio. */
+  /** The minimum ratio. */
   readonly budget: number
-  /** What is measured, and what against. */
+  /** What is measured, and its baseline. */
   readonly kinds: readonly [kind: Kind, against: Kind]
   readonly concurrencies: readonly number[]
 }
@@ -40,10 +40,10 @@ interface Work {
 }
 
 /**
- * Jobs a second of a managed worker with every feature on against a bare BullMQ worker on the same store. Each side runs in a process
- * of its own and they take turns; the jobs are the same and are in the queue before the time runs; the median ratio counts.
- * On Redis a third process adds the jobs: V8 allocates what survived in bulk adds in the old generation from then on, commands of Redis
- * included, and how much of it differs from process to process.
+ * Measures jobs per second of a managed worker with every feature on, against a bare BullMQ worker on the same store. The sides run in separate
+ * processes and alternate. The jobs are the same and are in the queue before the measurement starts; the median ratio counts. On Redis, a third
+ * process adds the jobs: after bulk adds, V8 allocates similar objects in the old generation, including Redis commands, and how many differs
+ * from process to process.
  */
 export async function benchWorkers(): Promise<BenchRow[]> {
   const services = await startServices()
@@ -60,7 +60,7 @@ export async function benchWorkers(): Promise<BenchRow[]> {
   }
 }
 
-/** Jobs a second of two sides in turn. */
+/** Measures jobs per second of two sides alternately. */
 export async function compareWorkers({ args, budget, concurrencies, jobs, kinds, store }: Comparison): Promise<BenchRow[]> {
   const [kind, against] = kinds
   const pairs = new Map<number, Round[]>(concurrencies.map((concurrency) => [concurrency, []]))
@@ -109,7 +109,7 @@ export async function compareWorkers({ args, budget, concurrencies, jobs, kinds,
   })
 }
 
-/** Jobs are encrypted where they are added; else the producer makes no difference. */
+/** Jobs are encrypted by the producer; otherwise the kind of producer makes no difference. */
 const producerOf = (kind: Kind): Kind => (kind === 'compliant' ? kind : 'bare')
 
 async function start(kind: Kind, args: readonly string[]): Promise<ChildProcess> {
@@ -118,10 +118,10 @@ async function start(kind: Kind, args: readonly string[]): Promise<ChildProcess>
   return child
 }
 
-/** The next message of a side, or an error when it ends instead. */
+/** The next message of a side; rejects if it exits instead. */
 async function answer(child: ChildProcess): Promise<unknown> {
   const over = new AbortController()
-  const ended = once(child, 'exit', over).then(([code]) => Promise.reject(new Error(`a side of the workers suite ended with ${code}`)))
+  const ended = once(child, 'exit', over).then(([code]) => Promise.reject(new Error(`a side of the workers suite exited with ${code}`)))
   try {
     const [message] = (await Promise.race([once(child, 'message', over), ended])) as [unknown]
     return message

@@ -3,14 +3,14 @@ import ts from 'typescript'
 
 /** Code that a document or a docstring shows. */
 export interface Snippet {
-  /** Where it stands, from the root of the repository. */
+  /** Path of its file, from the root of the repository. */
   readonly path: string
   /** Line of its first line, from 1. */
   readonly line: number
   readonly code: string
 }
 
-/** The fences of a document that hold whole code: `ts` and `js`. One marked `ts fragment` is left out. */
+/** The fences of a document with complete code: `ts` and `js`, except those marked `ts fragment`. */
 export function fencesOf(path: string, markdown = readFileSync(path, 'utf8')): readonly Snippet[] {
   return [...markdown.matchAll(/^```(?:ts|js)[ \t]*\n([\s\S]*?)^```/gm)].map(({ index, 1: code = '' }) => ({
     path,
@@ -19,7 +19,7 @@ export function fencesOf(path: string, markdown = readFileSync(path, 'utf8')): r
   }))
 }
 
-/** The `@example`s of a source file. Words behind `@example` are a title. */
+/** The `@example`s of a source file. Words after `@example` are a title. */
 export function examplesOf(path: string, source = readFileSync(path, 'utf8')): readonly Snippet[] {
   return [...source.matchAll(/\/\*\*[\s\S]*?\*\//g)].flatMap(({ 0: comment, index }) =>
     [...comment.matchAll(/^ *\* @example.*\n([\s\S]*?)(?=^ *\* @|^ *\*\/)/gm)].map(({ index: start, 1: lines = '' }) => ({
@@ -30,7 +30,7 @@ export function examplesOf(path: string, source = readFileSync(path, 'utf8')): r
   )
 }
 
-/** The names that a snippet uses and does not declare or import itself; names of properties are among them. */
+/** The names that a snippet uses without declaring or importing them; includes names of properties. */
 export function freeNames({ code }: Snippet): ReadonlySet<string> {
   const source = ts.createSourceFile('snippet.ts', code, ts.ScriptTarget.Latest)
   const names = new Set<string>()
@@ -43,7 +43,7 @@ export function freeNames({ code }: Snippet): ReadonlySet<string> {
   return names
 }
 
-/** What a module exports by name, without what it passes on whole. */
+/** The names that a module exports, without those of `export *`. */
 export function exportedNames(path: string): readonly string[] {
   const { statements } = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest)
   return statements.flatMap((statement) => {

@@ -14,7 +14,7 @@ function tableOf(source: string) {
   return fieldsTable(path, 'T').rows
 }
 
-test('a row has the field, its type as people read it, and its docstring in one line', () => {
+test('a row has the field, its type in readable form, and its docstring on one line', () => {
   const source = `interface T<O extends object> {
     /** Its options,
      * see {@link other}. */
@@ -48,6 +48,6 @@ test('the branches of a type share a row per field', () => {
   ])
 })
 
-test('a field without a docstring is named', () => {
+test('a field without a docstring is reported', () => {
   assert.throws(() => tableOf('interface T { silent: string }'), /T\.silent/)
 })

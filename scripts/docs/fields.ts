@@ -5,7 +5,7 @@ import type { ReadmeTable } from '../../core/testing/readme.js'
 
 const printer = ts.createPrinter({ removeComments: true, omitTrailingSemicolon: true })
 
-/** The fields of an interface, or of the branches of a type, as a table: name, type and docstring of each. */
+/** A table of the fields of an interface, or of the branches of a type, with their names, types and docstrings. */
 export function fieldsTable(path: string, name: string): ReadmeTable {
   const source = parse(path)
   const node = source.statements.find((statement) => namedAs(statement, name))
@@ -30,7 +30,7 @@ export function fieldsTable(path: string, name: string): ReadmeTable {
   }
 }
 
-/** Functions and constants that a module exports, with the first sentence of their docstrings. */
+/** A table of the functions and constants that a module exports, with the first sentence of their docstrings. */
 export function valuesTable(path: string): ReadmeTable {
   const rows = parse(path).statements.flatMap((statement) => {
     if (!ts.isExportDeclaration(statement) || statement.isTypeOnly) return []
@@ -70,7 +70,7 @@ function namedAs(statement: ts.Statement, wanted: string): boolean {
   return name !== undefined && ts.isIdentifier(name) && name.text === wanted
 }
 
-/** The object types that a type is made of, those of other names in the file included. */
+/** The object types that a type consists of, including named ones in the same file. */
 function literalsOf(type: ts.TypeNode, source: ts.SourceFile): readonly { readonly members: readonly ts.TypeElement[] }[] {
   if (ts.isTypeLiteralNode(type)) return [type]
   if (ts.isParenthesizedTypeNode(type)) return literalsOf(type.type, source)
@@ -99,7 +99,7 @@ function typeText(member: ts.TypeElement, outer: Parameters, source: ts.SourceFi
   return `(${parameters.join(', ')}) => ${printed(member.type, types, source)}`
 }
 
-/** A type as people read it: a type parameter as its constraint, references without type parameters, nothing `readonly`. */
+/** A type for readers: type parameters as their constraints, references without type parameters, and no `readonly`. */
 function printed(type: ts.TypeNode | undefined, parameters: Parameters, source: ts.SourceFile): string {
   if (type === undefined) return 'unknown'
   const isGeneric = (node: ts.Node): boolean => parameters.has(node.getText(source)) || (ts.forEachChild(node, isGeneric) ?? false)

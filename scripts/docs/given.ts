@@ -1,5 +1,5 @@
-// What the snippets of documents and docstrings take for granted: the `ctx` of a plugin, services under the names that it gives them, a
-// request, and parts of an app that they do not show. Plugins themselves they import.
+// The names that snippets in documents and docstrings can use without declaring them: the `ctx` of a plugin, services by their usual names, a
+// request, and parts of an app that they do not show. Plugins are imported separately.
 import type { Context } from 'koa'
 import { defineOptions, definePlugin, type PluginContext, Type } from 'zin'
 import type { clusterService } from 'zin/plugins/cluster'
@@ -43,7 +43,7 @@ export declare const telemetry: Parameters<Queues['setTelemetry']>[0]
 export declare function seal(data: unknown): Promise<string>
 export declare function unseal(stored: unknown): Promise<unknown>
 
-/** What a login gave to a client. */
+/** The credentials that a client received at login. */
 export declare const email: string
 export declare const password: string
 export declare const token: string

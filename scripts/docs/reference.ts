@@ -4,10 +4,10 @@ import type { HookSpec } from '../../core/hooks/kinds.js'
 import { markdownTable } from '../../core/testing/readme.js'
 import { fieldsTable, valuesTable } from './fields.js'
 
-/** The reference of the plugin API: written by hand, but for the blocks between `<!-- made: … -->` and `<!-- end -->`. */
+/** The reference of the plugin API: written by hand, except for the blocks between `<!-- made: … -->` and `<!-- end -->`. */
 export const referencePath = 'core/PLUGIN-API.md'
 
-/** What can stand between the markers, by the first word behind `made:`. */
+/** The generators of the blocks, by the first word after `made:`. */
 const blocks: Readonly<Record<string, (...args: readonly string[]) => string>> = {
   /** The fields of a type: `fields <type> <file>`. */
   fields: (type = '', path = '') => markdownTable(fieldsTable(path, type)),
@@ -23,16 +23,16 @@ const blocks: Readonly<Record<string, (...args: readonly string[]) => string>> =
         summary,
       ]),
     }),
-  /** A file as it is: `file <path>`. */
+  /** The content of a file: `file <path>`. */
   file: (path = '') => `\`\`\`ts\n${readFileSync(path, 'utf8').trimEnd()}\n\`\`\``,
 }
 
-/** The reference with its blocks made anew. */
+/** Returns the reference with its blocks regenerated. */
 export function referenceText(markdown: string): string {
   return markdown.replaceAll(/(<!-- made: (.+?) -->\n)[\s\S]*?(<!-- end -->)/g, (_all, start: string, what: string, end: string) => {
     const [name = '', ...args] = what.split(' ')
     const made = blocks[name]
-    if (made === undefined) throw new Error(`${referencePath}: nothing makes "${what}"; there are ${Object.keys(blocks).join(', ')}`)
+    if (made === undefined) throw new Error(`${referencePath}: unknown block "${what}"; use one of ${Object.keys(blocks).join(', ')}`)
     return `${start}\n${made(...args)}\n\n${end}`
   })
 }

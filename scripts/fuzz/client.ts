@@ -3,16 +3,16 @@ import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage
 import { createHeaders } from '../../core/signing/client.js'
 import type { FuzzRequest } from './requests.js'
 
-/** What came back; `body` is at most 64 KiB of it. */
+/** A response; `body` has at most its first 64 KiB. */
 export interface FuzzResponse {
   readonly status: number
   readonly headers: IncomingMessage['headers']
   readonly body: string
 }
 
-/** Sends requests over kept connections, some of them signed by a device. */
+/** Sends requests over keep-alive connections, some of them signed by a device. */
 export interface Client {
-  /** Rejects when no response begins within 30 s, or the connection breaks before. */
+  /** Rejects if no response starts within 30 s, or if the connection breaks before. */
   send(request: FuzzRequest): Promise<FuzzResponse>
   close(): void
 }
@@ -31,14 +31,14 @@ interface Session {
 const waitMs = 30_000
 const keptBytes = 65_536
 
-/** A client with a device of its own. Logs in again when a signed request ended its session. */
+/** Creates a client with its own device. It logs in again if a signed request ended its session. */
 export async function createClient(url: string, account: Account): Promise<Client> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const logIn = async (): Promise<Session> => {
     const body = JSON.stringify(account)
     const headers = { 'content-type': 'application/json' }
     const response = await exchange(url, agent, { method: 'POST', target: '/auth/login', headers, body, signed: false })
-    if (response.status !== 200) throw new Error(`the login of the fuzzer was refused with ${response.status}: ${response.body}`)
+    if (response.status !== 200) throw new Error(`the fuzzer could not log in: ${response.status} ${response.body}`)
     return JSON.parse(response.body) as Session
   }
   let session = await logIn()
@@ -60,7 +60,7 @@ export async function createClient(url: string, account: Account): Promise<Clien
   }
 }
 
-/** A head that exceeds the limit of Node's parser. The app refuses it while the client still writes, so that its response may be lost. */
+/** The response to headers above the limit of Node's parser. The app refuses them while the client still writes, so its response can be lost. */
 const tooLarge: FuzzResponse = {
   status: 431,
   headers: { 'content-type': 'application/json' },
@@ -92,7 +92,7 @@ async function exchange(url: string, agent: Agent, { method, target, headers, bo
   })
   if (response === undefined) return tooLarge
   let text = ''
-  // An event stream goes on until its reader leaves.
+  // An event stream continues until its reader disconnects.
   if (response.headers['content-type']?.startsWith('text/event-stream')) response.destroy()
   else for await (const chunk of response) text = (text + String(chunk)).slice(0, keptBytes)
   return { status: response.statusCode ?? 0, headers: response.headers, body: text }

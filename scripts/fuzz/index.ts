@@ -1,5 +1,5 @@
-// npm run fuzz [-- --requests 30000 --seed 1 --backend embedded | services]: sends hostile requests, made from /openapi.json,
-// to the built full example, on the embedded stores and on Redis and MariaDB. Fails on a 5xx, a crash, or memory that stays.
+// npm run fuzz [-- --requests 30000 --seed 1 --backend embedded | services]: sends hostile requests, generated from /openapi.json, to the
+// built full example, on the embedded stores and on Redis and MariaDB. Fails on a 5xx, a crash, or memory that is not released.
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -48,7 +48,7 @@ async function runOn(backend: string, folder: string, env: Env): Promise<boolean
   try {
     const document = (await (await fetch(`${target.url}/openapi.json`)).json()) as Document
     const routes = routesOf(document, known).filter(({ title }) => title.includes(values.route ?? ''))
-    // What the first requests load and cache stays by design.
+    // The first requests load code and fill caches, which stay by design.
     const warm = await fuzz(routes, clients, Math.ceil(total / 10), seed, () => makeWorkers(target))
     await deleteWorkers(target)
     const before = await target.memory()
@@ -57,17 +57,17 @@ async function runOn(backend: string, folder: string, env: Env): Promise<boolean
     const after = await settled(target, before)
     return report(backend, warm, summary, before, after)
   } catch (error) {
-    console.error(`✗ ${backend}: ${String(error)}; the app printed:\n${target.output().slice(-5_000)}`)
+    console.error(`✗ ${backend}: ${String(error)}; output of the app:\n${target.output().slice(-5_000)}`)
     return false
   } finally {
     for (const client of clients) client.close()
     const code = await target.end()
-    if (code !== 0) console.error(`✗ ${backend}: the app ended with ${code}:\n${target.output().slice(-5_000)}`)
+    if (code !== 0) console.error(`✗ ${backend}: the app exited with ${code}:\n${target.output().slice(-5_000)}`)
     process.exitCode ||= code === 0 ? 0 : 1
   }
 }
 
-/** Makes the known workers that do not exist, so that requests find something to change. */
+/** Creates the known workers that do not exist, so that requests find something to change. */
 async function makeWorkers({ url }: Target): Promise<void> {
   const { workers } = (await (await fetch(`${url}/api/workers?includeInactive=true`)).json()) as { workers: readonly { name: string }[] }
   const made = new Set(workers.map(({ name }) => name))
@@ -77,12 +77,12 @@ async function makeWorkers({ url }: Target): Promise<void> {
   }
 }
 
-/** Deletes the workers: what they hold is theirs. */
+/** Deletes the workers, so that the memory they hold is not counted. */
 async function deleteWorkers({ url }: Target): Promise<void> {
   for (const name of known.names) await fetch(`${url}/api/workers/${name}`, { method: 'DELETE' })
 }
 
-/** Memory once it is no longer falling: open requests, closing connections and lingering timers have ended. */
+/** The memory after open requests, closing connections and lingering timers have ended: waits up to 30 s for it to fall. */
 async function settled(target: Target, before: Memory): Promise<Memory> {
   let memory = await target.memory()
   for (let tries = 0; tries < 30 && memory.held > before.held + mayKeepMb; tries += 1) {
@@ -92,7 +92,7 @@ async function settled(target: Target, before: Memory): Promise<Memory> {
   return memory
 }
 
-/** A line a route: how often which status and code came back, and the slowest response. */
+/** One line per route: how often each status and code was returned, and the slowest response. */
 function responseLines({ responses, slowest }: Summary): readonly string[] {
   return [...responses].map(([route, kinds]) => {
     const counts = [...kinds].sort(([, a], [, b]) => b - a).map(([kind, count]) => `${kind} × ${count}`)
@@ -109,7 +109,7 @@ function report(backend: string, warm: Summary, summary: Summary, before: Memory
   console.log(`  held ${before.held} → ${after.held} MB (${grew} MB), resident ${before.rss} → ${after.rss} MB`)
   for (const { route, what, request, seed: own } of findings)
     console.log(`✗ ${route}: ${what}\n  seed ${own}: ${JSON.stringify(request).slice(0, 600)}`)
-  if (grew > mayKeepMb) console.log(`✗ ${grew} MB stayed; at most ${mayKeepMb} may`)
+  if (grew > mayKeepMb) console.log(`✗ ${grew} MB were not released; the limit is ${mayKeepMb}`)
   return findings.length === 0 && grew <= mayKeepMb
 }
 

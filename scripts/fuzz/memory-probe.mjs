@@ -1,4 +1,4 @@
-// Loaded into the fuzzed app: on SIGUSR2 it collects garbage and writes its memory to the file ZIN_FUZZ_MEMORY.
+// Loaded into the fuzzed app: on SIGUSR2, collects garbage and writes the memory usage to the file ZIN_FUZZ_MEMORY.
 import { renameSync, writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

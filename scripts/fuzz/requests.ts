@@ -4,7 +4,7 @@ import { hostileText, type Json, nearly, type Schema, textOf, valuesOf } from '.
 /** One request, before it is signed. */
 export interface FuzzRequest {
   readonly method: string
-  /** Path and query as they go onto the wire. */
+  /** Path and query as they are sent. */
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
@@ -24,12 +24,12 @@ interface Operation {
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema?: Schema }>> }
 }
 
-/** What `/openapi.json` has that requests are made from. */
+/** The parts of `/openapi.json` from which requests are generated. */
 export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/** Names that exist, or may be made by an earlier request, so that requests get past the lookup. */
+/** Names that exist, or that an earlier request may have created, so that requests get past the lookup. */
 export interface Known {
   readonly names: readonly string[]
   readonly versions: readonly string[]
@@ -42,7 +42,7 @@ export interface Route {
   readonly requests: fc.Arbitrary<FuzzRequest>
 }
 
-/** A route for each operation, and others that are not operations: hidden pages, unknown paths, wrong methods. */
+/** A route for each operation, and routes for hidden pages, unknown paths and wrong methods. */
 export function routesOf(document: Document, known: Known): readonly Route[] {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => route(method.toUpperCase(), path, operation, known)),
@@ -109,7 +109,7 @@ function queryOf({ parameters = [] }: Operation): fc.Arbitrary<string> {
     fc.constantFrom('%', 'a=%zz', 'a&a&a=1', '__proto__=1', 'constructor[prototype]=1', '=', '&&', 'a[]=1&a[]=2', '\\'),
   )
   const parts = fc.array(own.length === 0 ? odd : fc.oneof({ weight: 5, arbitrary: fc.oneof(...own) }, odd), { maxLength: 4 })
-  // Operations are not waited for: a request that is applied late would hold up all that follow.
+  // Does not wait for operations: a request that is applied late would delay all that follow.
   const wait = parameters.some(({ name }) => name === 'wait') ? ['wait=0'] : []
   return fc.oneof({ weight: 2, arbitrary: fc.constant([] as string[]) }, parts).map((some) => {
     const all = [...wait, ...some.filter((part) => !part.startsWith('wait='))]
@@ -152,7 +152,7 @@ function bodyOf(method: string, operation: Operation, known: Known): fc.Arbitrar
 
 const jsonBody = (text: string): Body => ({ headers: { 'content-type': 'application/json' }, text })
 
-/** Bodies that get past validation: what a schema cannot say, such as a processor that exists, comes from the hints. */
+/** Bodies that get past validation: values that a schema cannot express, such as an existing processor, come from the hints. */
 function plausible(schema: Schema, known: Known): fc.Arbitrary<Json> {
   const hints = hintsFor(known)
   const properties = Object.entries((schema.properties ?? {}) as Record<string, Schema>)

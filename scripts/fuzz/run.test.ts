@@ -30,7 +30,7 @@ describe('the fuzzer', () => {
     assert.deepEqual((await run(() => refused)).findings, [])
   })
 
-  it('finds a body that ends in a 500, and shrinks it to the smallest one', async () => {
+  it('finds a body that causes a 500, and shrinks it to the smallest one', async () => {
     const { findings } = await run((request) => (request.body?.includes('"size":0') ? { ...refused, status: 500 } : refused))
     const [finding, ...others] = findings
     assert.deepEqual([finding?.route, finding?.what, others], ['PUT /things/{name}', 'status 500 NO', []])

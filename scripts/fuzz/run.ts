@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Client, FuzzResponse } from './client.js'
 import type { FuzzRequest, Route } from './requests.js'
 
-/** A request that the app did not take as it must, shrunk as far as it still fails. */
+/** A request that the app handled wrongly, shrunk to the smallest one that still fails. */
 export interface Finding {
   readonly route: string
   readonly what: string
@@ -14,7 +14,7 @@ export interface Summary {
   readonly sent: number
   /** Responses by route, then by status and code. */
   readonly responses: ReadonlyMap<string, ReadonlyMap<string, number>>
-  /** The longest time until a response, in ms, by route. */
+  /** The longest response time by route, in ms. */
   readonly slowest: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
 }
@@ -23,8 +23,8 @@ const perRound = 50
 const shrinkMs = 10_000
 
 /**
- * Fuzzes the routes in turn, a few requests each time, through all clients at once, until `total` requests
- * were sent. `prepare` runs before each turn.
+ * Fuzzes the routes in turn, a few requests per round, through all clients at once, until `total` requests were sent. `prepare` runs before
+ * each round.
  */
 export async function fuzz(
   routes: readonly Route[],
@@ -75,10 +75,10 @@ async function tryRoute(route: Route, seed: number, send: (request: FuzzRequest)
   return { route: route.title, what, request: result.counterexample[0], seed }
 }
 
-/** Overload that is told honestly: the client is asked to come back. */
+/** Codes that report overload and ask the client to retry; they are not findings. */
 const overload = new Set(['LOGIN_BUSY'])
 
-/** What is wrong with a response whatever was sent; undefined when nothing is. */
+/** What is wrong with a response, whatever the request was; undefined if nothing is. */
 function problemOf(request: FuzzRequest, { status, headers, body }: FuzzResponse): string | undefined {
   const code = errorCode(body)
   if (status >= 500 && !overload.has(code ?? '')) return `status ${status} ${code ?? body.slice(0, 200)}`

@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url'
 import { type AppProcess, copyExample, type Env, startApp } from '../app-process.js'
 import type { Account } from './client.js'
 
-/** MB after a garbage collection. */
+/** Memory after a garbage collection, in MB. */
 export interface Memory {
   readonly rss: number
-  /** Heap in use, and what buffers hold outside of it. */
+  /** Used heap plus the buffers outside the heap. */
   readonly held: number
 }
 
@@ -18,14 +18,14 @@ export interface Target {
   readonly account: Account
   memory(): Promise<Memory>
   output(): string
-  /** The exit code after SIGTERM. */
+  /** Sends SIGTERM and resolves to the exit code. */
   end(): Promise<number | null>
 }
 
 const email = 'demo@example.com'
 const password = 'a password for the fuzzer'
 
-/** Starts a copy of examples/full in `folder`, with limits of the login that do not end the run. */
+/** Starts a copy of examples/full in `folder`, with login limits that are too high to affect the run. */
 export async function startTarget(folder: string, env: Env): Promise<Target> {
   const app = copyExample('full', folder)
   raiseLoginLimits(join(app, 'zin.config.ts'))
@@ -47,7 +47,7 @@ function raiseLoginLimits(config: string): void {
   const text = readFileSync(config, 'utf8')
   const names = ['attemptsPerMinute', 'attemptsPerHour', 'addressAttemptsPerMinute', 'addressAttemptsPerHour', 'accountAttemptsPerMinute']
   const raised = text.replace('login({', `login({ ${names.map((name) => `${name}: 1_000_000`).join(', ')},`)
-  if (raised === text) throw new Error(`${config} does not call login({ … }) any more`)
+  if (raised === text) throw new Error(`${config} no longer calls login({ … })`)
   writeFileSync(config, raised)
 }
 

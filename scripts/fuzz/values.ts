@@ -34,10 +34,10 @@ export const hostileJson: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>,
 )
 
-/** A value as a path or query has it. */
+/** A value as it appears in a path or query. */
 export const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** Strings of the formats that Zin's routes use. */
+/** Strings in the formats that Zin's routes use. */
 const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
   'date-time': fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
   email: fc.emailAddress(),
@@ -45,7 +45,7 @@ const formats: Readonly<Record<string, fc.Arbitrary<string>>> = {
   uri: fc.webUrl(),
 }
 
-/** Values that a JSON schema allows, as far as it says so; a schema without type allows anything. */
+/** Values that match a JSON schema, as far as its keywords are supported; a schema without a type allows anything. */
 export function valuesOf(schema: Schema): fc.Arbitrary<Json> {
   if ('const' in schema) return fc.constant(schema.const as Json)
   if (Array.isArray(schema.enum)) return fc.constantFrom(...(schema.enum as Json[]))
@@ -76,7 +76,7 @@ const number = (value: unknown, otherwise: number): number => (typeof value === 
 
 function integers(schema: Schema): fc.Arbitrary<number> {
   const usual = fc.integer({ min: number(schema.minimum, -100), max: number(schema.maximum, 2 ** 31 - 1) })
-  // Larger than the integers of a database, and than those that JavaScript tells apart.
+  // Larger than database integers, and than those that JavaScript can represent exactly.
   return typeof schema.maximum === 'number' ? usual : fc.oneof({ weight: 9, arbitrary: usual }, fc.constantFrom(2 ** 53 - 1, 1e300))
 }
 
@@ -95,7 +95,7 @@ function records(schema: Schema): fc.Arbitrary<Json> {
   return fc.record(arbitraries, { requiredKeys: required as string[] }) as fc.Arbitrary<Json>
 }
 
-/** A fitting value, mostly; else one with a part replaced, removed or added, or anything at all. */
+/** Mostly a valid value; otherwise one with a part replaced, removed or added, or any value at all. */
 export function nearly(fitting: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   return fc.oneof(
     { weight: 5, arbitrary: fitting },

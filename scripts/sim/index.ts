@@ -1,7 +1,8 @@
-// Runs the judge of canaries on random traffic and prints how often it is right, beside naive rules; exits with 1 when a target is missed.
-//   npm run sim:canary                    1,000 runs each
+// Runs the rule that judges canaries on random traffic, and prints how often it is right, compared with naive rules. Exits with 1 if a target
+// is missed.
+//   npm run sim:canary                    1,000 runs per scenario
 //   npm run sim:canary -- 100             fewer runs
-//   npm run sim:canary -- 1000 '1 % →'    only some of the table
+//   npm run sim:canary -- 1000 '1 % →'    only scenarios whose name contains the text
 import { Random } from '../../plugins/canary/simulate/random.js'
 import { summarise } from '../../plugins/canary/simulate/summary.js'
 import { type Result, runScenario, type Scenario, scenarios } from './scenarios.js'

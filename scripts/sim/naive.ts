@@ -1,14 +1,14 @@
 import { rowsOf, total } from '../../plugins/canary/judge/table.js'
 import type { Evidence } from '../../plugins/canary/judge/types.js'
 
-/** Rules that many canaries use. Each sees the failures of the same jobs at the same looks. */
+/** Rules that many canary systems use. Each sees the failures of the same jobs, at the same times. */
 export const naiveRules = {
   /** The canary fails more often than stable by more than one percentage point or a quarter. */
   threshold: (evidence: Evidence): boolean => {
     const { canary, stable } = ratesOf(evidence)
     return canary.jobs >= 50 && canary.rate > stable.rate + Math.max(0.01, 0.25 * stable.rate)
   },
-  /** A one-sided z-test at 5 %, repeated at each look. */
+  /** A one-sided z-test at 5 %, repeated at each evaluation. */
   zTest: (evidence: Evidence): boolean => {
     const { canary, stable } = ratesOf(evidence)
     const pooled = (canary.bad + stable.bad + 1) / (canary.jobs + stable.jobs + 2)

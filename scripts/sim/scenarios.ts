@@ -42,13 +42,13 @@ export const scenarios: readonly Scenario[] = [
   }),
 ]
 
-/** What became of one canary, and which naive rules would have rolled it back. */
+/** The outcome of one canary, and which naive rules would have rolled it back. */
 export interface Result {
   readonly outcome: Outcome
   readonly naive: Readonly<Record<keyof typeof naiveRules, boolean>>
 }
 
-/** The number of jobs that are known of stable before each canary. */
+/** The number of jobs of the stable version that are known before each canary. */
 const baselineJobs = 500
 
 export function runScenario(scenario: Scenario, random: Random): Result {

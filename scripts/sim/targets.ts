@@ -1,6 +1,6 @@
 import type { Result, Scenario } from './scenarios.js'
 
-/** What the rule promises. */
+/** The targets that the rule misses in a scenario. */
 export function targetsMissed({ name, jobsPerSecond, tenants }: Scenario, results: readonly Result[]): readonly string[] {
   const part = (which: (result: Result) => boolean): number => results.filter(which).length / results.length
   const rolledBack = part(({ outcome }) => outcome.move === 'rollback')
@@ -13,5 +13,5 @@ export function targetsMissed({ name, jobsPerSecond, tenants }: Scenario, result
   ]
   return targets
     .filter(({ of, when, met }) => of.test(name) && when && !met)
-    .map(({ what }) => `${name}, ${jobsPerSecond}/s: not so that ${what}`)
+    .map(({ what }) => `${name}, ${jobsPerSecond}/s: target missed: ${what}`)
 }

@@ -6,7 +6,7 @@ export interface TenantModel {
   readonly tenants: number
   /** Intraclass correlation of failures within a tenant, 0 to 1. */
   readonly correlation: number
-  /** How many times the canary fails as often as stable. */
+  /** Failure rate of the canary divided by that of the stable version. */
   readonly ratio: number
 }
 
@@ -47,13 +47,13 @@ export function tenantJobs({ tenants, correlation, ratio }: TenantModel, rates: 
   }
 }
 
-/** Beta distributed, from two gamma distributed ones. */
+/** A beta-distributed number, from two gamma-distributed ones. */
 function beta(a: number, b: number, random: Random): number {
   const x = gamma(a, random)
   return x / (x + gamma(b, random))
 }
 
-/** Marsaglia and Tsang. */
+/** A gamma-distributed number, by the method of Marsaglia and Tsang. */
 function gamma(shape: number, random: Random): number {
   if (shape < 1) return gamma(shape + 1, random) * (1 - random.next()) ** (1 / shape)
   const d = shape - 1 / 3

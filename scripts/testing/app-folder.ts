@@ -9,41 +9,41 @@ type Env = Readonly<Record<string, string>>
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** What a command printed, and how it ended. */
+/** The output and exit code of a command. */
 export interface CommandResult {
   readonly code: number | null
   readonly out: string
   readonly err: string
 }
 
-/** A folder with an app, and the command line in it. */
+/** A folder with an app, and its command line. */
 export interface AppFolder {
   readonly folder: string
-  /** Runs a command to its end. */
+  /** Runs a command until it exits. */
   zin(args: readonly string[], env?: Env): Promise<CommandResult>
-  /** `zin start`; resolves once it serves. */
+  /** Runs `zin start`; resolves when the app listens. */
   start(env?: Env): Promise<RunningApp>
-  /** Kills what still runs and removes the folder. */
+  /** Kills running processes and deletes the folder. */
   remove(): Promise<void>
 }
 
 export interface RunningApp {
   readonly url: string
-  /** All that it has printed so far. */
+  /** Its output so far. */
   output(): string
-  /** Resolves when its output matches; fails when it ends before. */
+  /** Resolves when its output matches; rejects if it exits before. */
   said(pattern: RegExp): Promise<void>
-  /** Stops it and waits until it is gone; its exit code. */
+  /** Sends SIGTERM and resolves to its exit code. */
   end(): Promise<number | null>
-  /** Ends it with no chance to say so. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>
 }
 
 /**
- * An app that has Zin as an installed package: commands run the build in `dist`, as users run it, which also starts three times as fast
- * as the sources do.
+ * Creates an app that has Zin as an installed package: commands run the build in `dist`, as users run it, which also starts three times as
+ * fast as the sources.
  *
- * @param files by name: what the folder holds beside `package.json`, `zin.config.mjs` among it; a `zin.config.ts` costs each process a second more.
+ * @param files by name, in addition to `package.json`; includes `zin.config.mjs`. A `zin.config.ts` takes each process a second longer.
  */
 export async function appFolder(files: Readonly<Record<string, string>>): Promise<AppFolder> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'zin-app-')))
@@ -84,7 +84,7 @@ export async function appFolder(files: Readonly<Record<string, string>>): Promis
           }
           child.stdout.on('data', look)
           child.stderr.on('data', look)
-          child.on('close', () => reject(new Error(`the app ended: ${output()}`)))
+          child.on('close', () => reject(new Error(`the app exited: ${output()}`)))
           look()
         })
       const address = /listens on (http:[^\s"]+)[\s"]/
@@ -109,7 +109,7 @@ export async function appFolder(files: Readonly<Record<string, string>>): Promis
   }
 }
 
-/** What a process needs of the environment of the test; nothing of the settings of Zin. */
+/** The environment that a process needs, without the settings of Zin. */
 function ownEnv(): Env {
   const { PATH = '', HOME = '', TMPDIR } = process.env
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) }

@@ -1,6 +1,6 @@
 import ts from 'typescript'
 
-/** What the sources of typed clients need of the library of TypeScript and of the plugin, and no more: checking stays fast. */
+/** The minimum of TypeScript's library and of the plugin that typed clients need, so that checking stays fast. */
 const surroundings = `
 interface Array<T> { readonly length: number; [index: number]: T }
 interface ReadonlyArray<T> { readonly length: number; readonly [index: number]: T }
@@ -18,7 +18,7 @@ declare module 'zin/plugins/microservices' {
 }
 `
 
-/** What the compiler says of a source; `more` is code that uses it, in the same file. */
+/** The compiler's messages about a source; `more` is code in the same file that uses it. */
 export function problemsOf(source: string, more = ''): readonly string[] {
   const files: Readonly<Record<string, string>> = { '/client.ts': source + more, '/surroundings.d.ts': surroundings }
   const options: ts.CompilerOptions = { noLib: true, strict: true, types: [], module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 }
@@ -38,7 +38,7 @@ export function problemsOf(source: string, more = ''): readonly string[] {
     .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
 }
 
-/** The statements of a source by kind, and all that runs in it: calls and templates. */
+/** The statements of a source by kind, and everything that runs in it: calls and templates. */
 export function shapeOf(source: string): {
   readonly statements: readonly string[]
   readonly runs: readonly string[]

@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 
-/** Collects what to do when the test has ended, and does the last first: hooks of `t.after` run the first first. */
+/** Registers clean-up steps that run in reverse order when the test has ended; hooks of `t.after` run in the order of registration. */
 export function cleanUp(t: TestContext): (step: () => unknown) => void {
   const steps: (() => unknown)[] = []
   t.after(async () => {

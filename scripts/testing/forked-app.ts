@@ -6,7 +6,7 @@ import { runnable } from './runnable.js'
 /** A response of the API. */
 export interface Answer {
   readonly status: number
-  // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
+  // biome-ignore lint/suspicious/noExplicitAny: as returned by JSON.parse
   readonly body: any
 }
 
@@ -16,7 +16,7 @@ export interface ForkedApp {
   call(method: string, path: string, body?: unknown): Promise<Answer>
   /** Suspends it (SIGSTOP): its connections stay open. */
   freeze(): void
-  /** Ends it with no chance to say so. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>
   stop(): Promise<void>
 }
@@ -25,7 +25,7 @@ export interface ForkedAppOptions {
   readonly env: Readonly<Record<string, string>>
   readonly rootDir: string
   readonly roles?: string
-  /** A module that boots the app of APP_ENV, APP_ROOT and APP_ROLES, sends `{url, pid}`, and stops when it is sent `stop`. */
+  /** A module that boots an app from APP_ENV, APP_ROOT and APP_ROLES, sends `{url, pid}`, and stops when it receives `stop`. */
   readonly app: URL
 }
 
@@ -38,7 +38,7 @@ export async function forkApp({ env, rootDir, roles = 'http,worker', app }: Fork
   const exited = once(child, 'exit')
   const [ready] = (await Promise.race([
     once(child, 'message'),
-    exited.then(([code]) => Promise.reject(new Error(`the app ended with ${code} before it was ready`))),
+    exited.then(([code]) => Promise.reject(new Error(`the app exited with ${code} before it was ready`))),
   ])) as [{ url: string; pid: number }]
   return {
     pid: ready.pid,

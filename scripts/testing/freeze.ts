@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * Stops a process (SIGSTOP), so that its connections stay open and it never responds. A signal reaches the threads of a process one after
- * the other, and one may respond meanwhile: on Linux, returns when all of them have stopped.
+ * Suspends a process (SIGSTOP), so that its connections stay open and it never responds. The signal reaches the threads of a process one at a
+ * time, and one could still respond meanwhile: on Linux, this returns when all of them have stopped.
  */
 export function freeze(child: ChildProcess | undefined): void {
   if (child?.pid === undefined) return

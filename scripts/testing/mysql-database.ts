@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createConnection } from 'mysql2/promise'
 
-/** The settings with which an app uses a database of MySQL or MariaDB. */
+/** The settings of an app that uses a MySQL or MariaDB database. */
 export type MysqlEnv = Readonly<Record<'DB_CONNECTION' | 'DB_HOST' | 'DB_PORT' | 'DB_DATABASE' | 'DB_USERNAME' | 'DB_PASSWORD', string>>
 
 /** A database on the server of TEST_MYSQL_URL. */
@@ -13,12 +13,12 @@ export interface MysqlDatabase {
   drop(): Promise<void>
 }
 
-/** The address that is used when the setting is missing says so in the error. */
+/** If the setting is missing, the address itself states that in the connection error. */
 function serverUrl(): URL {
   return new URL(process.env.TEST_MYSQL_URL ?? 'mysql://TEST_MYSQL_URL-is-not-set')
 }
 
-/** Settings of one database. Default: the one that TEST_MYSQL_URL names, which is there already. */
+/** The settings for a database. Default: the one in TEST_MYSQL_URL, which already exists. */
 export function mysqlEnv(database = serverUrl().pathname.slice(1)): MysqlEnv {
   const { hostname, port, username, password } = serverUrl()
   return {
@@ -31,7 +31,7 @@ export function mysqlEnv(database = serverUrl().pathname.slice(1)): MysqlEnv {
   }
 }
 
-/** A database of a name that no other has; `create` makes it. */
+/** A database with a unique name; call `create` to create it. */
 export function mysqlDatabase(prefix: string, characterSet = 'utf8mb4'): MysqlDatabase {
   const name = `zin_${prefix}_${randomUUID().slice(0, 8)}`
   const url = serverUrl()

@@ -6,7 +6,7 @@ import { freePort, memoryFolder, type Server, startMariaDb } from '../services.j
 import { freeze } from './freeze.js'
 import type { MysqlEnv } from './mysql-database.js'
 
-/** A MariaDB of a test's own, with an empty database `zin`. */
+/** A MariaDB for a single test, with an empty database `zin`. */
 export interface MysqlServer {
   readonly env: MysqlEnv
   /** It accepts connections but never responds. */

@@ -1,2 +1,2 @@
-/** A Redis and a MariaDB of a test's own, which it may freeze without harm to the tests beside it. */
+/** A Redis and a MariaDB for a single test, which it can freeze without affecting other tests. */
 export { type Server, type Services, startServices } from '../services.js'

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Writes files where an app looks for its processors, and gives their folder. */
+/** Writes files to the folder of an app's processors, and returns that folder. */
 export async function writeProcessors(rootDir: string, files: Readonly<Record<string, string>>): Promise<string> {
   const folder = join(rootDir, 'processors')
   await mkdir(folder, { recursive: true })

@@ -1,5 +1,5 @@
-// For processes that end within seconds: V8 leaves WebAssembly as its first compiler makes it, and optimizes only JavaScript that runs long.
-// Optimizing took a fourth of the processor time of a test that starts the embedded queue.
+// For processes that end within seconds: V8 uses only its baseline compiler for WebAssembly, and optimizes only long-running JavaScript.
+// Optimizing took a quarter of the CPU time of a test that starts the embedded queue.
 import { setFlagsFromString } from 'node:v8'
 
 setFlagsFromString('--liftoff-only')

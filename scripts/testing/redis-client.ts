@@ -2,7 +2,7 @@ import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
 import { memoryLogger } from 'zin/testing'
 import { type RedisServer, redisServer } from './redis-server.js'
 
-/** What a client of a test is told of its name and the prefix of its keys. */
+/** The name and key prefix of a test's client. */
 export interface RedisClientOptions {
   readonly name: string
   readonly keyPrefix: string
@@ -18,7 +18,7 @@ export function connectRedis(url: string, options: RedisClientOptions): Promise<
   return openRedis({ target, setting, connectTimeoutMs: 5000, log: memoryLogger(), mode: 'fail-fast', ...options })
 }
 
-/** Stores on one server, each with a client of its own, as in separate processes. */
+/** Stores on one server, each with a separate client, as in separate processes. */
 export function storesOnRedis<Store>(url: string, options: RedisClientOptions, storeOn: (client: RedisClient) => Store) {
   const clients: RedisClient[] = []
   return {
@@ -34,7 +34,7 @@ export function storesOnRedis<Store>(url: string, options: RedisClientOptions, s
   }
 }
 
-/** A Redis Cluster of one node that has all slots. `url` is for the driver of clusters. */
+/** A Redis Cluster of one node that has all slots. `url` is for a cluster client. */
 export async function redisClusterServer(options: RedisClientOptions): Promise<RedisServer> {
   const server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
   const client = await connectRedis(server.url, options)

@@ -12,8 +12,8 @@ export interface MonitoredCommand {
 }
 
 /**
- * The commands that clients send to a server while `work` runs, without those that scripts run. It speaks to the server itself: ioredis
- * fails when another client's command arrives together with the reply to MONITOR.
+ * Returns the commands that clients send to a server while `work` runs, without those that scripts run. Uses a plain socket, because ioredis
+ * fails if another client's command arrives together with the reply to MONITOR.
  */
 export async function commandsDuring(url: string, work: () => Promise<unknown>): Promise<readonly MonitoredCommand[]> {
   const [monitor, marker] = await Promise.all([open(url), open(url)])
@@ -53,10 +53,10 @@ async function* linesOf(socket: Socket): AsyncGenerator<string, void> {
   }
 }
 
-/** Of a line as `+1795457021.569383 [0 127.0.0.1:42920] "get" "key"`; undefined of what a script runs. */
+/** Parses a line such as `+1795457021.569383 [0 127.0.0.1:42920] "get" "key"`; undefined for a command of a script. */
 function commandOf(line: string): MonitoredCommand | undefined {
   const [, client, text] = /^\+[\d.]+ \[\d+ (\S+)\] (.*)$/.exec(line) ?? []
-  if (client === undefined || text === undefined) throw new Error(`not a line of MONITOR: ${line}`)
+  if (client === undefined || text === undefined) throw new Error(`not a MONITOR line: ${line}`)
   if (client === 'lua') return undefined
   const [name = '', ...args] = [...text.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, word = '']) => word)
   return { name: name.toLowerCase(), args, client }

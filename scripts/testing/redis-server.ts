@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { freePort } from '../services.js'
 import { freeze } from './freeze.js'
 
-/** A Redis of a test's own, which can be lost, hang, and come back on its port. It keeps nothing. */
+/** A Redis for a single test, which can go down, hang, and come back on its port. It persists nothing. */
 export interface RedisServer {
   readonly url: string
   start(): Promise<void>
@@ -18,7 +18,7 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-/** @param args more arguments of `redis-server`. */
+/** @param args additional arguments for `redis-server`. */
 export async function redisServer(...args: readonly string[]): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'zin-redis-'))
   const port = await freePort()
@@ -30,7 +30,7 @@ export async function redisServer(...args: readonly string[]): Promise<RedisServ
     let output = ''
     await new Promise<void>((resolve, reject) => {
       started.once('error', reject)
-      started.once('exit', () => reject(new Error(`redis-server ended: ${output}`)))
+      started.once('exit', () => reject(new Error(`redis-server exited: ${output}`)))
       started.stdout.on('data', (chunk: Buffer) => {
         output += chunk.toString()
         if (/ready to accept connections/i.test(output)) resolve()

@@ -9,13 +9,13 @@ export interface Runnable {
 
 const root = resolve(import.meta.dirname, '..', '..')
 
-/** Arguments of Node for a program that a test run starts, see quick-start.mjs; none outside of one, where a benchmark may be what starts it. */
+/** Arguments for Node with which a test run starts a program, see quick-start.mjs; none outside a test run, such as in a benchmark. */
 export function quickStart(): readonly string[] {
   const module = join(root, 'scripts', 'testing', 'quick-start.mjs')
   return process.env.TEST_COMPILED === undefined ? [] : ['--import', pathToFileURL(module).href]
 }
 
-/** A program of the tests: what the test run has compiled it to, see scripts/compile.ts; else its source, with tsx. */
+/** Returns a program of the tests: its compiled form in a test run, see scripts/compile.ts; otherwise its source, with tsx. */
 export function runnable(source: URL): Runnable {
   const file = fileURLToPath(source)
   const { TEST_COMPILED: compiled } = process.env

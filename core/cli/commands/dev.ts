@@ -40,7 +40,7 @@ export const devCommand = defineCommand({
     const app = new Restarter(() => startChild(rootDir, args, print, listen), { isStarting: (child) => !started.has(child) })
     const onChange = async (files: readonly string[]): Promise<void> => {
       const text = files.includes(envFile) ? await readFile(envFile, 'utf8').catch(() => '') : undefined
-      // What the app wrote itself, such as a password that it made, it knows already.
+      // Ignore changes that the app itself made, such as a generated password.
       const [first, ...others] = text === undefined || text !== written ? files : files.filter((one) => one !== envFile)
       if (first === undefined) return
       print.line(`zin dev: ${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed, restarting`)
@@ -58,17 +58,17 @@ export const devCommand = defineCommand({
 
 type Values = Readonly<Record<string, string | undefined>>
 
-/** The environment of the app under `zin dev`; `ZIN_DEV=1` lets it know, and plugins then use their `developmentDefaults`. */
+/** Returns the environment of the app under `zin dev`. With `ZIN_DEV=1`, plugins use their `developmentDefaults`. */
 export function devEnvironment(own: Values, file: Values = {}): Record<string, string | undefined> {
   const isSet = own.NODE_ENV !== undefined || file.NODE_ENV !== undefined
   return { ...own, ...(isSet ? {} : { NODE_ENV: 'development' }), ZIN_DEV: '1' }
 }
 
 async function startChild(rootDir: string, args: readonly string[], print: Printer, listen: (child: ChildProcess) => void) {
-  // Loaded here: `zin help` does without it.
+  // Imported lazily: `zin help` does not need it.
   const { spawn } = await import('node:child_process')
   const environment = await childEnvironment(rootDir, print)
-  // A group of its own: Ctrl-C reaches the watcher alone, which then asks the app to stop, once.
+  // A separate process group: Ctrl-C reaches only the watcher, which then stops the app once.
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, ...args], {
     cwd: rootDir,
     env: environment,
@@ -83,7 +83,7 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
   return child
 }
 
-/** The child reads `.env` itself, afresh; here it only decides whether `NODE_ENV` is missing. */
+/** The child re-reads `.env`; it is read here only to see whether it sets `NODE_ENV`. */
 async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS.ProcessEnv> {
   try {
     return devEnvironment(process.env, await readEnvFile(join(rootDir, '.env')))
@@ -93,13 +93,13 @@ async function childEnvironment(rootDir: string, print: Printer): Promise<NodeJS
   }
 }
 
-/** Where the app keeps its data, as far as can be seen without loading it. */
+/** Returns the data folder of the app, as far as it can be determined without loading the app. */
 async function dataFolder(rootDir: string): Promise<string> {
   const file = await readEnvFile(join(rootDir, '.env')).catch(() => undefined)
   return resolve(rootDir, process.env.ZIN_DATA_DIR || file?.ZIN_DATA_DIR || '.zin/data')
 }
 
-/** The first SIGINT or SIGTERM resolves; a second one calls `hurry`. */
+/** Resolves on the first SIGINT or SIGTERM; a second one calls `hurry`. */
 function untilSignal(hurry: () => void): Promise<void> {
   return new Promise((resolve) => {
     let seen = false

@@ -8,7 +8,7 @@ import { pluginsCommand } from './plugins.js'
 import { routesCommand } from './routes.js'
 import { startCommand } from './start.js'
 
-/** Commands that every app has, in the order of `zin help`. Each imports what is heavy when it runs. */
+/** Commands of every app, in the order of `zin help`. They import heavy modules lazily. */
 export const coreCommands: readonly Command[] = [
   newCommand,
   devCommand,
@@ -20,7 +20,7 @@ export const coreCommands: readonly Command[] = [
   makePluginCommand,
 ]
 
-/** Long-running commands treat SIGINT and SIGTERM themselves. */
+/** Whether a command handles SIGINT and SIGTERM itself, as long-running ones do. */
 export function handlesSignals(command: Command): boolean {
   return command === startCommand || command === devCommand
 }

@@ -18,7 +18,9 @@ export const makePluginCommand = defineCommand({
       throw cliErrors.ZIN_PLUGIN_NAME(name)
     }
     if (!canNameFactory(name)) {
-      throw new UsageError(`a plugin cannot be named "${name}": its code already uses the word ${factoryName(name)}`)
+      throw new UsageError(
+        `a plugin cannot be named "${name}": the identifier ${factoryName(name)} is reserved or already used in its code; choose another name`,
+      )
     }
     const file = await findConfig(cwd)
     if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)

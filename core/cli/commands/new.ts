@@ -10,7 +10,7 @@ export const newCommand = defineCommand({
   needs: 'nothing',
   args: [{ name: 'dir', summary: 'folder of the app; created if missing, must be empty except for .git', required: false }],
   options: {
-    example: { type: 'string', summary: 'Example to start from; default: full, or the one you choose on a terminal', values: exampleNames },
+    example: { type: 'string', summary: 'Example to start from; default: ask on a terminal, otherwise full', values: exampleNames },
   },
   async run({ args, options, cwd, dialog, print, signal }) {
     const dir = args.dir ?? (await askForFolder(dialog, signal))
@@ -21,21 +21,21 @@ export const newCommand = defineCommand({
     print.line(`Created ${folder} from the example "${example}". Next:`)
     if (folder !== '.') print.line(`  cd ${quoted(folder)}`)
     print.line('  npm install')
-    print.line('  npm run dev      start it and restart it on changes')
+    print.line('  npm run dev      start it, and restart it on changes')
     if (scripts.includes('test')) print.line('  npm test         run its tests')
     else if (scripts.includes('tour')) print.line('  npm run tour     see what it does')
     if (hasKeys) print.line('Its keys are in .env; do not commit it.')
   },
 })
 
-/** A word for a shell. */
+/** Quotes a word for a shell. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text.replaceAll(sep, '/')) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 async function askForFolder(dialog: Dialog | undefined, signal: AbortSignal): Promise<string> {
   if (dialog === undefined) throw new UsageError('missing argument <dir>: the folder of the app')
-  // Loaded here: only a question needs it.
+  // Imported lazily: only prompts need it.
   const { text } = await import('@clack/prompts')
   const answer = await text({
     message: 'In which folder should the app be created?',

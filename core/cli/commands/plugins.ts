@@ -7,11 +7,11 @@ import { openApp } from '../open-app.js'
 export const pluginsCommand = defineCommand({
   name: 'plugins',
   summary: 'List plugins in boot order, explain the order, or show the boot plan',
-  // It opens the app by itself: the plan is not part of what other commands see.
+  // It opens the app itself, because the boot plan is not part of the context of commands.
   needs: 'nothing',
   json: true,
   options: {
-    why: { type: 'string', summary: 'Name of a plugin: explain its position in the boot order' },
+    why: { type: 'string', summary: 'Explain the position of this plugin in the boot order' },
     plan: { type: 'boolean', summary: 'Show what a boot would do, without booting' },
   },
   async run({ cwd, options, print }) {
@@ -28,7 +28,7 @@ export const pluginsCommand = defineCommand({
   },
 })
 
-/** Boot order; what is registered only comes last. */
+/** Sorts plugins in boot order; those that are only registered come last. */
 function inOrder(reports: readonly PluginReport[], order: readonly string[]): PluginReport[] {
   const rank = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length)
   return [...reports].sort((a, b) => rank(a.name) - rank(b.name))
@@ -76,7 +76,7 @@ function printPlan(plan: BootPlan, print: Printer): void {
   const heard = plan.hooks.filter((hook) => hook.listeners.length > 0).length
   const { routes, hooks, commands, migrations, settings } = plan
   print.line(
-    `routes ${routes.length}, hooks ${hooks.length} (with listeners ${heard}), commands ${commands.length}, migrations ${migrations.length}, settings ${settings.length}`,
+    `routes ${routes.length}, hooks ${hooks.length} (${heard} with listeners), commands ${commands.length}, migrations ${migrations.length}, settings ${settings.length}`,
   )
-  print.line('for all details: --plan --json')
+  print.line('for details: --plan --json')
 }

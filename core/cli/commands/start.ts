@@ -13,9 +13,14 @@ export const startCommand = defineCommand({
   summary: 'Start the app',
   needs: 'nothing',
   options: {
-    host: { type: 'string', summary: 'Address to listen on; default: the configuration, HOST, 127.0.0.1' },
-    port: { type: 'int', summary: 'Port to listen on, 0 for a free one; default: the configuration, PORT, 7777', min: 0, max: 65_535 },
-    roles: { type: 'string', summary: 'Roles of this process, separated by a comma', default: 'http,worker' },
+    host: { type: 'string', summary: 'Address to listen on; default: the configuration, then HOST, then 127.0.0.1' },
+    port: {
+      type: 'int',
+      summary: 'Port to listen on, 0 for a free one; default: the configuration, then PORT, then 7777',
+      min: 0,
+      max: 65_535,
+    },
+    roles: { type: 'string', summary: 'Roles of this process, comma-separated', default: 'http,worker' },
   },
   async run({ cwd, options, print }) {
     const began = performance.now()
@@ -37,11 +42,11 @@ export const startCommand = defineCommand({
       ignoreSignals = runWithSignals(host, { onExit: onStopped })
     }
     stopWithWatcher()
-    // An app without HTTP and without workers has nothing else that keeps the process.
+    // In an app without HTTP and workers, nothing else keeps the process alive.
     const keepAlive = setInterval(() => undefined, 2 ** 30)
     const exitCode = async (): Promise<number> => {
       const code = (await stopped).clean ? 0 : 1
-      // What a plugin left open keeps the process no longer than the shutdown may last.
+      // A handle that a plugin left open must not keep the process alive longer than the shutdown may take.
       setTimeout(() => process.exit(code), leftMs()).unref()
       return code
     }
@@ -62,8 +67,8 @@ export const startCommand = defineCommand({
 })
 
 /**
- * Ends the process on a signal while nothing is open yet. As the first process of a container it would not end by itself. Returns the
- * function that stops listening.
+ * Exits on a signal while nothing is open yet: as PID 1 of a container the process would otherwise ignore it. Returns a function that
+ * removes the handlers.
  */
 function leaveOnSignals(): () => void {
   const leave = (_signal: NodeJS.Signals, number: number): never => process.exit(128 + number)
@@ -80,11 +85,11 @@ function rolesOf(text: string): Role[] {
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !allRoles.includes(name as Role))
   if (unknown !== undefined)
-    throw new UsageError(`option --roles must be ${allRoles.join(' or ')}, or both separated by a comma, not "${text}"`)
+    throw new UsageError(`option --roles must be ${allRoles.join(' or ')}, or both, comma-separated, not "${text}"`)
   return allRoles.filter((role) => names.includes(role))
 }
 
-/** Says that the app runs: as words on stdout, or as a log line when stdout holds JSON or no log at all. */
+/** Announces that the app is running: as text on stdout, or as a log line if the log is JSON or does not go to stdout. */
 function announce(host: Host, address: Address | undefined, ms: number, print: Printer): void {
   const { app, roles } = host.view
   const { order } = host.plan()
@@ -103,7 +108,7 @@ function announce(host: Host, address: Address | undefined, ms: number, print: P
     print.line(`  docs     ${url}/docs`)
 }
 
-/** `zin dev` keeps a channel to its child: when it ends without a word, the app ends as well. */
+/** Stops the app if `zin dev` dies: its IPC channel to this process then closes. */
 function stopWithWatcher(): void {
   if (!process.connected || process.env.ZIN_DEV !== '1') return
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))

@@ -13,17 +13,17 @@ import {
   signatureBase,
 } from './signature-base.js'
 
-/** What a request is signed with: the device's secret (HMAC-SHA256), or its own key (Ed25519). */
+/** The credential that signs a request: the device's secret (HMAC-SHA256) or its private key (Ed25519). */
 export type Rfc9421Credential =
   | { readonly secret: string; readonly privateKey?: undefined }
   | { readonly privateKey: DevicePrivateKey; readonly secret?: undefined }
 
-/** How to sign one request by RFC 9421. */
+/** Options for signing one request by RFC 9421. */
 export type Rfc9421SignOptions = Rfc9421Credential & {
   readonly profile: 'rfc9421'
-  /** Any case. */
+  /** In any case. */
   readonly method: string
-  /** Absolute, for the host is signed too; in a browser also relative to the page. */
+  /** Absolute, because the host is signed too; in a browser, it may be relative to the page. */
   readonly url: string | URL
   /** The exact bytes that will be sent; text is signed as UTF-8. */
   readonly body?: SignedBody
@@ -40,7 +40,10 @@ export type Rfc9421SignOptions = Rfc9421Credential & {
   readonly headerPrefix?: string
 }
 
-/** Headers of one request signed by RFC 9421, the covered ones included. Throws a TypeError for what no server would take. */
+/**
+ * Creates the headers of one request signed by RFC 9421, including the covered ones. Throws a TypeError for values that no server would
+ * accept.
+ */
 export async function signMessage(options: Rfc9421SignOptions): Promise<Readonly<Record<string, string>>> {
   const { body, keyId, contentType, authorization } = options
   const nonce = options.nonce ?? newNonce()
@@ -49,7 +52,8 @@ export async function signMessage(options: Rfc9421SignOptions): Promise<Readonly
   if (!NONCE_PATTERN.test(nonce)) throw new TypeError('nonce must be 16 to 128 letters, digits, _ or -')
   if (!CREATED_PATTERN.test(created)) throw new TypeError('timestamp must be milliseconds since 1970')
   for (const [name, value] of Object.entries({ contentType, authorization }))
-    if (value !== undefined && !FIELD_PATTERN.test(value)) throw new TypeError(`${name} must be printable ASCII without outer spaces`)
+    if (value !== undefined && !FIELD_PATTERN.test(value))
+      throw new TypeError(`${name} must be printable ASCII without leading or trailing spaces`)
 
   const deviceIdHeader = signatureHeaderNames(options.headerPrefix).deviceId
   const hasBody = bytesOf(body).byteLength > 0
@@ -78,7 +82,7 @@ function signerOf({ secret, privateKey }: Rfc9421Credential): {
   readonly alg: SignatureAlgorithm
   sign(text: string): Promise<Uint8Array>
 } {
-  if ((secret === undefined) === (privateKey === undefined)) throw new TypeError('give either secret or privateKey')
+  if ((secret === undefined) === (privateKey === undefined)) throw new TypeError('pass either secret or privateKey')
   if (secret === '') throw new TypeError('secret is empty')
   if (secret !== undefined) return { alg: 'hmac-sha256', sign: (text) => hmacSha256(secret, text) }
   return {

@@ -12,13 +12,13 @@ import {
 } from './signature-base.js'
 import { type BareItem, type InnerList, type Member, parseDictionary } from './structured-fields.js'
 
-/** A signature with our tag. */
+/** A signature with Zin's tag. */
 export interface OwnSignature {
   readonly label: string
   readonly list: InnerList
 }
 
-/** The signatures with our tag in a `Signature-Input`; `undefined` when the field is malformed. */
+/** Returns the signatures with Zin's tag in a `Signature-Input`; `undefined` if the field is malformed. */
 export function ownSignatures(signatureInput: string): readonly OwnSignature[] | undefined {
   const members = parseDictionary(signatureInput)
   return members === undefined ? undefined : [...members].flatMap(([label, member]) => (isOwn(member) ? [{ label, list: member }] : []))
@@ -28,16 +28,16 @@ function isOwn(member: Member): member is InnerList {
   return member.kind === 'list' && text(member.params.get('tag')) === SIGNATURE_TAG
 }
 
-/** SHA-256 of no bytes. */
+/** SHA-256 of the empty body. */
 const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 const AUTHORITY_PATTERN = /^(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/
 const PARAMETERS = 'created,nonce,keyid,alg,tag'
 
 /**
- * Layer 3 of profile rfc9421. The signature covers method, authority, path, query, and each of the four headers that the
- * request has, and nothing else, in the one order; its parameters are the five, in their order.
+ * Layer 3 of profile rfc9421. The signature must cover exactly method, authority, path, query and those of the four headers that the
+ * request has, in the defined order, and have exactly the five parameters, in their order.
  *
- * @param headers values by lower-case name, each once.
+ * @param headers values by lower-case name; no header is repeated.
  */
 export function readOwnSignature(
   { label, list }: OwnSignature,
@@ -45,9 +45,9 @@ export function readOwnSignature(
   names: SignatureHeaderNames,
 ): SignatureClaim | SignatureFault {
   const parameters = readParameters(list)
-  if (parameters === undefined) return fault(3, 'malformed parameters of the signature')
+  if (parameters === undefined) return fault(3, 'malformed signature parameters')
   const authority = headers.get('host') ?? ''
-  if (!AUTHORITY_PATTERN.test(authority)) return fault(3, 'the host has more than one reading')
+  if (!AUTHORITY_PATTERN.test(authority)) return fault(3, 'the host is ambiguous')
   const deviceId = headers.get(names.deviceId)
   if (deviceId === undefined) return fault(3, `missing ${names.deviceId}`)
   const fields = {
@@ -57,9 +57,10 @@ export function readOwnSignature(
     deviceId,
   }
   if (Object.values(fields).some((value) => value !== undefined && !FIELD_PATTERN.test(value)))
-    return fault(3, 'a covered header holds more than printable ASCII')
+    return fault(3, 'a covered header contains more than printable ASCII')
   const listed = list.items.map(({ value, params }) => (params.size === 0 ? text(value) : undefined))
-  if (listed.join('\n') !== componentNames(fields, names.deviceId).join('\n')) return fault(3, 'other components are covered')
+  if (listed.join('\n') !== componentNames(fields, names.deviceId).join('\n'))
+    return fault(3, 'the covered components are not exactly the required ones')
   const signature = bytes(headers.get('signature'), label)
   if (signature?.length !== SIGNATURE_BYTES[parameters.alg]) return fault(3, 'malformed signature')
   const bodySha256 = fields.contentDigest === undefined ? EMPTY_SHA256 : digest(fields.contentDigest)
@@ -89,13 +90,13 @@ function readParameters({ params }: InnerList): SignatureParameters | undefined 
   return { created: String(created.value), nonce, keyId, alg: alg as SignatureAlgorithm }
 }
 
-/** Only `sha-256`, once: another algorithm beside it would be one that nobody checks. */
+/** Accepts exactly one `sha-256`: a further algorithm would not be checked. */
 function digest(field: string): string | undefined {
   const sha256 = parseDictionary(field)?.size === 1 ? bytes(field, 'sha-256') : undefined
   return sha256?.length === 32 ? toHex(sha256) : undefined
 }
 
-/** The bytes of one member without parameters. */
+/** Returns the bytes of a member without parameters. */
 function bytes(field: string | undefined, key: string): Uint8Array | undefined {
   const member = field === undefined ? undefined : parseDictionary(field)?.get(key)
   return member?.kind === 'item' && member.params.size === 0 && member.value.type === 'bytes' ? member.value.value : undefined

@@ -65,7 +65,7 @@ interface Sent {
   readonly body: string | Uint8Array
 }
 
-/** The whole check but for stores and clock; `undefined` when it passes. */
+/** The whole check except stores and clock; `undefined` if it passes. */
 function refusal({ method, target, headers, body: bytes }: Sent, key: SigningKey): SignatureFault | undefined {
   const claim = readSignature(Object.entries(headers).flat(), names)
   if (!claim.ok) return claim
@@ -121,7 +121,7 @@ describe('the published test vectors of RFC 9421', () => {
 })
 
 describe('signing by RFC 9421', () => {
-  it('gives the known signature over all eight components', async () => {
+  it('creates the known signature over all eight components', async () => {
     assert.deepEqual(await createHeaders({ ...order, secret }), {
       'content-type': 'application/json',
       'content-digest': `sha-256=:${createHash('sha256').update(body).digest('base64')}:`,
@@ -134,14 +134,14 @@ describe('signing by RFC 9421', () => {
     })
   })
 
-  it('covers no content without a body, no token without one, and the device header under its prefix', async () => {
+  it('covers content and token only if present, and the device header with its prefix', async () => {
     const { authorization: _token, ...alone } = reading
     const headers = await createHeaders({ ...alone, secret, headerPrefix: 'x-zt-' })
     assert.deepEqual(Object.keys(headers).sort(), ['signature', 'signature-input', 'x-zt-device-id'])
     assert.match(input(headers), /^zin=\("@method" "@authority" "@path" "@query" "x-zt-device-id"\);/)
   })
 
-  it('takes an Ed25519 key in every form, and a sub-second time as its second', async () => {
+  it('accepts an Ed25519 key in every form, and rounds the time down to seconds', async () => {
     const pem = privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
     const key = await crypto.subtle.importKey('pkcs8', pkcs8, 'Ed25519', false, ['sign'])
     const all = await Promise.all(
@@ -151,7 +151,7 @@ describe('signing by RFC 9421', () => {
     assert.equal(refusal({ ...(await sent(order, { privateKey: pem })) }, publicSigningKey(rawPublic)), undefined)
   })
 
-  it('refuses what no server would take, without quoting a key', async () => {
+  it('refuses values that no server would accept, without quoting a key', async () => {
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'pem', type: 'pkcs8' }) as string
     for (const bad of [
       ...[{ secret: '' }, { secret, keyId: 'a"b' }, { secret, nonce: 'short' }, { secret, timestamp: 1 }, { secret, url: '/api/me' }],
@@ -221,7 +221,7 @@ for (const { alg, own, key, theirs } of credentials) {
   })
 
   describe(`verifying by RFC 9421, with ${alg},`, () => {
-    it('takes what was signed, whatever the label, and leaves signatures with other tags alone', async () => {
+    it('accepts what was signed, whatever the label, and ignores signatures with other tags', async () => {
       for (const what of [order, reading]) {
         const request = await sent(what, own)
         assert.equal(refusal(request, key), undefined)
@@ -234,7 +234,7 @@ for (const { alg, own, key, theirs } of credentials) {
       }
     })
 
-    it('refuses the key of somebody else, an ambiguous target and a key of the other kind', async () => {
+    it('refuses the key of another device, an ambiguous target and a key of the other kind', async () => {
       const request = await sent(order, own)
       const other = alg === 'ed25519' ? publicSigningKey((await generateDeviceKey()).publicKey) : signingKey('another')
       assert.equal(refusal(request, other)?.layer, 6)
@@ -288,7 +288,7 @@ interface Place {
   readonly text: string
 }
 
-/** Everything about a request that a change of must be noticed. */
+/** The parts of a request; a change of any of them must be detected. */
 function placesOf({ method, target, headers, body: bytes }: Sent): readonly Place[] {
   const all = Object.entries({ method, target, body: bytes as string, ...headers })
   return all.map(([name, text]) => ({ name, text })).filter(({ text }) => text !== '')
@@ -344,7 +344,7 @@ describe('reading a signature by RFC 9421 (layer 3)', () => {
   ]
   for (const [title, from, to] of changes) it(`refuses ${title}`, async () => assert.equal(layerOf(await change(from, to)), 3))
 
-  it('refuses two signatures with our tag, a duplicate label, and one signed with both profiles', async () => {
+  it('refuses two signatures with the tag of Zin, a duplicate label, and a request signed with both profiles', async () => {
     const request = await good()
     const own = input(request.headers)
     for (const label of ['second', 'zin'])
@@ -357,7 +357,7 @@ describe('reading a signature by RFC 9421 (layer 3)', () => {
       assert.equal(layerOf(with_(request, { [name]: 'x' })), 3, name)
   })
 
-  it('refuses each header that is repeated, left out while it is covered, or there and not covered', async () => {
+  it('refuses each header that is repeated, covered but missing, or present but not covered', async () => {
     const request = await good()
     for (const [name, value] of Object.entries(request.headers)) {
       const raw = [...Object.entries(request.headers).flat(), name.toUpperCase(), value]
@@ -392,13 +392,13 @@ describe('reading a signature by RFC 9421 (layer 3)', () => {
       for (const value of values) assert.equal(layerOf(with_(request, { [name]: value })), 3, `${name}: ${value}`)
   })
 
-  it('holds a request without a digest to an empty body', async () => {
+  it('requires an empty body for a request without a digest', async () => {
     const bare = await sent(reading, { secret })
     assert.equal(refusal(bare, signingKey(secret)), undefined)
     assert.equal(layerOf({ ...bare, body: 'x' }), 6)
   })
 
-  it('counts from the beginning of the second, and says which profile it is', async () => {
+  it('counts from the start of the second, and returns the profile', async () => {
     const claim = readSignature(Object.entries((await good()).headers).flat(), names)
     assert.ok(claim.ok)
     assert.deepEqual([claim.timestamp, claim.profile, claim.alg], ['1763690000000', 'rfc9421', 'hmac-sha256'])
@@ -407,12 +407,12 @@ describe('reading a signature by RFC 9421 (layer 3)', () => {
     assert.equal(checkProfile({ ...claim, profile: 'v1' }, 'v1'), undefined)
   })
 
-  it('knows whether a request means to be signed', async () => {
+  it('detects whether a request is meant to be signed', async () => {
     assert.ok(isSigned((await good()).headers, names))
     assert.ok(!isSigned({ 'signature-input': 'cdn=("@authority");tag="other"', signature: 'cdn=:AAAA:' }, names))
   })
 
-  it('takes another host than the one that came, where a gateway changes it', async () => {
+  it('accepts another host than the received one if a gateway changes it', async () => {
     const request = with_(await good(), { host: 'backend:7777' })
     const claim = readSignature(Object.entries(request.headers).flat(), names)
     assert.ok(claim.ok)
@@ -422,7 +422,7 @@ describe('reading a signature by RFC 9421 (layer 3)', () => {
   })
 })
 
-it('a public key is taken in its one form only', () => {
+it('a public key is accepted in canonical form only', () => {
   assert.equal(
     createPublicKey({ key: publicSigningKey(rawPublic).key.export({ format: 'jwk' }), format: 'jwk' }).asymmetricKeyType,
     'ed25519',

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { parseDictionary } from './structured-fields.js'
 
 describe('structured fields', () => {
-  it('are read with every kind of item and parameter', () => {
+  it('are parsed with every kind of item and parameter', () => {
     const parsed = parseDictionary('  a=1, b=-2.5;x;y=?0,\tc="q\\"\\\\",d=tok/en:*;k=*t ,e=:AQI=:, f, g=("x" :AA==:;p=1  y );q="z", h=() ')
     const of = (key: string) => parsed?.get(key)
     assert.deepEqual([...(parsed?.keys() ?? [])].join(''), 'abcdefgh')
@@ -36,7 +36,7 @@ describe('structured fields', () => {
     assert.equal(parseDictionary('')?.size, 0)
   })
 
-  it('are read in one pass: a million spaces within or around them take no time worth naming', () => {
+  it('are parsed in one pass: a million spaces within or around them take almost no time', () => {
     const spaces = ' '.repeat(1_000_000)
     assert.equal(parseDictionary(`a${spaces}b`), undefined)
     assert.equal(parseDictionary(`${spaces}a${spaces}`)?.size, 1)

@@ -24,8 +24,8 @@ export interface InnerList {
 export type Member = Item | InnerList
 
 /**
- * A dictionary by RFC 8941, stricter in two points: a key that comes twice, in the dictionary or among parameters, and
- * base64 in another than its one form make the whole field malformed. `undefined` when it is malformed.
+ * Parses a dictionary (RFC 8941). Returns `undefined` if it is malformed. Stricter than the RFC in two points: repeated keys, in the
+ * dictionary or among parameters, and non-canonical base64 are malformed.
  */
 export function parseDictionary(text: string): ReadonlyMap<string, Member> | undefined {
   try {
@@ -38,7 +38,7 @@ export function parseDictionary(text: string): ReadonlyMap<string, Member> | und
 
 class Malformed extends Error {}
 
-/** By hand: a pattern for the end of the text would try anew at each of many spaces within it. */
+/** Without a regular expression: a pattern for trailing spaces would be retried at each of many inner spaces. */
 function withoutOuterSpaces(text: string): string {
   let [from, to] = [0, text.length]
   while (text[from] === ' ') from += 1
@@ -46,7 +46,7 @@ function withoutOuterSpaces(text: string): string {
   return text.slice(from, to)
 }
 
-/** The rest of a text; every pattern is sticky. */
+/** A position in a text. All patterns must be sticky. */
 class Cursor {
   readonly #text: string
   #at = 0
@@ -59,7 +59,7 @@ class Cursor {
     return this.#at === this.#text.length
   }
 
-  /** What the pattern matches here, its first group if it has one. */
+  /** Consumes and returns what the pattern matches at the position: its first group if it has one. */
   take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at
     const match = pattern.exec(this.#text)

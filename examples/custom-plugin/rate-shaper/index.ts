@@ -6,17 +6,17 @@ import { type AttemptOutcome, workersService } from 'zin/plugins/workers'
 import { rateShaping } from './feature.js'
 import { Pace } from './pace.js'
 
-/** Told to every process by the one that leads: over how many of them a rate is shared. */
+/** Sent by the leader to every process: the number of processes that share a rate. */
 const shared = defineMessage<{ readonly epoch: number; readonly nodes: number }>('rate-shaper.shared')
 
-/** How long a job waits for a store that is away, in ms. */
-const awayMs = 5_000
+/** How long a job is delayed when the store is unavailable, in ms. */
+const unavailableMs = 5_000
 
-/** Lets the jobs of one customer begin at a rate, and does a job once that was added twice. */
+/** Limits the job rate of each customer, and skips duplicate jobs. */
 export const rateShaper = definePlugin({
   name: 'rate-shaper',
   version: '1.0.0',
-  description: 'A rate for the jobs of each customer, and jobs that are done once',
+  description: 'Limits the job rate of each customer and skips duplicate jobs',
   uses: { cluster: clusterService, kv: kvService, workers: workersService },
   setup({ clock, hooks, log, onReady, onStart, onStop, plugin, route, services }) {
     const pace = new Pace()
@@ -27,7 +27,7 @@ export const rateShaper = definePlugin({
     let nodes = 1
     let newest = 0
 
-    // What a worker asks for is read when its first job comes, and again when its record has changed.
+    // The configuration of a worker is read with its first job, and again after its record has changed.
     type Shape = NonNullable<ReturnType<typeof rateShaping.of>>
     const shapes = new Map<string, Promise<Shape | undefined>>()
     const readShape = async (name: string): Promise<Shape | undefined> => {
@@ -62,7 +62,7 @@ export const rateShaper = definePlugin({
                 return { skipped: true, sameAs: twin }
               }
             } catch (error) {
-              if (kv.isUnavailable(error)) return delay(awayMs)
+              if (kv.isUnavailable(error)) return delay(unavailableMs)
               throw error
             }
             const rateKey = `${worker} ${textOf(job.data, shape.rateBy) ?? ''}`
@@ -74,7 +74,7 @@ export const rateShaper = definePlugin({
       )
       onStop(
         cluster.on(shared, (message) => {
-          // A process that led before may still be sending.
+          // Ignore a previous leader that may still be sending.
           if (message.epoch < newest) return
           newest = message.epoch
           nodes = message.nodes
@@ -82,7 +82,7 @@ export const rateShaper = definePlugin({
       )
     })
 
-    // Done is what the store has accepted, and not what a processor has returned.
+    // A job counts as done only when the store has accepted its outcome.
     hooks.on('onAttemptEnd', async ({ worker, job, outcome }) => {
       const shape = await shapeOf(worker)
       if (shape === undefined) return
@@ -93,17 +93,19 @@ export const rateShaper = definePlugin({
 
     onReady(() => {
       const { cluster } = services
-      const tell = (epoch: number): void => {
+      const publish = (epoch: number): void => {
         const alive = cluster.nodes().filter((node) => node.alive).length
         cluster
           .send(shared, { epoch, nodes: Math.max(1, alive) })
-          .catch((error: unknown) => log.warn({ err: error }, 'the rates are not shared anew yet'))
+          .catch((error: unknown) =>
+            log.warn({ err: error }, 'the number of processes was not published; rates keep their previous shares'),
+          )
       }
-      const leadership = cluster.lead(plugin.name, { onGain: tell })
+      const leadership = cluster.lead(plugin.name, { onGain: publish })
       onStop(() => leadership.resign())
       onStop(
         cluster.onNodes(() => {
-          if (leadership.leads) tell(leadership.epoch)
+          if (leadership.leads) publish(leadership.epoch)
         }),
       )
     })
@@ -111,7 +113,7 @@ export const rateShaper = definePlugin({
     route({
       method: 'GET',
       path: '/api/rate-shaper',
-      summary: 'How attempts of shaped workers ended in this process, and over how many processes a rate is shared',
+      summary: 'Show the outcomes of attempts in this process, and the number of processes that share a rate',
       use: ['ops'],
       response: {
         200: Type.Object({ nodes: Type.Integer(), epoch: Type.Integer(), outcomes: Type.Record(Type.String(), Type.Integer()) }),
@@ -121,13 +123,13 @@ export const rateShaper = definePlugin({
   },
 })
 
-/** Where it is noted that a job of that value is done; undefined: it may be done again. */
+/** The key that records that a job with this value is done; undefined if the job may run again. */
 function onceKey(worker: string, { onceBy }: { readonly onceBy?: string }, data: unknown): string | undefined {
   const value = onceBy === undefined ? undefined : textOf(data, onceBy)
   return value === undefined ? undefined : `rate-shaper:${worker}:${createHash('sha256').update(value).digest('hex')}`
 }
 
-/** The value of a field as JSON; undefined when there is none. */
+/** The value of a field as JSON; undefined if the field is missing. */
 function textOf(data: unknown, field: string): string | undefined {
   return typeof data === 'object' && data !== null && Object.hasOwn(data, field)
     ? JSON.stringify((data as Readonly<Record<string, unknown>>)[field])

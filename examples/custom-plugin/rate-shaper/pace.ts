@@ -1,13 +1,13 @@
 const minuteMs = 60_000
-/** Most keys that are remembered; with more, those that began longest ago are forgotten. */
+/** Maximum number of keys; beyond it, the key whose last job started longest ago is dropped. */
 const mostKeys = 10_000
 
-/** When jobs of a key may begin: so many a minute, all at once or one by one (the generic cell rate algorithm). */
+/** Decides when the jobs of a key may start: a number per minute, in a burst or evenly (the generic cell rate algorithm). */
 export class Pace {
-  /** Key → when its last job would have begun at an even pace, ms. */
+  /** By key: when its next job would be due at an even pace, in ms. */
   readonly #even = new Map<string, number>()
 
-  /** Begins a job now and returns 0, or returns how long to wait for that, in ms. `now` is in ms. */
+  /** Starts a job now and returns 0, or returns how long to wait, in ms. `now` is in ms. */
   begin(key: string, perMinute: number, now: number): number {
     const interval = minuteMs / perMinute
     const even = Math.max(this.#even.get(key) ?? 0, now)

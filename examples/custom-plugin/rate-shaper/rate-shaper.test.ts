@@ -11,7 +11,7 @@ const needed = () => [database(), kv(), cluster(), queues(), ops(), workers()]
 describePlugin(needed, rateShaper, { readme: new URL('./README.md', import.meta.url) })
 
 describe('the pace of jobs', () => {
-  it('lets as many begin at once as may in a minute, then one by one, for each key', () => {
+  it('lets the jobs of a minute start in a burst, then one at a time, separately for each key', () => {
     const pace = new Pace()
     assert.deepEqual(
       [0, 0, 0, 10_000, 20_000, 30_000].map((now) => pace.begin('ada', 2, now)),
@@ -22,7 +22,7 @@ describe('the pace of jobs', () => {
 })
 
 describe('a worker with rateShaping', () => {
-  it('does a job once, puts off those beyond the rate without using up an attempt, and leaves other customers alone', async () => {
+  it('skips duplicates, delays jobs beyond the rate without using an attempt, and does not affect other customers', async () => {
     const ends: AttemptEnd[] = []
     let heard = (): void => {}
     const app = await createTestHost({

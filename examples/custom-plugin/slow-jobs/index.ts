@@ -7,7 +7,7 @@ import { SlowJobList } from './service.js'
 
 export type { SlowJob } from './service.js'
 
-/** Remembers jobs that take too long, and keeps a worker stopped that has too many of them. */
+/** Records jobs that take too long, and prevents workers with too many slow jobs from starting. */
 export const slowJobs = definePlugin({
   name: 'slow-jobs',
   version: '1.0.0',

@@ -2,12 +2,12 @@ import { defineOptions, Type } from 'zin'
 
 export const slowJobsOptions = defineOptions(
   Type.Object({
-    thresholdMs: Type.Integer({ minimum: 0, default: 30_000, description: 'A job that takes this long or longer, in ms, is slow' }),
-    keep: Type.Integer({ minimum: 1, default: 100, description: 'How many slow jobs are remembered; the oldest is forgotten first' }),
+    thresholdMs: Type.Integer({ minimum: 0, default: 30_000, description: 'A job that takes at least this long is slow, in ms' }),
+    keep: Type.Integer({ minimum: 1, default: 100, description: 'How many slow jobs are kept; the oldest is dropped first' }),
     refuseStartAt: Type.Integer({
       minimum: 1,
       default: 10,
-      description: 'A worker with this many remembered slow jobs is not started',
+      description: 'A worker with this many recorded slow jobs is not started',
     }),
   }),
 )

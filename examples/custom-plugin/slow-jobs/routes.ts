@@ -10,11 +10,11 @@ const response = {
 export function slowJobsRoutes(list: SlowJobList): readonly Route[] {
   const body = (): { jobs: readonly SlowJob[] } => ({ jobs: list.all() })
   return [
-    defineRoute({ method: 'GET', path: '/api/slow-jobs', summary: 'Jobs over the limit', use: ['ops'], response, handler: body }),
+    defineRoute({ method: 'GET', path: '/api/slow-jobs', summary: 'List jobs over the time limit', use: ['ops'], response, handler: body }),
     defineRoute({
       method: 'DELETE',
       path: '/api/slow-jobs',
-      summary: 'Forgets them',
+      summary: 'Delete the recorded jobs',
       use: ['ops'],
       response,
       handler: () => {

@@ -10,7 +10,7 @@ const needed = () => [database(), kv(), cluster(), queues(), ops(), workers()]
 describePlugin(needed, slowJobs, { readme: new URL('./README.md', import.meta.url) })
 
 describe('slow jobs', () => {
-  it('are listed, keep their worker stopped when there are too many, and can be forgotten', async () => {
+  it('are listed, prevent their worker from starting when there are too many, and can be deleted', async () => {
     let done = (): void => {}
     const completed = new Promise<void>((resolve) => {
       done = resolve

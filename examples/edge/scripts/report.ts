@@ -1,4 +1,4 @@
-// Calls registered statements of the proxy, without an app: npm run report -- <word>
+// npm run report -- <word>: calls registered statements of the proxy directly, without the app.
 import { createProxyClient } from 'zin/clients'
 
 process.loadEnvFile('.env')

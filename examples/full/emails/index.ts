@@ -1,11 +1,11 @@
 import { definePlugin, ZinError } from 'zin'
 import { workersService } from 'zin/plugins/workers'
 
-/** Sees to it that the app has its worker: `email-sender` on the queue `emails`. Whether it runs is for its operator to say. */
+/** Creates the worker `email-sender` on the queue `emails` if it does not exist. Whether it runs is up to the operator. */
 export const emails = definePlugin({
   name: 'emails',
   version: '1.0.0',
-  description: 'The worker that sends emails',
+  description: 'Creates the worker that sends emails',
   uses: { workers: workersService },
   setup() {},
   async ready({ services, host, plugin }) {
@@ -21,7 +21,7 @@ export const emails = definePlugin({
           concurrency: 10,
           features: { healthMonitoring: true },
         },
-        // The app need not wait with its start until the worker runs.
+        // Do not delay the start of the app until the worker runs.
         { waitMs: 0 },
       )
     } catch (error) {

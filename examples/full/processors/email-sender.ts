@@ -6,7 +6,7 @@ export interface Email {
   readonly subject: string
 }
 
-/** Stands for a mail service: it composes the message, and refuses an address it could not send to. */
+/** Stands in for a mail service: composes the message and rejects invalid addresses. */
 export default async function sendEmail(job: Job<Email>): Promise<{ readonly accepted: string; readonly bytes: number }> {
   const { to, subject } = job.data
   if (!/^[^@\s]+@[^@\s]+$/.test(to)) throw new Error(`"${to}" is not an email address`)
@@ -15,7 +15,7 @@ export default async function sendEmail(job: Job<Email>): Promise<{ readonly acc
   return { accepted: to, bytes: Buffer.byteLength(message) }
 }
 
-/** Stands for a look at the mail service, once a minute. */
+/** Stands in for a check of the mail service, once a minute. */
 export function healthCheck(): HealthCheckResult {
-  return { healthy: true, details: { service: 'pretended' } }
+  return { healthy: true, details: { service: 'simulated' } }
 }

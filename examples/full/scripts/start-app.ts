@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 
 export interface RunningApp {
   readonly url: string
-  /** SIGTERM, and a clean end. */
+  /** Sends SIGTERM; rejects unless the app exits with code 0. */
   stop(): Promise<void>
 }
 
-/** Starts the app in `folder` on a free port; resolves when it is ready. Its output is shown when it fails. */
+/** Starts the app in `folder` on a free port; resolves when it is ready. If it fails, the error contains its output. */
 export async function startApp(folder: string): Promise<RunningApp> {
   const port = await freePort()
   const cli = fileURLToPath(new URL('dist/cli.js', import.meta.resolve('zin/package.json')))
@@ -38,7 +38,7 @@ export async function startApp(folder: string): Promise<RunningApp> {
     async stop() {
       child.kill('SIGTERM')
       const [code] = await exited
-      if (code !== 0) throw new Error(`the app ended with code ${code}:\n${output.slice(-4000)}`)
+      if (code !== 0) throw new Error(`the app exited with code ${code}:\n${output.slice(-4000)}`)
     },
   }
 }

@@ -1,12 +1,12 @@
-// npm run tour: what the app does, as a client sees it over HTTP.
-//   npm run tour                  against BASE_URL, or HOST and PORT of the environment or .env (default http://127.0.0.1:7777)
+// npm run tour: uses the app as a client would, over HTTP.
+//   npm run tour                  against BASE_URL, or HOST and PORT from the environment or .env (default http://127.0.0.1:7777)
 //   npm run tour -- --start       starts the app first, on a free port, and stops it at the end
-// Leaves nothing behind but finished jobs, so it can be run repeatedly.
+// Leaves only finished jobs behind, so it can be run repeatedly.
 import { strict as assert } from 'node:assert'
 import { type AppResponse, connect, type Tourist } from './tourist.js'
 
 const jobs = 100
-// A worker of its own beside the app's `email-sender`, with the same processor.
+// A separate worker with the same processor as the app's `email-sender`.
 const worker = {
   name: 'tour-email-sender',
   queueName: 'tour-emails',
@@ -17,7 +17,7 @@ const worker = {
 const path = `/api/workers/${worker.name}`
 
 async function tour(app: Tourist): Promise<void> {
-  const user = await app.step('sign in as demo@example.com', async () => {
+  const user = await app.step('log in as demo@example.com', async () => {
     const response = await app.send({
       method: 'POST',
       path: '/auth/login',
@@ -27,7 +27,7 @@ async function tour(app: Tourist): Promise<void> {
     return response.body as { jwt: string; deviceId: string; deviceSecret: string }
   })
   const device = { keyId: user.deviceId, secret: user.deviceSecret }
-  app.atEnd('sign out', async () => {
+  app.atEnd('log out', async () => {
     expectStatus(await app.signed({ method: 'POST', path: '/auth/logout', jwt: user.jwt }, device), 200)
   })
 
@@ -39,14 +39,14 @@ async function tour(app: Tourist): Promise<void> {
     assert.equal((response.body as { email: string }).email, 'demo@example.com')
     return signature
   })
-  await app.step('the same request sent again is refused', async () => expectStatus(await app.send({ ...me, headers }), 401))
+  await app.step('the same request is refused when it is replayed', async () => expectStatus(await app.send({ ...me, headers }), 401))
   await app.step('the token without a signature is refused', async () => expectStatus(await app.send(me), 401))
 
   // Management requests are signed with the secret shared by the app and its operators.
   const operator = { keyId: 'tour', secret: app.env('BULLETPROOF_SIGNING_SECRET') }
   const manage = (method: string, target: string, body?: object): Promise<AppResponse> =>
     app.operate({ method, path: target, ...(body ? { body } : {}) }, operator)
-  await app.step('nothing is left of an earlier tour', async () => {
+  await app.step('remove what an earlier tour left behind', async () => {
     const { status } = await manage('DELETE', path)
     assert.ok(status === 200 || status === 204 || status === 404, `expected 200, 204 or 404, got ${status}`)
   })

@@ -28,24 +28,24 @@ export interface SigningKey {
 
 /** A client that uses the app over HTTP, step by step. */
 export interface Tourist {
-  /** A setting of the environment or of the app's `.env`. */
+  /** A setting from the environment or the app's `.env`. Throws if it is not set. */
   env(name: string): string
   send(request: AppRequest): Promise<AppResponse>
   sign(request: AppRequest, key: SigningKey): Promise<Readonly<Record<string, string>>>
   signed(request: AppRequest, key: SigningKey): Promise<AppResponse>
-  /** Sends a management request. It has no token; its RFC 9421 signature also covers the host. */
+  /** Sends a management request: without a token, and with an RFC 9421 signature, which also covers the host. */
   operate(request: AppRequest, key: SigningKey): Promise<AppResponse>
-  /** Prints ✓ and the title when `work` has succeeded. */
+  /** Runs `work` and prints the title with ✓ or ✗. */
   step<T>(title: string, work: () => Promise<T>): Promise<T>
-  /** Registers a last step that also runs after a failure; the latest one runs first. */
+  /** Registers a clean-up step, which also runs after a failure; the latest one runs first. */
   atEnd(title: string, work: () => Promise<void>): void
   /** Repeats `check` until it passes, for at most 60 s. */
   eventually(check: () => Promise<void>): Promise<void>
-  /** Runs the tour and its last steps; returns the exit code. */
+  /** Runs the tour and its clean-up steps; returns the exit code. */
   run(tour: (app: Tourist) => Promise<void>): Promise<number>
 }
 
-/** Connects to the app at BASE_URL, or at HOST and PORT from the environment or `.env`, or starts one. */
+/** Starts an app, or connects to the one at BASE_URL, or at HOST and PORT from the environment or `.env`. */
 export async function connect(start: boolean): Promise<Tourist> {
   const running: RunningApp | undefined = start ? await startApp(home) : undefined
   const baseUrl = running?.url ?? process.env.BASE_URL ?? baseUrlOf(setting('HOST') || '127.0.0.1', setting('PORT') || '7777')
@@ -54,7 +54,7 @@ export async function connect(start: boolean): Promise<Tourist> {
   const app: Tourist = {
     env(name) {
       const value = setting(name)
-      if (!value) throw new Error(`${name} is not set, neither in the environment nor in ${join(home, '.env')}`)
+      if (!value) throw new Error(`${name} is set neither in the environment nor in ${join(home, '.env')}`)
       return value
     },
     async send({ method, path, body, jwt, headers }) {
@@ -131,13 +131,13 @@ export async function connect(start: boolean): Promise<Tourist> {
   return app
 }
 
-/** An app that listens on every address is reached over loopback; an IPv6 address needs brackets. */
+/** An app that listens on all addresses is reached over loopback; an IPv6 address needs brackets. */
 function baseUrlOf(host: string, port: string): string {
   const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** Read each time: the first start of the app writes the demo user's password into `.env`. */
+/** Reads `.env` on every call, because the first start of the app writes the demo user's password to it. */
 function setting(name: string): string | undefined {
   const file = join(home, '.env')
   return process.env[name] || (existsSync(file) ? parseEnv(readFileSync(file, 'utf8'))[name] : undefined)

@@ -14,11 +14,11 @@ interface Receipt {
   readonly trace: Record<string, string>
 }
 
-/** What clients see: it takes orders, and has receipts written by a job. */
+/** The public API: accepts orders and adds a job that writes the receipt. */
 export const gateway = definePlugin({
   name: 'gateway',
   version: '1.0.0',
-  description: 'Takes orders and writes receipts',
+  description: 'Accepts orders and writes receipts',
   errors: gatewayErrors,
   uses: { services: microservicesService, queues: queuesService, workers: workersService },
   setup({ services, route, log }) {
@@ -41,7 +41,7 @@ export const gateway = definePlugin({
     services.workers.register('receipts', (job: Job<Receipt>) =>
       services.services.continueTrace(job.data.trace, async () => {
         const user = await users.getUsersName({ params: { name: job.data.user }, headers: services.services.injectHeaders() })
-        // The job is tried again.
+        // The job is retried.
         if (!user.ok) throw gatewayErrors.USER_UNKNOWN(user.status)
         log.info({ order: job.data.order, traceId: user.data.traceId }, `wrote a receipt for ${user.data.name}`)
         return { traceId: user.data.traceId }

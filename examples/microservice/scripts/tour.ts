@@ -17,7 +17,7 @@ child.stdout.on('data', (chunk: Buffer) => {
   output += chunk.toString()
 })
 
-/** Waits until the app has printed this. */
+/** Waits until the output of the app matches a pattern. */
 async function said(pattern: RegExp): Promise<RegExpExecArray> {
   for (const until = Date.now() + 60_000; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const found = pattern.exec(output)
@@ -40,15 +40,15 @@ try {
     services.map(({ name, state }) => `${name} ${state}`),
     ['orders running', 'users running'],
   )
-  console.log('orders and users run, users in a process of its own')
+  console.log('orders and users are running, users in a separate process')
 
   const users = services.find(({ name }) => name === 'users')?.instances[0]
   assert.ok(users?.pid !== undefined && users.pid !== child.pid)
   assert.equal((await fetch(`${users.url}/users/ada`)).status, 401)
-  console.log('a stranger gets nothing from users')
+  console.log('users refuses a caller without a token')
 
   await promisify(execFile)(process.execPath, [cli, 'service:types', '--out', 'clients', '--check'])
-  console.log('the typed clients fit the services')
+  console.log('the typed clients match the services')
 
   const traceId = randomBytes(16).toString('hex')
   const response = await fetch(`${url}/orders`, {
@@ -58,7 +58,7 @@ try {
   })
   const order = (await response.json()) as { user: { name: string }; traceId: string }
   assert.deepEqual([response.status, order.user?.name, order.traceId], [200, 'Ada', traceId], JSON.stringify(order))
-  console.log('gateway, orders and users have served one order in one trace')
+  console.log('gateway, orders and users handled one order in one trace')
 
   const line = await said(/\{[^\n]*wrote a receipt for Ada[^\n]*\}/)
   assert.equal((JSON.parse(line[0]) as { traceId: string }).traceId, traceId)
@@ -69,12 +69,12 @@ try {
   for (const until = Date.now() + 60_000; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
     const again = await fetch(`${url}/orders`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"user":"ada"}' })
     if (again.ok) break
-    if (Date.now() > until) throw new Error('users was not started again')
+    if (Date.now() > until) throw new Error('users was not restarted')
   }
-  console.log('users was killed, and started again')
+  console.log('users was killed and restarted')
 } finally {
   child.kill('SIGTERM')
 }
 const [code] = await exited
 assert.equal(code, 0, output)
-console.log('the app has ended, and its services with it')
+console.log('the app has exited, and so have its services')

@@ -8,7 +8,7 @@ interface Recording {
   readonly policy: { readonly drainSeconds: number; readonly stabilizationSeconds: number }
   readonly evaluations: readonly { readonly signals: Signals; readonly limits: ScalingLimits; readonly recommendation: Recommendation }[]
 }
-/** Made by testing/record-burst.ts. */
+/** Recorded by testing/record-burst.ts. */
 const { evaluations, policy } = JSON.parse(readFileSync(new URL('../testing/burst-10000.json', import.meta.url), 'utf8')) as Recording
 
 describe('the recorded burst of 10,000 jobs', () => {
@@ -22,7 +22,7 @@ describe('the recorded burst of 10,000 jobs', () => {
     }
   })
 
-  it('was met without flapping: once up, once down', () => {
+  it('was handled without flapping: once up, once down', () => {
     const counts = evaluations.map(({ signals }) => signals.current)
     const changes = counts.flatMap((count, index) =>
       index > 0 && count !== counts[index - 1] ? [Math.sign(count - (counts[index - 1] ?? 0))] : [],

@@ -43,10 +43,10 @@ describe('the off-peak window', () => {
     ['22:00-06:00', '2026-03-08T10:00:00Z', 'America/New_York', false],
     ['22:00-06:00', '2026-03-09T01:59:00Z', 'America/New_York', false],
     ['22:00-06:00', '2026-03-09T02:00:00Z', 'America/New_York', true],
-    // A window inside of the hour that does not exist is never entered.
+    // A window inside the skipped hour is never entered.
     ['02:00-03:00', '2026-03-08T06:59:00Z', 'America/New_York', false],
     ['02:00-03:00', '2026-03-08T07:00:00Z', 'America/New_York', false],
-    // Berlin, 2026-10-25: 03:00 becomes 02:00, so the hour from 02:00 is there twice.
+    // Berlin, 2026-10-25: 03:00 becomes 02:00, so the hour from 02:00 occurs twice.
     ['02:00-03:00', '2026-10-25T00:30:00Z', 'Europe/Berlin', true],
     ['02:00-03:00', '2026-10-25T01:30:00Z', 'Europe/Berlin', true],
     ['02:00-03:00', '2026-10-25T02:00:00Z', 'Europe/Berlin', false],
@@ -75,10 +75,10 @@ describe('off-peak capacity', () => {
     [10, 1, 1],
     [100, 0.1, 90],
   ] as const) {
-    it(`is ${left} of ${workers} when it is cut by ${reduction}`, () => assert.equal(reduced(workers, reduction), left))
+    it(`is ${left} of ${workers} when it is reduced by ${reduction}`, () => assert.equal(reduced(workers, reduction), left))
   }
 
-  it('cuts both limits, within the window only', () => {
+  it('reduces both limits, only within the window', () => {
     const limits = { minWorkers: 5, maxWorkers: 10, scaleUpThreshold: 100, scaleDownThreshold: 10 }
     const input: PolicyInput = {
       drainSeconds: 60,

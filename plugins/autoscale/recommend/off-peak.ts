@@ -1,4 +1,4 @@
-/** A daily window, in minutes after midnight. `from` after `to` wraps midnight; equal ones are the whole day. */
+/** A daily window in minutes after midnight. If `from` is after `to`, it wraps around midnight; if they are equal, it is the whole day. */
 export interface DailyWindow {
   readonly from: number
   readonly to: number
@@ -6,14 +6,14 @@ export interface DailyWindow {
 
 const time = /^([01]\d|2[0-3]):([0-5]\d)$/
 
-/** `22:00-06:00`; undefined for anything else. */
+/** Parses a window such as `22:00-06:00`; undefined for anything else. */
 export function parseWindow(text: string): DailyWindow | undefined {
   const [from, to, ...rest] = text.split('-').map((part) => time.exec(part.trim()))
   if (!from || !to || rest.length > 0) return undefined
   return { from: Number(from[1]) * 60 + Number(from[2]), to: Number(to[1]) * 60 + Number(to[2]) }
 }
 
-/** Whether a moment is in the window, by the wall clock of the time zone: also on days on which that clock is changed. The end is excluded. */
+/** Whether a time is in the window by the wall clock of the time zone, including daylight saving changes. The end is exclusive. */
 export function isWithin({ from, to }: DailyWindow, at: number, timeZone: string): boolean {
   const minute = minuteOfDay(at, timeZone)
   if (from === to) return true
@@ -34,7 +34,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** What is left of a capacity that is cut by a share: 0.7 leaves 3 of 10. At least one. */
+/** Returns the capacity reduced by a share, at least 1: a reduction of 0.7 leaves 3 of 10. */
 export function reduced(workers: number, reduction: number): number {
   // 10 × (1 - 0.7) is a little more than 3.
   return Math.max(1, Math.floor(workers * (1 - reduction) + 1e-9))

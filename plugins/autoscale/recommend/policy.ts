@@ -1,18 +1,18 @@
 import { type DailyWindow, isWithin, reduced } from './off-peak.js'
 import type { ScalingLimits, ScalingPolicy } from './recommend.js'
 
-/** Settings and options that change how the app scales. */
+/** Settings and options of the scaling policy. */
 export interface PolicyInput {
   readonly drainSeconds: number
   readonly stabilizationSeconds: number
   readonly costOptimization: boolean
   readonly spotInstances: boolean
-  /** Absent: capacity is the same all day. */
+  /** If absent, capacity is the same all day. */
   readonly offPeak?: { readonly window: DailyWindow; readonly reduction: number; readonly timeZone: string }
 }
 
 const utilization = 0.75
-/** With cost optimization: busier workers, more patience, and a faster return. */
+/** With cost optimization: higher utilization, longer waits, and faster scale-down. */
 const cheapUtilization = 0.9
 const cheapPatience = 2
 
@@ -25,7 +25,7 @@ export function policyOf({ costOptimization, drainSeconds, spotInstances, stabil
   }
 }
 
-/** The limits at a moment: off-peak both are cut, down to one worker. */
+/** Returns the limits at a time; off-peak, both are reduced, to at least one worker. */
 export function limitsAt(limits: ScalingLimits, { offPeak }: PolicyInput, at: number): ScalingLimits {
   if (offPeak === undefined || !isWithin(offPeak.window, at, offPeak.timeZone)) return limits
   const maxWorkers = reduced(limits.maxWorkers, offPeak.reduction)

@@ -20,9 +20,9 @@ const idle: Signals = {
   nodes: 2,
   canary: false,
 }
-/** So many jobs per second of one second each. */
+/** The given number of one-second jobs per second. */
 const rate = (perSecond: number): Partial<Signals> => ({ attempts: perSecond * 300, runSeconds: 1 })
-/** Evaluations every 30 s for the last ten minutes that needed so many workers. */
+/** Evaluations every 30 s for the last ten minutes that needed the given number of workers. */
 const needed = (count: number, last = count): readonly PastEvaluation[] =>
   Array.from({ length: 20 }, (_, index) => ({
     at: at - (20 - index) * 30_000,
@@ -41,9 +41,9 @@ type Case = readonly [
   limits?: Partial<ScalingLimits>,
 ]
 const cases: readonly Case[] = [
-  ['keeps what is there when it is needed', { ...rate(6) }, 2, 'steady', needed(2)],
-  ['adds for the rate of jobs, three quarters busy', { ...rate(11) }, 3, 'load', needed(2)],
-  ['adds at most as many as there are', { ...rate(30) }, 4, 'load', needed(2)],
+  ['keeps workers that are needed', { ...rate(6) }, 2, 'steady', needed(2)],
+  ['adds for the rate of jobs, at 75 % utilization', { ...rate(11) }, 3, 'load', needed(2)],
+  ['at most doubles the number of workers', { ...rate(30) }, 4, 'load', needed(2)],
   ['never adds beyond maxWorkers', { ...rate(1000), current: 8 }, 10, 'load', needed(8)],
   ['adds when more jobs wait than scaleUpThreshold', { ...rate(1), backlog: 101, queueAgeSeconds: 5 }, 3, 'backlog', calm],
   ['keeps its number at scaleUpThreshold', { ...rate(1), backlog: 100, queueAgeSeconds: 5 }, 2, 'steady', needed(2)],
@@ -51,11 +51,11 @@ const cases: readonly Case[] = [
   ['adds when the oldest job waits too long', { ...rate(1), backlog: 1, queueAgeSeconds: 61 }, 3, 'queue-age', calm],
   ['adds without knowing run times', { backlog: 5000, queueAgeSeconds: 5 }, 3, 'backlog', []],
   ['ignores a change of less than a tenth', { ...rate(36), current: 10, backlog: 0 }, 10, 'steady', needed(10), { maxWorkers: 20 }],
-  ['removes what was not needed for five minutes', { ...rate(1) }, 1, 'load', calm],
+  ['removes workers that were not needed for five minutes', { ...rate(1) }, 1, 'load', calm],
   ['removes at most a quarter', { ...rate(1), current: 8 }, 6, 'load', calm],
   ['removes nothing below the highest need of five minutes', { ...rate(1), current: 8 }, 7, 'load', needed(1, 7)],
-  ['removes nothing when all were needed lately', { ...rate(1) }, 2, 'stabilization', needed(1, 2)],
-  ['removes nothing before it has watched for five minutes', { ...rate(1) }, 2, 'stabilization', []],
+  ['removes nothing when all were needed recently', { ...rate(1) }, 2, 'stabilization', needed(1, 2)],
+  ['removes nothing before it has observed the load for five minutes', { ...rate(1) }, 2, 'stabilization', []],
   ['removes nothing while more jobs wait than scaleDownThreshold', { ...rate(1), backlog: 11, queueAgeSeconds: 1 }, 2, 'steady', calm],
   [
     'removes with a high scaleDownThreshold',
@@ -68,9 +68,9 @@ const cases: readonly Case[] = [
   ['removes nothing during a canary', { ...rate(1), canary: true }, 2, 'canary', calm],
   ['adds during a canary', { ...rate(30), canary: true }, 4, 'load', needed(2)],
   ['never removes below minWorkers', { current: 3 }, 3, 'steady', calm, { minWorkers: 3 }],
-  ['comes up to minWorkers at once', { current: 1 }, 5, 'limits', [], { minWorkers: 5 }],
-  ['comes down to maxWorkers by a quarter at a time, without waiting', { current: 8 }, 6, 'limits', [], { maxWorkers: 3 }],
-  ['comes down to maxWorkers also under load', { ...rate(1000), current: 4, backlog: 900 }, 3, 'limits', [], { maxWorkers: 3 }],
+  ['goes up to minWorkers immediately', { current: 1 }, 5, 'limits', [], { minWorkers: 5 }],
+  ['goes down to maxWorkers by a quarter at a time, without waiting', { current: 8 }, 6, 'limits', [], { maxWorkers: 3 }],
+  ['goes down to maxWorkers even under load', { ...rate(1000), current: 4, backlog: 900 }, 3, 'limits', [], { maxWorkers: 3 }],
   ['stays above maxWorkers during a canary', { current: 8, canary: true }, 8, 'canary', [], { maxWorkers: 3 }],
 ]
 
@@ -83,7 +83,7 @@ describe('the recommended number of workers', () => {
     })
   }
 
-  it('counts a growing backlog as jobs that arrive', () => {
+  it('counts a growing backlog as arriving jobs', () => {
     const before = [{ at: at - 100_000, backlog: 0, runSeconds: 1, needed: 1 }]
     const { needed: workers, reason } = recommend(
       { ...idle, ...rate(1), backlog: 100, queueAgeSeconds: 1 },
@@ -95,14 +95,14 @@ describe('the recommended number of workers', () => {
     assert.equal(workers, 1)
     assert.equal(
       reason,
-      '100 jobs are waiting (more than 10), the oldest for 1 s, so nothing is removed; 2 new jobs/s and those that wait, at 1 s a job, need 1 worker',
+      '100 jobs are waiting (more than 10), the oldest for 1 s, so no workers are removed; 2 new jobs/s and the backlog, at 1 s per job, need 1 worker',
     )
   })
 
-  it('says nothing of an age that could not be read, and does not act on it', () => {
+  it('does not mention or act on an age that could not be read', () => {
     const found = recommend({ ...idle, ...rate(1), backlog: 100, queueAgeSeconds: null }, limits, policyOf(input), needed(2))
     assert.deepEqual([found.rule, found.desired], ['steady', 2])
-    assert.match(found.reason, /^100 jobs are waiting \(more than 10\), so nothing is removed; |^100 jobs are waiting; /)
+    assert.match(found.reason, /^100 jobs are waiting \(more than 10\), so no workers are removed; |^100 jobs are waiting; /)
   })
 
   const drained: Partial<Signals> = { ...rate(10), backlog: 90, queueAgeSeconds: 70, current: 1 }

@@ -1,77 +1,77 @@
-/** What a worker is doing, as one evaluation saw it. */
+/** The load of a worker at one evaluation. */
 export interface Signals {
   /** ms since 1970. */
   readonly at: number
-  /** Attempts that ended in the last `windowSeconds`, and the mean of their run times; 0 when none ended. */
+  /** Attempts that ended in the last `windowSeconds`; `runSeconds` is their mean run time, 0 if none ended. */
   readonly attempts: number
   readonly windowSeconds: number
   readonly runSeconds: number
   /** Jobs that are ready to run. */
   readonly backlog: number
-  /** Jobs that run. */
+  /** Running jobs. */
   readonly active: number
-  /** How long the oldest job that is ready has waited; 0 when none waits, null when it could not be read. */
+  /** How long the oldest ready job has waited; 0 if none waits, null if it could not be read. */
   readonly queueAgeSeconds: number | null
-  /** Parallel jobs of one worker, as its user asked for. */
+  /** Parallel jobs of one worker, as configured. */
   readonly concurrency: number
-  /** Workers' worth of parallel jobs that may run now: 1.5 with three processes of half the concurrency. */
+  /** Current capacity in workers: 1.5 with three processes of half the concurrency. */
   readonly current: number
-  /** Processes that may run it. */
+  /** Processes that can run the worker. */
   readonly nodes: number
-  /** Whether a version runs beside the active one. */
+  /** Whether a version runs alongside the active one. */
   readonly canary: boolean
 }
 
 export interface ScalingLimits {
   readonly minWorkers: number
   readonly maxWorkers: number
-  /** Jobs in the queue above which a worker is added at once. */
+  /** Jobs in the queue above which a worker is added immediately. */
   readonly scaleUpThreshold: number
   /** Jobs in the queue up to which workers are removed. */
   readonly scaleDownThreshold: number
 }
 
 export interface ScalingPolicy {
-  /** Share of the time that workers should be busy. */
+  /** Target utilization. */
   readonly utilization: number
-  /** Time within which a backlog should be gone, which is also how long a job may wait. */
+  /** Time within which a backlog should be processed, and the maximum wait of a job. */
   readonly drainSeconds: number
-  /** Removes no more than what the highest recommendation of this time allows. */
+  /** Workers are removed only down to the highest recommendation within this time. */
   readonly stabilizationSeconds: number
-  /** Keep enough for the loss of one process. */
+  /** Whether to keep enough workers for the loss of one process. */
   readonly spare: boolean
 }
 
-/** An earlier evaluation, oldest first. */
+/** An earlier evaluation; histories are sorted oldest first. */
 export interface PastEvaluation {
   readonly at: number
   readonly backlog: number
   /** Last known mean run time. */
   readonly runSeconds: number
-  /** Workers that the load needed then, within the limits. */
+  /** Workers needed for the load at that time, within the limits. */
   readonly needed: number
 }
 
 export type ScalingRule = 'load' | 'backlog' | 'queue-age' | 'limits' | 'steady' | 'stabilization' | 'canary'
 
 export interface Recommendation {
-  /** Workers, a whole number within the limits. */
+  /** Desired number of workers, within the limits. */
   readonly desired: number
-  /** What the load alone needs, within the limits. */
+  /** Workers needed for the load alone, within the limits. */
   readonly needed: number
   readonly runSeconds: number
   readonly rule: ScalingRule
-  /** One sentence, with its numbers. */
+  /** The reason with its numbers, as one sentence. */
   readonly reason: string
 }
 
-/** Changes of less than this share are not worth one. */
+/** Smaller relative changes are not made. */
 const tolerance = 0.1
-/** Most that one evaluation adds, as a factor, and removes, as a share. */
+/** Limits of one evaluation: largest factor when adding, and largest share when removing. */
 const largestRise = 2
 const largestFall = 0.25
 
-/** How many workers should run, and why. Pure: the same input gives the same recommendation. */
+/** Recommends a number of workers, with the reason. Pure: the same input gives the same recommendation. */
 export function recommend(
   signals: Signals,
   limits: ScalingLimits,
@@ -109,18 +109,18 @@ export function recommend(
   }
   const lowest = Math.max(within(1), Math.ceil(current) - Math.max(1, Math.floor(current * largestFall)))
   if (current > maxWorkers) {
-    if (canary) return decide(now, 'canary', `A canary runs, so nothing is removed although at most ${workers(maxWorkers)} may run`)
+    if (canary) return decide(now, 'canary', `A canary runs, so no workers are removed although at most ${workers(maxWorkers)} may run`)
     return decide(Math.max(maxWorkers, lowest), 'limits', `At most ${workers(maxWorkers)} may run now`)
   }
   if (needed < current && current - needed > tolerance * current && urgent === undefined) {
     if (backlog > scaleDownThreshold)
-      return decide(now, 'steady', `${seen(` (more than ${scaleDownThreshold})`)}, so nothing is removed; ${loaded}`)
+      return decide(now, 'steady', `${seen(` (more than ${scaleDownThreshold})`)}, so no workers are removed; ${loaded}`)
     const highest = highestRecent(signals.at, needed, policy.stabilizationSeconds, history)
     if (highest === undefined || highest >= now) {
-      const why = highest === undefined ? 'that is not known for' : `${workers(highest)} were needed within`
+      const why = highest === undefined ? 'the need is not known for' : `${workers(highest)} were needed within`
       return decide(now, 'stabilization', `${loaded}, but ${why} the last ${seconds(policy.stabilizationSeconds)}`)
     }
-    if (canary) return decide(now, 'canary', `A canary runs, so nothing is removed; ${loaded}`)
+    if (canary) return decide(now, 'canary', `A canary runs, so no workers are removed; ${loaded}`)
     return decide(
       Math.max(highest, lowest),
       'load',
@@ -130,10 +130,10 @@ export function recommend(
   return decide(within(now), 'steady', `${seen()}; ${loaded}`)
 }
 
-/** Evaluations are kept this long beyond what they are needed for. */
+/** Evaluations are kept this much longer than needed. */
 const slackMs = 60_000
 
-/** The history after an evaluation, without what no later one needs. */
+/** Returns the history with a new evaluation, without entries that are no longer needed. */
 export function remember(
   history: readonly PastEvaluation[],
   { at, backlog, windowSeconds }: Signals,
@@ -150,7 +150,7 @@ interface Load {
   readonly workers: number
 }
 
-/** Workers for the jobs that arrive, and for the backlog within its time (Little's law, with room for bursts). */
+/** Returns the workers needed for arriving jobs, and for the backlog within its time (Little's law, with headroom for bursts). */
 function loadOf(signals: Signals, policy: ScalingPolicy, history: readonly PastEvaluation[]): Load {
   const { attempts, at, backlog, concurrency, nodes, windowSeconds } = signals
   const runSeconds = attempts > 0 ? signals.runSeconds : (history.at(-1)?.runSeconds ?? 0)
@@ -162,7 +162,7 @@ function loadOf(signals: Signals, policy: ScalingPolicy, history: readonly PastE
   return { arrivals, runSeconds, workers: policy.spare ? Math.ceil((workers * (nodes + 1)) / Math.max(1, nodes)) : workers }
 }
 
-/** The highest need of the last time; undefined when it is not known for all of it. */
+/** Returns the highest need within the span; undefined if the history does not cover it. */
 function highestRecent(at: number, needed: number, spanSeconds: number, history: readonly PastEvaluation[]): number | undefined {
   const since = at - spanSeconds * 1000
   const known = history.some((past) => past.at <= since)
@@ -171,10 +171,10 @@ function highestRecent(at: number, needed: number, spanSeconds: number, history:
 }
 
 function loadText({ arrivals, runSeconds, workers: needed }: Load, backlog: number, maxWorkers: number): string {
-  if (runSeconds === 0) return 'how long jobs run is not known yet'
+  if (runSeconds === 0) return 'the run time of jobs is not known yet'
   const capped = needed > maxWorkers ? `, and at most ${maxWorkers} may run` : ''
-  const load = `${Number(arrivals.toFixed(1))} new jobs/s${backlog > 0 ? ' and those that wait' : ''}`
-  return `${load}, at ${seconds(runSeconds)} a job, need ${workers(needed)}${capped}`
+  const load = `${Number(arrivals.toFixed(1))} new jobs/s${backlog > 0 ? ' and the backlog' : ''}`
+  return `${load}, at ${seconds(runSeconds)} per job, need ${workers(needed)}${capped}`
 }
 
 function seconds(value: number): string {

@@ -1,9 +1,9 @@
 import type { Topology } from './topology.js'
 
-/** Since when each region has had processes that can run workers, or none. ms by a monotonic clock. */
+/** Whether each region has processes that can run workers, and since when (monotonic ms). */
 export type RegionStates = ReadonlyMap<string, { readonly up: boolean; readonly since: number }>
 
-/** The states after a look at the processes; a region keeps its time as long as it stays up or down. */
+/** Returns the updated states; a region keeps its time as long as it stays up or down. */
 export function nextRegionStates(before: RegionStates, known: Iterable<string>, up: ReadonlySet<string>, at: number): RegionStates {
   return new Map(
     [...new Set(known)].map((region) => {
@@ -15,9 +15,9 @@ export function nextRegionStates(before: RegionStates, known: Iterable<string>, 
 }
 
 export interface FailoverTimes {
-  /** How long a region must have been without processes before its workers leave it, ms. */
+  /** How long a region must have been without processes before its workers leave it, in ms. */
   readonly leaveAfterMs: number
-  /** How long a region must have had processes again before its workers return to it, ms. */
+  /** How long a region must have had processes again before its workers return to it, in ms. */
   readonly returnAfterMs: number
 }
 
@@ -27,8 +27,8 @@ export interface Move {
 }
 
 /**
- * Where a worker should go from the region that it is placed in; undefined: it stays. It leaves a region that was lost for the first one
- * of its topology that is up, and returns to an earlier one when that has been up for long enough. With none up, it stays.
+ * Returns the region that a worker should move to, or undefined if it stays. A worker leaves a lost region for the first region of its
+ * topology that is up, and returns to an earlier one once that has been up for long enough. If no region is up, it stays.
  */
 export function moveOf(topology: Topology, current: string, states: RegionStates, at: number, times: FailoverTimes): Move | undefined {
   const order = [topology.primary, ...topology.secondaries]
@@ -37,7 +37,7 @@ export function moveOf(topology: Topology, current: string, states: RegionStates
     return state !== undefined && state.up === up && at - state.since >= ms
   }
   const position = order.indexOf(current)
-  // Placed in a region that is not of its topology.
+  // The current region is not part of the topology.
   if (position < 0) return { to: order.find((region) => states.get(region)?.up) ?? topology.primary, rule: 'region-back' }
   const earlier = order.slice(0, position).find((region) => isSince(region, true, times.returnAfterMs))
   if (earlier !== undefined) return { to: earlier, rule: 'region-back' }

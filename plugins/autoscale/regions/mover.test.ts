@@ -32,13 +32,19 @@ describe('a worker with regions', () => {
     assert.deepEqual(
       app.decisions.map(({ kind, verdict, acted, rule, reason }) => [kind, verdict, acted, rule, reason]),
       [
-        ['failover', 'moved', true, 'autoscale/region-lost', `Moved to region "${eu}", as "${us}" has no process left that runs workers`],
+        [
+          'failover',
+          'moved',
+          true,
+          'autoscale/region-lost',
+          `Moved to region "${eu}" because "${us}" has no process left that runs workers`,
+        ],
         [
           'failover',
           'returned',
           true,
           'autoscale/region-back',
-          `Moved back from region "${eu}" to "${us}", which has processes again and comes first in the topology`,
+          `Moved back from region "${eu}" to "${us}", which has processes again and comes earlier in the topology`,
         ],
       ],
     )
@@ -55,7 +61,7 @@ describe('a worker with regions', () => {
     ['stays without the feature', { workers: [worker({})] }, us],
     ['stays in a dry run', { settings: { WORKER_AUTO_SCALING_DRY_RUN: true } }, us],
     ['leaves later with a longer failoverSeconds', { options: { failoverSeconds: 60 } }, us],
-    ['takes the regions of the plugin when it gives none', { workers: [{ ...worker(), extensions: {} }], options: { regions } }, eu],
+    ['uses the regions of the plugin when it defines none', { workers: [{ ...worker(), extensions: {} }], options: { regions } }, eu],
     ['leaves after failoverSeconds', {}, eu],
   ] as const) {
     it(title, async () => {

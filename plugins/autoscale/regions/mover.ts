@@ -12,7 +12,7 @@ export interface MoverParts {
   readonly clock: Clock
   readonly log: Logger
   readonly times: FailoverTimes
-  /** Of workers that give none. */
+  /** Topology of workers without their own. */
   readonly topology: Topology | undefined
   readonly dryRun: boolean
   readonly onFailover: (event: FailoverEvent) => void
@@ -23,12 +23,12 @@ interface Placed {
   readonly topology: Topology
 }
 
-/** Moves workers with the feature `datacenter` out of regions that were lost, and back. Runs on the leader only. */
+/** Moves workers with the feature `datacenter` out of lost regions, and back. Runs on the leader only. */
 export class Mover {
   readonly #parts: MoverParts
   #states: RegionStates = new Map()
   #placed: readonly Placed[] = []
-  /** Worker → where a dry run would have placed it. */
+  /** Worker → the region to which a dry run would have moved it. */
   readonly #recorded = new Map<string, string>()
 
   constructor(parts: MoverParts) {
@@ -45,7 +45,7 @@ export class Mover {
     this.#recorded.clear()
   }
 
-  /** Takes the workers as they were last read. */
+  /** Sets the workers as last read. */
   know(all: readonly WorkerView[]): void {
     this.#placed = all.flatMap((view) => {
       const topology = datacenter.isOn(view) ? this.#topologyOf(view) : undefined
@@ -53,7 +53,7 @@ export class Mover {
     })
   }
 
-  /** Looks at the processes, and moves the workers whose region was lost or is back. */
+  /** Updates the region states from the nodes, and moves workers whose region was lost or is back. */
   async run(nodes: readonly NodeView[]): Promise<void> {
     const { clock, log } = this.#parts
     const at = clock.monotonic()
@@ -116,8 +116,9 @@ export class Mover {
 }
 
 function reasonOf(rule: Move['rule'], from: readonly string[], to: string): string {
-  if (from.length === 0) return `Placed in region "${to}", the first one of its topology, as the worker named none`
+  if (from.length === 0)
+    return `Placed in region "${to}", the first available one of its topology, because the worker was not placed in a region`
   return rule === 'region-lost'
-    ? `Moved to region "${to}", as "${from[0]}" has no process left that runs workers`
-    : `Moved back from region "${from[0]}" to "${to}", which has processes again and comes first in the topology`
+    ? `Moved to region "${to}" because "${from[0]}" has no process left that runs workers`
+    : `Moved back from region "${from[0]}" to "${to}", which has processes again and comes earlier in the topology`
 }

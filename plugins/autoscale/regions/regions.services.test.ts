@@ -24,7 +24,7 @@ async function ranIn(one: ForkedApp): Promise<string> {
 }
 
 describe('a worker in one of two regions', () => {
-  it('moves when the only process of its region is killed, which also led, and returns when the region has one again', async (t) => {
+  it('moves when the only process of its region, which is also the leader, is killed, and returns when the region has one again', async (t) => {
     const after = cleanUp(t)
     const rootDir = await mkdtemp(join(tmpdir(), 'zin-regions-'))
     after(() => rm(rootDir, { recursive: true, force: true }))

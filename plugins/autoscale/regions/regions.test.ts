@@ -11,7 +11,7 @@ describe('the topology of regions', () => {
   for (const [primary, secondaries, wrong] of [
     ['us-east-1', ['eu-west-1', 'ap-south-1'], undefined],
     ['us-east-1', ['us-east-1'], /primary region "us-east-1" must not be one of the secondaries/],
-    ['us-east-1', ['eu-west-1', 'eu-west-1'], /"eu-west-1" must be named once/],
+    ['us-east-1', ['eu-west-1', 'eu-west-1'], /"eu-west-1" must be listed only once/],
   ] as const) {
     it(`${primary} with ${secondaries.join(', ')} is ${wrong === undefined ? 'valid' : 'refused'}`, () => {
       const found = topologyProblem({ primary, secondaries })
@@ -37,12 +37,12 @@ const [us, eu, ap] = ['us-east-1', 'eu-west-1', 'ap-south-1']
 
 describe('failover', () => {
   const cases: readonly (readonly [title: string, steps: readonly (readonly string[])[], places: readonly string[]])[] = [
-    ['leaves nothing that is up', times10(4, all), times10(4, us)],
+    ['does not leave a region that is up', times10(4, all), times10(4, us)],
     ['leaves a region that was lost for long enough', [all, [eu, ap], [eu, ap], [eu, ap], [eu, ap]], [us, us, us, eu, eu]],
-    ['does not leave for a moment', [all, [eu, ap], all, [eu, ap], all], times10(5, us)],
+    ['does not leave for a brief outage', [all, [eu, ap], all, [eu, ap], all], times10(5, us)],
     ['stays when no region is up', [all, [], [], [], []], times10(5, us)],
     ['goes to the first secondary that is up', [all, [ap], [ap], [ap]], [us, us, us, ap]],
-    ['goes on when the secondary is lost as well', [[eu, ap], [eu, ap], [eu, ap], [ap], [ap], [ap]], [us, us, eu, eu, eu, ap]],
+    ['moves on when the secondary is lost as well', [[eu, ap], [eu, ap], [eu, ap], [ap], [ap], [ap]], [us, us, eu, eu, eu, ap]],
     [
       'returns when the region has been back for long enough',
       [[eu], [eu], [eu], ...times10(8, [us, eu])],
@@ -56,7 +56,7 @@ describe('failover', () => {
   ]
   for (const [title, steps, places] of cases) it(title, () => assert.deepEqual(run(steps), places))
 
-  it('brings a worker that is placed elsewhere into its topology', () => {
+  it('moves a worker that is placed elsewhere into its topology', () => {
     assert.deepEqual(run([[eu]], 'sa-east-1'), [eu])
   })
 })

@@ -1,8 +1,8 @@
 import { Type } from 'zin'
 
-const region = Type.String({ pattern: '^[a-z0-9-]{3,20}$', description: 'As WORKER_REGION of its processes' })
+const region = Type.String({ pattern: '^[a-z0-9-]{3,20}$', description: 'Matches WORKER_REGION of its processes' })
 
-/** Where a worker runs, and where it goes when that is lost, in order. */
+/** The region in which a worker runs, and its fallbacks in order. */
 export const topologySchema = Type.Object(
   { primary: region, secondaries: Type.Array(region, { minItems: 1, maxItems: 19 }) },
   { additionalProperties: false },
@@ -13,9 +13,9 @@ export interface Topology {
   readonly secondaries: readonly string[]
 }
 
-/** What is wrong with a topology whose names are well-formed; undefined: nothing. */
+/** Returns the problem of a topology with well-formed names, or undefined. */
 export function topologyProblem({ primary, secondaries }: Topology): string | undefined {
   if (secondaries.includes(primary)) return `the primary region "${primary}" must not be one of the secondaries`
   const twice = secondaries.find((name, index) => secondaries.indexOf(name) !== index)
-  return twice === undefined ? undefined : `the secondary region "${twice}" must be named once`
+  return twice === undefined ? undefined : `the secondary region "${twice}" must be listed only once`
 }

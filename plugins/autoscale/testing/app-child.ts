@@ -1,4 +1,4 @@
-// An app that moves workers out of lost regions, in a process of its own; stops when it is told to over IPC.
+// An app that moves workers out of lost regions, in a separate process; stops on an IPC message.
 import { cluster } from 'zin/plugins/cluster'
 import { decisions } from 'zin/plugins/decisions'
 import { kv } from 'zin/plugins/kv'

@@ -7,12 +7,12 @@ import type { FailoverEvent, ScaleEvent } from '../hooks.js'
 import { autoscaleOptions } from '../options.js'
 import { autoscaleSettings } from '../settings.js'
 
-/** What a test gives, and may change between two ticks. */
+/** Load that a test sets and may change between ticks. */
 export interface FakeLoad {
   waiting: number
-  /** Since when the oldest job has waited, ms. */
+  /** How long the oldest job has waited, in ms. */
   ageMs: number
-  /** So many reads of the oldest job find it taken meanwhile. */
+  /** Number of reads of the oldest job that find it taken. */
   taken: number
   attempts: number
   runMs: number
@@ -32,7 +32,7 @@ export interface FakeAppOptions {
 
 export const node = (id: string, region = 'us-east-1') => ({ id, alive: true, consumes: true, region })
 
-/** The plugin with everything around it in memory, on a clock that a test moves. */
+/** The plugin with all dependencies in memory, on a clock that the test advances. */
 export function fakeApp({ settings, options, workers = [], load: given, now }: FakeAppOptions = {}) {
   const clock = fakeClock(now)
   const log = memoryLogger()

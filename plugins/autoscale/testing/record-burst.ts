@@ -1,4 +1,4 @@
-// Records how a burst of 10,000 jobs is met on a real Redis, for recommend/burst.test.ts: run it with REDIS_URL set to an empty one.
+// Records how a burst of 10,000 jobs is handled on a real Redis, for recommend/burst.test.ts. Run it with REDIS_URL set to an empty Redis.
 import { writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { cluster } from 'zin/plugins/cluster'

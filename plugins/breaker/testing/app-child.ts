@@ -1,4 +1,4 @@
-// An app with circuit breakers in a process of its own; stops when it is told to over IPC.
+// An app with circuit breakers in a separate process; stops on an IPC message.
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { decisions } from 'zin/plugins/decisions'

@@ -9,7 +9,7 @@ import type { BreakerRules } from '../rules.js'
 import { SharedCircuits } from '../shared-circuits.js'
 import { memoryKv } from './memory-kv.js'
 
-/** What the circuits of a process need of its app. */
+/** Dependencies of the circuits of a process. */
 export interface Connection {
   readonly kv: Pick<Kv, 'delete' | 'get' | 'getMany' | 'set'>
   readonly cluster: Pick<Cluster, 'node' | 'on' | 'send'>
@@ -17,7 +17,7 @@ export interface Connection {
 
 export const worker = 'mailer'
 
-/** Two processes that guard the worker `mailer`, share a store and hear each other. They do not poll. */
+/** Two processes that guard the worker `mailer`, share a store and receive each other's messages. They do not poll. */
 export async function guardLab(t: TestContext, changes: Partial<BreakerRules> = {}) {
   const clock = fakeClock()
   const logs = memoryLogger()
@@ -33,7 +33,7 @@ export async function guardLab(t: TestContext, changes: Partial<BreakerRules> = 
   return { ...lab, kv }
 }
 
-/** The same on real connections. */
+/** The same with real connections. */
 export async function connectedLab(
   t: TestContext,
   connections: readonly [Connection, Connection],
@@ -63,9 +63,9 @@ export async function connectedLab(
       guards,
       shared,
       attached: () => attached,
-      /** Resolves when it has read what another process changed. */
+      /** Resolves when it has read a change by another process. */
       hears: () => new Promise<void>((resolve) => (heard = resolve)),
-      /** Begins an attempt: `ran`, or how long its job is put off, in ms. */
+      /** Starts an attempt; resolves to `ran`, or the delay of its job in ms. */
       begin: async (id: string, name = 'mail'): Promise<'ran' | number> => {
         const context = { worker, job: { id, name }, delay: async (ms: number) => ms } as unknown as JobContext
         return (await guards.middleware(context, async () => 'ran')) as 'ran' | number
@@ -74,7 +74,7 @@ export async function connectedLab(
     }
   }
   const [first, second] = [await one(connections[0]), await one(connections[1])]
-  /** Five jobs fail in the first process, and the other one knows. */
+  /** Fails five jobs in the first process, and waits until the second one has read that. */
   const open = async () => {
     const heard = second.hears()
     for (const id of ['f1', 'f2', 'f3', 'f4', 'f5']) await first.end(id, 'failed')

@@ -1,6 +1,6 @@
 import type { SharedCircuitsOptions } from '../shared-circuits.js'
 
-/** What circuits need of a key-value store, in memory. */
+/** An in-memory key-value store with the operations that circuits need. */
 export function memoryKv(): SharedCircuitsOptions['kv'] & { isAway: boolean; calls: number } {
   const values = new Map<string, string>()
   const kv = {

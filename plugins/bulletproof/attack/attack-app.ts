@@ -14,14 +14,14 @@ export interface AttackOptions extends Omit<KitParts, 'host' | 'now' | 'marginMs
   readonly now: () => number
   readonly pause: (ms: number) => Promise<void>
   readonly signal: AbortSignal
-  /** How long one request may take, in ms. */
+  /** Timeout of one request, in ms. */
   readonly timeoutMs: number
 }
 
-/** What was found, or why nothing could be tried. */
+/** The findings, or the reason why no attack could be run. */
 export type AttackReport = { readonly findings: readonly Finding[] } | { readonly unable: string }
 
-/** Sends the corpus to a running app, once an honest request has shown that the app takes the given credentials. */
+/** Runs the attacks against a running app, after a valid request has shown that the app accepts the given credentials. */
 export async function attackApp(options: AttackOptions): Promise<AttackReport> {
   const { origin, attacks, pause, signal, mint, ...given } = options
   const send = createSender({ origin, signal, timeoutMs: options.timeoutMs })
@@ -30,16 +30,16 @@ export async function attackApp(options: AttackOptions): Promise<AttackReport> {
       ...given,
       host: origin.host,
       now: () => Math.round(options.now() + offset),
-      // A clock that is learned from a Date header is known to the second.
+      // The Date header gives the server's clock to the second.
       marginMs: offset === 0 ? 1_000 : 3_000,
     })
   try {
     const first = await sendOne(send, kitAt(0))
     const offset = isAccepted(first) ? 0 : clockOffset(first, options.now())
     const kit = kitAt(offset)
-    const honest = offset === 0 ? first : await sendOne(send, kit)
-    if (!isAccepted(honest)) return { unable: refusalOf(kit, honest) }
-    const minting = mint !== undefined && (await takesMinted(send, kit, mint)) ? { mint } : {}
+    const valid = offset === 0 ? first : await sendOne(send, kit)
+    if (!isAccepted(valid)) return { unable: refusalOf(kit, valid) }
+    const minting = mint !== undefined && (await acceptsMinted(send, kit, mint)) ? { mint } : {}
     return { findings: await runAttacks({ kit: new Kit({ ...kit.parts, ...minting }), attacks, send, pause, signal }) }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -53,8 +53,8 @@ async function sendOne(send: Sender, kit: Kit): Promise<WireResponse> {
   return response as WireResponse
 }
 
-/** Tokens of another key would be refused whatever the app checks. */
-async function takesMinted(send: Sender, kit: Kit, mint: NonNullable<KitParts['mint']>): Promise<boolean> {
+/** Tokens signed with another key would be refused whatever the app checks. */
+async function acceptsMinted(send: Sender, kit: Kit, mint: NonNullable<KitParts['mint']>): Promise<boolean> {
   const token = await mint(ownClaims(kit))
   const responses = await send([kit.sign({ as: { ...kit.parts.me, token } })])
   return responses.every(isAccepted)
@@ -76,12 +76,12 @@ const hints: Readonly<Record<number, string>> = {
   400: 'the route requires another body or query; set them with --body and --path',
   413: 'the body exceeds the limit of the route',
   415: 'the route requires another content type; set it with --content-type',
-  421: 'the app does not serve this host name; use one of its own',
+  421: 'the app does not serve this host name; use one that it serves',
   429: 'the app limits requests; wait, or raise the limit for this address',
-  503: 'a store of the app is down',
+  503: 'a store of the app is unavailable',
 }
 
 function refusalOf({ target }: Kit, response: WireResponse): string {
   const hint = hints[response.status] ?? 'choose a route that returns 2xx'
-  return `the honest request ${target.method} ${target.path} got ${statusesOf([response])}, so attacks would prove nothing: ${hint}`
+  return `the valid request ${target.method} ${target.path} got ${statusesOf([response])}, so attacks would prove nothing: ${hint}`
 }

@@ -51,7 +51,7 @@ function notSafe(findings: readonly Finding[]): readonly Finding[] {
   return findings.filter(({ verdict }) => verdict !== 'safe')
 }
 
-/** Checks time and signature of GET /api/me, and nothing else. */
+/** Checks only the time and the signature of GET /api/me. */
 async function startNaiveServer(): Promise<Server> {
   const server = createServer((request, response) => {
     const { pathname, search } = new URL(request.url ?? '', 'http://localhost')
@@ -76,20 +76,20 @@ async function weakHoles(target: Target, ...weaknesses: readonly Weakness[]): Pr
   }
 }
 
-describe('the attacks find', () => {
+describe('the attacks detect', () => {
   const cases: readonly (readonly [title: string, weaknesses: readonly Weakness[], target: Target, named: readonly string[]])[] = [
-    ['an app that claims no nonce', ['nonce'], me, ['replay:again', 'replay:race']],
-    ['an app whose nonce is looked up and kept in two steps', ['race'], me, ['replay:race']],
+    ['an app that stores no nonces', ['nonce'], me, ['replay:again', 'replay:race']],
+    ['an app that checks and stores nonces in two steps', ['race'], me, ['replay:race']],
     ['an app that does not compare the body', ['body'], notes, ['changed:body', 'body:chunked', 'body:unsigned']],
     ['an app that does not compare the body of a GET', ['body'], me, ['changed:body']],
-    ['an app whose MAC leaves the query out', ['query'], me, ['changed:query']],
-    ['an app that takes a token without a signature', ['signature'], me, ['missing:signature-headers', 'missing:signature']],
-    ['an app whose 401 says why', ['uniform'], me, ['response:uniform']],
+    ['an app whose MAC omits the query', ['query'], me, ['changed:query']],
+    ['an app that accepts a token without a signature', ['signature'], me, ['missing:signature-headers', 'missing:signature']],
+    ['an app whose 401 reveals the reason', ['uniform'], me, ['response:uniform']],
     ['an app that does not bind the device', ['binding'], me, ['key:device-id']],
     ['an app without a window', ['window'], me, ['skew:old', 'skew:ahead']],
   ]
   for (const [title, weaknesses, target, named] of cases) {
-    it(`${title}, and name it`, async () => {
+    it(`${title}, and report it`, async () => {
       const findings = await weakHoles(target, ...weaknesses)
       const holes = holesOf(findings)
       for (const name of named) assert.ok(holes.includes(name), `${name} is not among ${holes.join(', ')}`)
@@ -97,7 +97,7 @@ describe('the attacks find', () => {
     })
   }
 
-  it('a server that reads the request through a URL parser and joined headers', async () => {
+  it('a server that parses the target as a URL and joins repeated headers', async () => {
     const server = await startNaiveServer()
     try {
       const origin = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
@@ -113,12 +113,12 @@ describe('the attacks find', () => {
     }
   })
 
-  it('nothing in the same app when it forgets nothing', async () => {
+  it('nothing in the same app without weaknesses', async () => {
     for (const target of [me, notes]) assert.deepEqual(holesOf(await weakHoles(target)), [])
   })
 })
 
-describe('the attacks by RFC 9421 find', () => {
+describe('the attacks by RFC 9421 detect', () => {
   const findingsOn = async (...weaknesses: readonly MessageWeakness[]): Promise<readonly Finding[]> => {
     const { host, me: credential, messages } = await startWeakMessages(httpbis.verifyMessage, ...weaknesses)
     try {
@@ -130,7 +130,7 @@ describe('the attacks by RFC 9421 find', () => {
   }
   const cases: readonly (readonly [title: string, weakness: MessageWeakness, named: readonly string[]])[] = [
     [
-      'an app that asks a library, and nothing more',
+      'an app that relies on a library alone',
       'library',
       [
         'dropped-component',
@@ -149,12 +149,12 @@ describe('the attacks by RFC 9421 find', () => {
       'mac',
       ['changed-parameters', 'changed-header', 'changed-target', 'odd-signature', 'key-confusion'],
     ],
-    ['an app that takes a public key for a secret', 'key', ['key-confusion']],
-    ['an app that remembers no nonce', 'nonce', ['replay']],
-    ['an app that takes v1 from a device that signed by RFC 9421', 'pin', ['downgrade']],
+    ['an app that accepts a public key as a secret', 'key', ['key-confusion']],
+    ['an app that stores no nonces', 'nonce', ['replay']],
+    ['an app that accepts v1 from a device that signed by RFC 9421', 'pin', ['downgrade']],
   ]
   for (const [title, weakness, named] of cases) {
-    it(`${title}, and name it`, async () => {
+    it(`${title}, and report it`, async () => {
       const holes = holesOf(await findingsOn(weakness))
       for (const name of named) assert.ok(holes.includes(`message:${name}`), `message:${name} is not among ${holes.join(', ')}`)
       if (weakness !== 'library' && weakness !== 'mac')
@@ -165,14 +165,14 @@ describe('the attacks by RFC 9421 find', () => {
     })
   }
 
-  it('nothing in the same app when it forgets nothing, and are left out where nobody signs so', async () => {
+  it('nothing in the same app without weaknesses, and are skipped without a caller that signs so', async () => {
     assert.deepEqual(notSafe(await findingsOn()), [])
     const findings = await weakHoles(me)
     for (const { attack, verdict } of findings) if (attack.startsWith('message:')) assert.equal(verdict, 'skipped')
   })
 })
 
-/** What a device, another device of the same user and another user have. */
+/** Credentials of a device, another device of the same user, and another user. */
 async function callers(host: TestHost) {
   const caller = async (userId: string) => {
     const { device, secret } = await host.service(devicesService).enroll({ userId })
@@ -198,7 +198,7 @@ describe('an app with bulletproof', () => {
         clock.advance(1_000)
         const options = { ...usual, ...given, origin: new URL(host.url), target, patient: true, now: () => clock.now(), pause }
         const findings = findingsOf(await attackApp(options))
-        // What needs a login is tried on an app that has one: see planted.test.ts.
+        // Attacks that need a login run against an app with one: see planted.test.ts.
         const allowed = [...(target === me ? ['header:early-data'] : []), ...sessionAttacks.map(({ name }) => name)]
         assert.deepEqual(
           notSafe(findings).filter(({ attack, verdict }) => verdict !== 'skipped' || !allowed.includes(attack)),
@@ -234,7 +234,7 @@ describe('an app with bulletproof', () => {
 })
 
 describe('attackApp', () => {
-  it('runs no attack when the honest request is refused or nothing listens, and gives the reason', async () => {
+  it('runs no attacks when the valid request is refused or nothing listens, and reports the reason', async () => {
     const host = await createTestHost({ listen: true, routes: [{ method: 'GET', path: '/x', summary: 'X', handler: () => ({}) }] })
     const credential = { keyId: 'k', secret: 's', token: 't' }
     const origin = new URL(host.url)
@@ -251,7 +251,7 @@ describe('attackApp', () => {
         attack: 'response:after-all',
         verdict: 'skipped',
         seen: '',
-        why: `the route is not guarded; ${attacks.length - missing} more attacks were not tried`,
+        why: `the route is not guarded; ${attacks.length - missing} more attacks were not run`,
       })
     } finally {
       await host.stop()
@@ -260,7 +260,7 @@ describe('attackApp', () => {
     assert.match('unable' in report ? report.unable : '', /no app listens on http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)/)
   })
 
-  it('has names that are unique and say the family first', () => {
+  it('has unique names that begin with the family', () => {
     const names = attacks.map(({ name }) => name)
     assert.equal(new Set(names).size, names.length)
     for (const name of names) assert.match(name, /^[a-z]+:[a-z0-9-]+$/)

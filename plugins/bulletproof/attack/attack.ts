@@ -13,10 +13,10 @@ export type Expectation = 'accepted' | 'refused' | 'rejected' | 'once' | 'unreac
 
 /** Requests that are sent at the same time. */
 export interface Round {
-  /** A function is called when the round begins. */
+  /** A function is called when the round starts. */
   readonly requests: readonly WireRequest[] | (() => readonly WireRequest[])
   readonly expect: Expectation
-  /** Waits before it, in ms. */
+  /** Delay before the round, in ms. */
   readonly afterMs?: number
   /** For `accepted`: why the attack is skipped when the app refuses the requests. Without it the verdict is unclear. */
   readonly otherwise?: string

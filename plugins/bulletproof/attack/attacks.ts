@@ -11,7 +11,7 @@ import { targetAttacks } from './families/target.js'
 import { timeAttacks } from './families/time.js'
 import { tokenAttacks } from './families/token.js'
 
-/** The whole corpus. Each attack is data and a pure function from credentials to requests. */
+/** All attacks. Each is data and a pure function from credentials to requests. */
 export const attacks: readonly Attack[] = [
   ...missingAttacks,
   ...fieldAttacks,

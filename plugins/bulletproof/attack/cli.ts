@@ -109,11 +109,11 @@ function originOf(url: string): URL | undefined {
 
 function problemOf(origin: URL | undefined, { method, path }: { readonly method: string; readonly path: string }): string | undefined {
   if (origin === undefined)
-    return 'the address must be like http://127.0.0.1:7777, without user, path, query or fragment; the path is --path'
+    return 'the address must have the form http://127.0.0.1:7777, without user, path, query or fragment; pass the path with --path'
   if (!/^[A-Z]+$/.test(method)) return `option --method takes a method such as POST, not "${method}"`
   const parsed = path.startsWith('/') && URL.canParse(path, origin) ? new URL(path, origin) : undefined
   if (parsed === undefined || parsed.pathname + parsed.search !== path || parsed.origin !== origin.origin)
-    return `option --path takes a path such as /api/notes?a=1 in the spelling that a URL parser gives it, not "${path}"`
+    return `option --path takes a path such as /api/notes?a=1, as a URL parser serializes it, not "${path}"`
   return undefined
 }
 

@@ -8,17 +8,17 @@ export interface Credentials {
   readonly shared: boolean
   readonly second?: Credential
   readonly other?: Credential
-  /** Callers that sign by RFC 9421: after a login two devices of their own, one by its secret and one by its key. */
+  /** Callers that sign by RFC 9421. After a login, two separate devices: one signs with its secret, one with its own key. */
   readonly messages: readonly MessageCredential[]
-  /** After a login: begins and ends more sessions. */
+  /** Starts and ends further sessions; only after a login. */
   readonly sessions?: Sessions
-  /** Of this folder's settings, whether or not it is the app's. */
+  /** The shared secret from this folder's settings, which need not be that of the app. */
   readonly sharedSecret?: string
-  /** Ends what was begun for the attack. */
+  /** Ends all sessions that were started for the attack. */
   end(): Promise<void>
 }
 
-/** The credentials are incomplete, or the app refuses them. */
+/** Thrown when the credentials are incomplete or the app refuses them. */
 export class CredentialProblem extends Error {}
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -37,7 +37,10 @@ export interface CredentialParts {
 
 const none = { end: async () => undefined }
 
-/** The credentials that the options name: a login, a key, or else the shared secret and token key of this app. Throws a CredentialProblem. */
+/**
+ * Returns the credentials that the options select: a login, a key, or otherwise the shared secret and token key of this app. Throws a
+ * CredentialProblem.
+ */
 export async function findCredentials(parts: CredentialParts): Promise<Credentials> {
   const { options, env } = parts
   const secret = env.BULLETPROOF_SIGNING_SECRET || env.AUTH_KEY || env.APP_KEY || ''
@@ -94,7 +97,7 @@ function fromEnv({ options, env }: CredentialParts, option: keyof CredentialOpti
   return value
 }
 
-/** Two more devices of the user: one signs by its secret, and one by its own key where the login takes one. */
+/** Enrolls two more devices of the user: one signs with its secret, the other with its own key if the login accepts one. */
 async function messageLogins(parts: CredentialParts): Promise<readonly { readonly as: MessageCredential; end(): Promise<boolean> }[]> {
   const bySecret = await login(parts, '')
   const ofSecret = { as: withSecret(bySecret), end: () => logOut(parts, bySecret, { profile: 'rfc9421', secret: bySecret.secret }) }

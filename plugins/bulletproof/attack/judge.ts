@@ -5,7 +5,7 @@ export type Verdict = 'safe' | 'hole' | 'unclear' | 'skipped'
 
 export interface Judgement {
   readonly verdict: Verdict
-  /** What speaks for `unclear` and for a hole that is not the attack's own. */
+  /** The reason for `unclear`, and for a hole other than the one that the attack looks for. */
   readonly why?: string
 }
 
@@ -15,7 +15,7 @@ export function isAccepted({ status }: WireResponse): boolean {
   return status >= 200 && status < 300
 }
 
-/** Judges the responses of one round. `usual` is the response of the target to an honest client. */
+/** Judges the responses of one round. `usual` is the response of the target to a valid request. */
 export function judge(expect: Expectation, responses: readonly WireResponse[], usual: WireResponse): Judgement {
   const unable = responses.find(({ status }) => status === 429 || status === 503)
   if (unable !== undefined) return { verdict: 'unclear', why: `the app returns ${unable.status}` }
@@ -24,9 +24,9 @@ export function judge(expect: Expectation, responses: readonly WireResponse[], u
   const through = responses.filter(isAccepted)
   switch (expect) {
     case 'accepted':
-      return through.length === responses.length ? safe : { verdict: 'unclear', why: 'the app refuses the honest request of this attack' }
+      return through.length === responses.length ? safe : { verdict: 'unclear', why: 'the app refuses the valid request of this attack' }
     case 'once':
-      if (through.length === 0) return { verdict: 'unclear', why: 'the app takes none of the copies' }
+      if (through.length === 0) return { verdict: 'unclear', why: 'the app accepts none of the copies' }
       return { verdict: through.length === 1 ? 'safe' : 'hole' }
     case 'unreached':
       return { verdict: through.some((response) => kindOf(response) === kindOf(usual)) ? 'hole' : 'safe' }
@@ -47,7 +47,7 @@ function kindOf(response: WireResponse): string {
   return headerOf(response, 'content-type')?.split(';')[0] ?? ''
 }
 
-/** Headers that differ from response to response without saying anything about the request. */
+/** Headers that vary between responses but reveal nothing about the request. */
 const unequal = /^(date|x-request-id|(x-)?rate-?limit.*|traceparent|server-timing)$/i
 
 /** Everything in a response that reveals something to a caller; equal for indistinguishable refusals. */

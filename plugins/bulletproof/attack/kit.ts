@@ -2,26 +2,26 @@ import { createHmac, randomUUID } from 'node:crypto'
 import { canonicalRequest, type SignatureHeaderNames, sha256Hex } from 'zin/signing'
 import type { WireRequest } from './wire.js'
 
-/** What one caller signs with. */
+/** The credentials of one caller. */
 export interface Credential {
   readonly keyId: string
   readonly secret: string
   readonly token: string
 }
 
-/** A device, or a caller with the shared secret, that signs by RFC 9421 and may be pinned to it. */
+/** The credentials of a caller that signs by RFC 9421, and may be pinned to it: a device or a caller with the shared secret. */
 export interface MessageCredential {
   readonly keyId: string
   readonly token: string
   readonly alg: 'hmac-sha256' | 'ed25519'
-  /** Of a caller that signs by HMAC. */
+  /** Secret of a caller that signs by HMAC. */
   readonly secret?: string
-  /** Base64url; of a device with a key of its own. */
+  /** Base64url of the public key of a device that signs with its own key. */
   readonly publicKey?: string
   readonly sign: (text: string) => Buffer
 }
 
-/** What is unusual about a minted token. */
+/** Deviations of a minted token from a valid one. */
 export interface Minting {
   readonly expiresInSeconds?: number
   readonly issuer?: string
@@ -29,15 +29,15 @@ export interface Minting {
 }
 
 export interface Sessions {
-  /** Logs in. `undefined` when the app does not let the user in. */
+  /** Logs in. `undefined` when the app refuses the login. */
   begin(more?: { readonly deviceId?: string; readonly devicePublicKey?: string }): Promise<Credential | undefined>
   /** Logs out; false when the app refuses. */
   end(session: Credential): Promise<boolean>
-  /** Ends a device of the user without its token; false when the app refuses. */
+  /** Removes a device of the user without revoking its token; false when the app refuses. */
   remove(by: Credential, deviceId: string): Promise<boolean>
 }
 
-/** The request that every attack is a variation of. It is sent for real, more than once. */
+/** The request that every attack varies. It is sent for real, many times. */
 export interface Target {
   readonly method: string
   /** Path and query. */
@@ -46,50 +46,50 @@ export interface Target {
   readonly contentType: string
 }
 
-/** What an attacker is given: good credentials, and what is known about the app. */
+/** The knowledge of the attacker: valid credentials, and facts about the app. */
 export interface KitParts {
   /** Value of the header `Host`. */
   readonly host: string
   readonly names: SignatureHeaderNames
   /** Path prefix that clients sign and a gateway removes. */
   readonly signedPathPrefix: string
-  /** What clients sign as the host by RFC 9421; empty for {@link host}. */
+  /** The host that clients sign by RFC 9421; empty for {@link host}. */
   readonly signedAuthority: string
   readonly windowMs: number
-  /** How exactly the server's clock is known, in ms. */
+  /** Uncertainty of the server's clock, in ms. */
   readonly marginMs: number
   /** The server's time, ms since 1970. */
   readonly now: () => number
   readonly target: Target
   readonly me: Credential
-  /** Whether the own secret is the shared one, which belongs to no user. */
+  /** Whether the secret of `me` is the shared one, which belongs to no user. */
   readonly shared: boolean
   /** Another device of the same user. */
   readonly second?: Credential
   /** Another user. */
   readonly other?: Credential
-  /** Callers that sign by RFC 9421. A device among them is pinned to it, so it is none of the others. */
+  /** Callers that sign by RFC 9421. Their devices get pinned to it, so they are different from the others. */
   readonly messages?: readonly MessageCredential[]
-  /** Makes tokens that the app takes; only for somebody who has its key. */
+  /** Creates tokens that the app accepts; requires the token key of the app. */
   readonly mint?: (claims: Readonly<Record<string, unknown>>, options?: Minting) => Promise<string>
-  /** More sessions of the user; only for somebody who has the password. */
+  /** Further sessions of the user; require the password. */
   readonly sessions?: Sessions
-  /** The secret of callers without a device, when it is known and is not the own one. */
+  /** The secret of callers without a device, when it is known and is not that of `me`. */
   readonly sharedSecret?: string
   /** Whether attacks may take longer than the window. */
   readonly patient: boolean
 }
 
-/** What is unusual about a signed request; the rest is as an honest client makes it. */
+/** Deviations of a signed request from a valid one. */
 export interface Signing {
   readonly as?: Credential
   readonly method?: string
   readonly path?: string
   readonly body?: Buffer | string
-  /** The header's text. */
+  /** Text of the header. */
   readonly timestamp?: string
   readonly nonce?: string
-  /** The header's text, when it is not the body's hash. */
+  /** Text of the header, when it is not the hash of the body. */
   readonly bodySha256?: string
 }
 
@@ -100,7 +100,7 @@ export class Kit {
     this.parts = parts
   }
 
-  /** Claims of the own token, unchecked. */
+  /** The unverified claims of the token of `me`. */
   get claims(): Readonly<Record<string, unknown>> {
     return claimsOf(this.parts.me.token)
   }
@@ -119,12 +119,12 @@ export class Kit {
     return this.target.path.split('?')[0] ?? '/'
   }
 
-  /** The target's path with something added to its query. */
+  /** The target's path with `added` appended to its query. */
   query(added: string): string {
     return `${this.target.path}${this.target.path.includes('?') ? '&' : '?'}${added}`
   }
 
-  /** A correctly signed request to the target, but for what is said. */
+  /** A signed request to the target, valid except for the given deviations. */
   sign(given: Signing = {}): WireRequest {
     const { names, signedPathPrefix, now, target, me, host } = this.parts
     const { as = me, method = target.method, path = target.path, timestamp = String(now()), nonce = randomUUID() } = given
@@ -154,10 +154,10 @@ export class Kit {
   }
 }
 
-/** Of every request, logins included, since a token may be bound to it. */
+/** The user agent of every request, including logins, because a token may be bound to it. */
 export const userAgent = 'zin-auth-attack'
 
-/** The unverified claims of a token; empty when it is not a token. */
+/** The unverified claims of a token; empty when the text is not a token. */
 export function claimsOf(token: string): Readonly<Record<string, unknown>> {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))

@@ -10,7 +10,7 @@ export function withOwnKey(keyId: string, token: string, privateKey: KeyObject, 
   return { keyId, token, publicKey, alg: 'ed25519', sign: (text) => sign(null, Buffer.from(text), privateKey) }
 }
 
-/** What is unusual about a message. Everything here is signed as it says; what is changed after signing is changed on the result. */
+/** Deviations of a message from a valid one. They are applied before signing; changes after signing are made to the result. */
 export interface MessageSigning {
   readonly method?: string
   readonly path?: string
@@ -20,16 +20,16 @@ export interface MessageSigning {
   readonly nonce?: string
   readonly keyId?: string
   readonly alg?: string
-  /** The header with the device id. */
+  /** Value of the device id header. */
   readonly deviceId?: string
   readonly label?: string
-  /** Changes the list of components that is covered. */
+  /** Changes the list of covered components. */
   readonly covering?: (names: readonly string[]) => readonly string[]
   /** Changes the text of the parameters, `;created=…;tag="…"`. */
   readonly parameters?: (text: string) => string
 }
 
-/** A request to the target, signed by RFC 9421 as the profile wants it, but for what is said. */
+/** A request to the target, signed by RFC 9421 as the profile requires, except for the given deviations. */
 export function message(kit: Kit, as: MessageCredential, given: MessageSigning = {}): WireRequest {
   const { host, names, now, signedAuthority, signedPathPrefix, target } = kit.parts
   const { method = target.method, path = target.path, label = 'zin', deviceId = as.keyId } = given

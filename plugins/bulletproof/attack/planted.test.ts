@@ -20,7 +20,7 @@ const attacks = [
   ...messageAttacks.filter(({ name }) => name === 'message:other-key'),
 ]
 
-/** What a user with a password and the folder of the app finds in the real app with one hole. */
+/** The findings of a user with a password and the folder of the app, in the real app with one hole. */
 async function findingsWith(plant?: Plant): Promise<readonly Finding[]> {
   const { host, clock } = await startPlantedApp(plant)
   const signal = new AbortController().signal
@@ -57,14 +57,14 @@ async function findingsWith(plant?: Plant): Promise<readonly Finding[]> {
   }
 }
 
-describe('auth:attack finds in the real app', () => {
+describe('auth:attack detects in the real app', () => {
   const cases: readonly (readonly [title: string, plant: Plant, holes: readonly string[]])[] = [
-    ['a revocation that nobody asks for', 'revocation', ['session:revoked-token', 'message:revoked-token']],
+    ['a revocation that is not checked', 'revocation', ['session:revoked-token', 'message:revoked-token']],
     ['a key id that is not compared with the device id', 'key', ['key:of-another']],
     ['an audience that is not compared', 'audience', ['jwt:audience']],
     ['an issuer that is not compared', 'issuer', ['jwt:issuer']],
-    ['an expiry that counts only for tokens seen before', 'expiry', ['jwt:expired']],
-    ['a begin that is not compared', 'not-before', ['jwt:not-yet']],
+    ['an expiry that is checked only for tokens seen before', 'expiry', ['jwt:expired']],
+    ['a not-before time that is not compared', 'not-before', ['jwt:not-yet']],
     ['a removed device that falls back to the shared secret', 'tombstone', ['session:removed-device-shared']],
   ]
   for (const [title, plant, holes] of cases) {
@@ -77,7 +77,7 @@ describe('auth:attack finds in the real app', () => {
     })
   }
 
-  it('nothing without a hole, and leaves no attack out', async () => {
+  it('nothing without a hole, and skips no attack', async () => {
     assert.deepEqual(
       (await findingsWith()).filter(({ verdict }) => verdict !== 'safe'),
       [],

@@ -7,9 +7,9 @@ import type { WireResponse } from './wire.js'
 export interface Finding {
   readonly attack: string
   readonly verdict: Verdict
-  /** Statuses that came, round by round. */
+  /** Response statuses, round by round. */
   readonly seen: string
-  /** For a hole what is wrong, for `unclear` and `skipped` the reason. */
+  /** For a hole, what is wrong; for `unclear` and `skipped`, the reason. */
   readonly why?: string
   /** For a hole: how to fix it. */
   readonly fix?: string
@@ -19,14 +19,14 @@ export interface RunParts {
   readonly kit: Kit
   readonly attacks: readonly Attack[]
   readonly send: Sender
-  /** Lets so many ms pass. */
+  /** Waits for a time in ms. */
   readonly pause: (ms: number) => Promise<void>
   readonly signal: AbortSignal
 }
 
 /**
- * Tries every attack in turn; then whether all refusals were alike, and whether honest requests still pass. Where a request
- * without credentials passes, only the family `missing` is tried: each of the others would pass for that one cause.
+ * Runs the attacks one by one, then checks that all refusals were identical and that valid requests still pass. If a request without
+ * credentials passes, only the family `missing` is run: all other attacks would succeed for the same reason.
  */
 export async function runAttacks(parts: RunParts): Promise<readonly Finding[]> {
   const { kit, attacks, send, signal } = parts
@@ -48,7 +48,7 @@ export async function runAttacks(parts: RunParts): Promise<readonly Finding[]> {
     ...(serves
       ? {}
       : {
-          why: 'refused requests shut out the honest caller',
+          why: 'after refused requests, the valid caller is refused, too',
           fix: 'Do not use up a nonce or lock a device for a request that does not verify.',
         }),
   })
@@ -65,7 +65,7 @@ function notTried(count: number): Finding {
     attack: 'response:after-all',
     verdict: 'skipped',
     seen: '',
-    why: `the route is not guarded; ${count} more attacks were not tried`,
+    why: `the route is not guarded; ${count} more attacks were not run`,
   }
 }
 

@@ -9,7 +9,7 @@ export type Sender = (requests: readonly WireRequest[]) => Promise<readonly Wire
 export interface SenderOptions {
   readonly origin: URL
   readonly signal: AbortSignal
-  /** How long one request may take, in ms. */
+  /** Timeout of one request, in ms. */
   readonly timeoutMs: number
 }
 
@@ -25,7 +25,7 @@ export function createSender(options: SenderOptions): Sender {
     try {
       const failed = opened.find((result) => result.status === 'rejected')
       if (failed !== undefined) throw failed.reason
-      // All are connected before the first one speaks, so that copies arrive together.
+      // All connect before the first request is sent, so that copies arrive together.
       return await Promise.all(requests.map((request, index) => talk(sockets[index] as Socket, request, options.timeoutMs)))
     } finally {
       options.signal.removeEventListener('abort', stop)
@@ -53,7 +53,7 @@ function talk(socket: Socket, request: WireRequest, timeoutMs: number): Promise<
     const chunks: Buffer[] = []
     socket.setTimeout(timeoutMs, () => socket.destroy())
     socket.on('data', (chunk) => void chunks.push(chunk))
-    // A server may reset the connection of a request that it will not read; what it said before counts.
+    // A server may reset the connection of a request that it does not read; a response sent before counts.
     socket.on('error', () => undefined)
     socket.on('close', () => resolve(parseResponse(Buffer.concat(chunks))))
     socket.write(bytesOf(request), () => {

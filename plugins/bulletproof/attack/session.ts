@@ -12,11 +12,11 @@ const timeoutMs = 10_000
 
 export interface LoginResult {
   readonly status: number
-  /** Absent when the app let nobody in. */
+  /** Undefined when the app refused the login. */
   readonly credential: Credential | undefined
 }
 
-/** Logs in. Rejects when nobody listens. */
+/** Logs in. Rejects when nothing listens. */
 export async function logIn({ origin, signal }: SessionParts, fields: Readonly<Record<string, string | undefined>>): Promise<LoginResult> {
   const headers = { 'content-type': 'application/json', 'user-agent': userAgent }
   const body = JSON.stringify(fields)
@@ -55,9 +55,9 @@ export function logOut(parts: SessionParts, session: Credential, by?: Signing): 
 }
 
 /**
- * What attacks may do with sessions of the user. Those that they begin are ended with the others.
+ * The sessions that attacks may start and end.
  *
- * @param began hears of each, with what ends it.
+ * @param began called for each started session with a function that ends it.
  */
 export function sessionsOf(
   parts: SessionParts,

@@ -1,14 +1,14 @@
-/** A request as bytes on a connection: nothing is checked, joined or corrected. */
+/** A request that is sent as is: nothing is checked, joined or corrected. */
 export interface WireRequest {
   readonly method: string
-  /** The request line's target as it goes out. */
+  /** The target in the request line, as sent. */
   readonly target: string
-  /** In their order, repeats kept; values go out as Latin-1. */
+  /** In order, with duplicates; values are sent as Latin-1. */
   readonly headers: readonly (readonly [string, string])[]
   readonly body?: Buffer
   /**
    * How the body is framed. `length` (the default) adds `Content-Length` when there is a body; `chunked` sends it in two chunks;
-   * `cut` promises 16 bytes more than come; `both` adds a `Content-Length` and a chunked encoding.
+   * `cut` announces 16 bytes more than it sends; `both` sends a `Content-Length` and a chunked encoding.
    */
   readonly framing?: 'length' | 'chunked' | 'cut' | 'both'
 }
@@ -16,12 +16,12 @@ export interface WireRequest {
 export interface WireResponse {
   /** 0 when the connection ended without a response. */
   readonly status: number
-  /** In their order, names as they came. */
+  /** In order, with names as received. */
   readonly headers: readonly (readonly [string, string])[]
   readonly body: Buffer
 }
 
-/** Replaces the first header of a name, or adds it; `undefined` takes all of that name away. */
+/** Replaces the first header with the name, or adds it; `undefined` removes all headers with the name. */
 export function withHeader(request: WireRequest, name: string, value: string | undefined): WireRequest {
   const others = request.headers.filter(([other]) => other.toLowerCase() !== name.toLowerCase())
   if (value === undefined) return { ...request, headers: others }
@@ -66,7 +66,7 @@ export function parseResponse(bytes: Buffer): WireResponse {
   return { status, headers, body: isChunked ? dechunk(raw) : raw }
 }
 
-/** The bytes that were sent in chunks. */
+/** Decodes a chunked body. */
 export function dechunk(raw: Buffer): Buffer {
   const parts: Buffer[] = []
   for (let at = 0; ; ) {

@@ -32,7 +32,7 @@ export function explainCommand(parts: ExplainCommandParts): Command {
     args: [{ name: 'file', summary: 'file with the request as HTTP text, or as JSON with method, url, headers and body' }],
     options: {
       at: { type: 'string', summary: 'Time of the check: ms since 1970 or an ISO date; default: now' },
-      'secret-env': { type: 'string', summary: 'Environment variable with the signing secret, instead of the one of the app' },
+      'secret-env': { type: 'string', summary: 'Environment variable with the signing secret to use instead of that of the app' },
     },
     async run({ args, options, env, cwd, print }) {
       // Loaded on demand: starting an app does not need them.
@@ -54,7 +54,7 @@ export function explainCommand(parts: ExplainCommandParts): Command {
       const explanation = await explain(request, knownAt(parts, at, secret))
       const allPassed = explanation.layers.every(({ verdict }) => verdict === 'passed')
       if (print.json) print.record({ judgedAt: new Date(at).toISOString(), passed: allPassed, notes: request.notes, ...explanation })
-      else printExplanation(print, `${request.method} request, judged at ${new Date(at).toISOString()}`, request.notes, explanation)
+      else printExplanation(print, `${request.method} request, checked at ${new Date(at).toISOString()}`, request.notes, explanation)
       return allPassed ? 0 : 1
     },
   })
@@ -72,12 +72,12 @@ function knownAt(parts: ExplainCommandParts, at: number, secret: string | undefi
     at,
     decoy: decoyKey(),
     verifyToken: tokens.ephemeral ? undefined : (token) => tokens.verify(token, at),
-    // Without keys in the kv, revocations are in the memory of another process.
+    // Without a kv, revocations are in the memory of the running app.
     isRevoked: async (claims) => (tokens.revocationKeys(claims).length === 0 ? undefined : tokens.isRevoked(claims)),
     keysOf: (claim) =>
       secret === undefined
         ? keysOf(parts, claim.keyId, at)
-        : Promise.resolve({ keys: [signingKey(secret)], whose: 'the given secret', signer: undefined, weakest: 'v1' }),
+        : Promise.resolve({ keys: [signingKey(secret)], whose: 'the secret from --secret-env', signer: undefined, weakest: 'v1' }),
     others: [['the shared secret, but the key id belongs to a device', secrets.shared('', at).keys]],
     async nonceFault(claim, credential) {
       if (nonces.driver === 'memory') return 'unknown'
@@ -106,7 +106,7 @@ async function keysOf({ devices, secrets, kv }: ExplainCommandParts, keyId: stri
           : 'the secret of the device cannot be decrypted with this APP_KEY'
   const unsure =
     device === undefined && devices.driver === 'memory' && signer.kind !== 'resolved'
-      ? 'devices are in the memory of the running app; pass the secret of this one with --secret-env'
+      ? 'devices are in the memory of the running app; pass the secret of this device with --secret-env'
       : undefined
   return { keys, whose, signer, weakest, ...(absent === undefined ? {} : { absent }), ...(unsure === undefined ? {} : { unsure }) }
 }
@@ -117,7 +117,7 @@ function printExplanation(print: Printer, title: string, notes: readonly string[
   for (const note of notes) print.line(`Note: ${note}`)
   print.table(layers.map(({ layer, name, verdict, why }) => ({ layer, name, verdict, why })))
   if (canonical !== undefined) {
-    print.line('\nSigned text, line feeds shown:')
+    print.line('\nSigned text, with visible line feeds:')
     print.line(
       canonical
         .split('\n')
@@ -125,9 +125,9 @@ function printExplanation(print: Printer, title: string, notes: readonly string[
         .join('\\n\n'),
     )
   }
-  print.line(`\nSHA-256 of the body: ${bodySha256.given ?? 'none'} is signed, ${bodySha256.expected} is the one of the captured body`)
+  print.line(`\nSHA-256 of the body: signed ${bodySha256.given ?? 'none'}, captured ${bodySha256.expected}`)
   if (signature.given !== undefined)
-    print.line(`Signature: begins with ${signature.given}; expected ${signature.expected ?? 'one of a key that is not here'}`)
+    print.line(`Signature: begins with ${signature.given}; expected ${signature.expected ?? 'that of a key that is not available here'}`)
   const unchecked = layers.filter(({ verdict }) => verdict === 'not checked')
   if (firstFailed !== undefined)
     print.line(`\nLayer ${firstFailed.layer}, ${firstFailed.name}: ${firstFailed.why}\n  ${firstFailed.advice ?? ''}`)

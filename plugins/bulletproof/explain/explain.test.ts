@@ -12,7 +12,7 @@ import { sha256Hex } from 'zin/signing'
 import { type Sending, sharedSecret, type TestApp, type TestAppOptions, withApp } from '../testing/app.js'
 import { parseCapture, readCapture } from './request-file.js'
 
-/** Everything that the app knows outlives its process, so that the command can know it. */
+/** All state of the app is stored outside of its memory, so that the command can read it. */
 const lasting: TestAppOptions = { plugins: [database(), kv()] }
 
 interface Explained {
@@ -68,7 +68,7 @@ async function capture(app: TestApp, sending: Sending = {}): Promise<string> {
 const note: Sending = { method: 'POST', path: '/api/notes?a=1', body: '{"a":1}' }
 
 describe('zin auth:explain', () => {
-  it('ends with 0 when every layer passes, on text, on LF line ends and on JSON', () =>
+  it('exits with 0 when every layer passes, for text, LF line ends and JSON', () =>
     withApp(lasting, async (app) => {
       const text = await capture(app, note)
       const headers = await app.headersOf(note)
@@ -115,7 +115,7 @@ describe('zin auth:explain', () => {
     [6, /without the query/, async (app) => (await capture(app, { path: '/api/me' })).replace('/api/me', '/api/me?a=1')],
     [6, /signed the method POST/, async (app) => (await capture(app, { method: 'POST' })).replace('POST', 'GET')],
     [6, /body is not the one/, async (app) => (await capture(app, note)).replace('{"a":1}', '{"a":2}')],
-    [6, /more than one reading/, async (app) => (await capture(app)).replace('/api/me', '//x/api/me')],
+    [6, /the request target is ambiguous/, async (app) => (await capture(app)).replace('/api/me', '//x/api/me')],
     [
       6,
       /removed/,
@@ -131,7 +131,7 @@ describe('zin auth:explain', () => {
     [9, /user agent/, async (app) => capture(app, { token: await app.tokenWith({ uaHash: sha256Hex('tests/1') }) })],
   ]
   for (const [layer, why, make] of cases) {
-    it(`names layer ${layer} and the reason like ${why.source}, with advice and without a secret`, () =>
+    it(`names layer ${layer} and the reason /${why.source}/, with advice and without a secret`, () =>
       withApp(lasting, async (app) => {
         const { code, json, text } = await explainFile(app, await make(app))
         assert.deepEqual([code, json.firstFailed?.layer], [1, layer], JSON.stringify(json.layers))
@@ -142,6 +142,14 @@ describe('zin auth:explain', () => {
       }))
   }
 
+  it('advises a client that signs with both profiles to use one', () =>
+    withApp(lasting, async (app) => {
+      const input = 'zin=("@method");created=1763690000;keyid="dev_1";tag="zin-bulletproof"'
+      const { json } = await explainFile(app, await capture(app, { headers: { 'signature-input': input } }))
+      assert.deepEqual([json.firstFailed?.layer, json.firstFailed?.why], [3, 'signed with both profiles'])
+      assert.match(json.firstFailed?.advice ?? '', /^use one profile/)
+    }))
+
   it('shows the signed text with its line feeds, and both hashes of the body', () =>
     withApp(lasting, async (app) => {
       const { text, json } = await explainFile(app, (await capture(app, note)).replace('{"a":1}', '{"a":2}'))
@@ -149,7 +157,7 @@ describe('zin auth:explain', () => {
       assert.deepEqual(json.bodySha256, { given: sha256Hex('{"a":1}'), expected: sha256Hex('{"a":2}') })
     }))
 
-  it('judges at the time that is asked for', () =>
+  it('checks at the requested time', () =>
     withApp(lasting, async (app) => {
       const content = await capture(app)
       const then = app.clock.now()
@@ -159,7 +167,7 @@ describe('zin auth:explain', () => {
       assert.match(await explainText(app, content, { at: 'noon' }), /--at takes ms/)
     }))
 
-  it('takes the secret of a device that only the running app knows from the environment', () =>
+  it('reads the secret of a device in the memory of the running app from the environment', () =>
     withApp({}, async (app) => {
       const { json } = await explainFile(
         app,
@@ -180,7 +188,7 @@ describe('zin auth:explain', () => {
       assert.match(await explainText(app, content, { 'secret-env': 'NONE' }), /--secret-env names NONE/)
     }))
 
-  it('says that tokens cannot be checked without a key for them', () =>
+  it('reports that tokens cannot be checked without a token key', () =>
     withApp({ env: { APP_KEY: '' } }, async (app) => {
       const { json, text } = await explainFile(app, await capture(app))
       assert.deepEqual([json.firstFailed, json.layers[0]?.verdict], [undefined, 'not checked'])
@@ -188,7 +196,7 @@ describe('zin auth:explain', () => {
     }))
 })
 
-/** As a client signs that decodes the secret before it uses it. */
+/** Signs like a client that decodes the secret before use. */
 async function encoded(app: TestApp): Promise<string> {
   const headers = await app.headersOf()
   const text = ['GET', '/api/me', '', headers['x-sig-timestamp'], headers['x-sig-nonce'], headers['x-sig-body-sha256']].join('\n')
@@ -207,7 +215,7 @@ async function explainText(app: TestApp, content: string, options: Readonly<Reco
 }
 
 describe('a captured request', () => {
-  it('keeps repeated headers, loses its chunks and what follows its length', () => {
+  it('keeps repeated headers, and loses its chunk framing and any bytes after its Content-Length', () => {
     const chunked = parseCapture(
       Buffer.from('POST /a HTTP/1.1\r\nX-A: 1\r\nX-A: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\n\r\n'),
     )
@@ -225,7 +233,7 @@ describe('a captured request', () => {
     )
   })
 
-  it('whose file is not there, or cannot be read, is named with what to give', async () => {
+  it('with a missing or unreadable file causes an error with the file and the fix', async () => {
     const missing = join(import.meta.dirname, 'nofile')
     await assert.rejects(readCapture(missing), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'AUTH_EXPLAIN_FILE')
@@ -235,7 +243,7 @@ describe('a captured request', () => {
     await assert.rejects(readCapture(import.meta.dirname), { code: 'AUTH_EXPLAIN_FILE', message: /EISDIR.*; pass a file/ })
   })
 
-  it('that cannot be read is refused with the reason and without its text', () => {
+  it('that cannot be parsed causes an error with the reason, without its text', () => {
     for (const text of [
       '',
       'canary',

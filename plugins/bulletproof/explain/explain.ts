@@ -25,41 +25,43 @@ import { guessMistake } from './guesses.js'
 import { adviceFor, type Layer, layerNames } from './layers.js'
 import type { CapturedRequest } from './request-file.js'
 
-/** Keys for a request, and what is known of the device. `unsure` says why they may not be the ones that the app has. */
+/** The keys for a request, and the state of the device. */
 export interface KnownKeys {
   readonly keys: readonly SigningKey[]
+  /** Describes the owner of the keys. */
   readonly whose: string
   readonly signer: Signer | undefined
   readonly weakest: 'v1' | 'rfc9421'
-  /** Why there are none. */
+  /** Why there are no keys. */
   readonly absent?: string
+  /** Why the keys may differ from those of the running app. */
   readonly unsure?: string
 }
 
-/** What is known about the app that the request was sent to. */
+/** The settings and state of the app that received the request. */
 export interface Known {
   readonly names: SignatureHeaderNames
   readonly windowMs: number
   readonly signedPathPrefix: string
   readonly signedAuthority: string
-  /** When the request is judged, ms since 1970. */
+  /** Time of the check, ms since 1970. */
   readonly at: number
   readonly decoy: DecoyKey
-  /** Undefined when there is no key for tokens. */
+  /** Undefined when no token key is set. */
   readonly verifyToken: ((token: string) => Claims) | undefined
   /** Undefined when only the running app knows. */
   readonly isRevoked: (claims: Claims) => Promise<boolean | undefined>
   readonly keysOf: (claim: SignatureClaim) => Promise<KnownKeys>
   /** Other keys and their owners, to detect a mix-up. */
   readonly others: readonly (readonly [whose: string, keys: readonly SigningKey[]])[]
-  /** `unknown` when only the running app knows. */
+  /** `unknown` when the nonces are only in the memory of the running app. */
   readonly nonceFault: (claim: SignatureClaim, credential: string) => Promise<SignatureFault | undefined | 'unknown'>
 }
 
 export interface LayerReport {
   readonly layer: Layer
   readonly name: string
-  /** `-`: not reached, since an earlier layer leaves nothing to check. */
+  /** `-`: not reached, because an earlier layer leaves nothing to check. */
   readonly verdict: 'passed' | 'failed' | 'not checked' | '-'
   readonly why: string
   readonly advice?: string
@@ -72,13 +74,13 @@ export interface Explanation {
   /** The signed text, without the token. */
   readonly canonical: string | undefined
   readonly bodySha256: { readonly given: string | undefined; readonly expected: string }
-  /** The first 8 hex digits: enough to compare, and not enough to send. */
+  /** The first 8 hex digits: enough to compare, too few to send. */
   readonly signature: { readonly given: string | undefined; readonly expected: string | undefined }
 }
 
 const bearer = /^Bearer ([\w-]+\.[\w-]+\.[\w-]+)$/i
 
-/** Judges a captured request layer by layer, in the order of the specification. */
+/** Checks a captured request layer by layer, in the order of the specification. */
 export async function explain(request: CapturedRequest, known: Known): Promise<Explanation> {
   const rows = new Map<Layer, LayerReport>()
   const report = (layer: Layer, verdict: LayerReport['verdict'], why = ''): void => {
@@ -122,7 +124,7 @@ function readToken({ rawHeaders }: CapturedRequest, { verifyToken }: Known, repo
   const values = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'authorization')
   const token = values.length === 1 ? bearer.exec(values[0] ?? '')?.[1] : undefined
   if (token === undefined) {
-    report(1, 'failed', values.length > 1 ? 'there is more than one bearer token' : 'there is no bearer token')
+    report(1, 'failed', values.length > 1 ? 'the request has several bearer tokens' : 'the request has no bearer token')
     return undefined
   }
   if (verifyToken === undefined) {
@@ -190,12 +192,12 @@ function reportBindings(
   judged(7, bound ?? owned)
   if (found === undefined) for (const layer of [8, 9] as const) report(layer, '-', 'there is no token to compare with')
   else {
-    const fitting = { ...claim, deviceId: claim.keyId }
-    judged(8, tz === undefined ? undefined : checkBindings(fitting, { tz }), tz === undefined ? 'the token names no time zone' : '')
+    const bindable = { ...claim, deviceId: claim.keyId }
+    judged(8, tz === undefined ? undefined : checkBindings(bindable, { tz }), tz === undefined ? 'the token has no tz claim' : '')
     judged(
       9,
-      uaHash === undefined ? undefined : checkBindings(fitting, { uaHash }),
-      uaHash === undefined ? 'the token names no user agent' : '',
+      uaHash === undefined ? undefined : checkBindings(bindable, { uaHash }),
+      uaHash === undefined ? 'the token has no uaHash claim' : '',
     )
   }
 }

@@ -8,9 +8,9 @@ export interface GuessInput {
   readonly body: Uint8Array
   readonly keys: readonly SigningKey[]
   readonly decoy: DecoyKey
-  /** The path prefix that a gateway removes. */
+  /** Path prefix that a gateway removes. */
   readonly prefix: string
-  /** Keys of others, and whose they are. */
+  /** Keys of other signers, each with a description of its owner. */
   readonly others: readonly (readonly [whose: string, keys: readonly SigningKey[]])[]
 }
 

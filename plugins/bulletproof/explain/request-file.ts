@@ -3,20 +3,20 @@ import { messageOf } from 'zin'
 import { dechunk } from '../attack/wire.js'
 import { bulletproofErrors } from '../errors.js'
 
-/** A request as it was on the wire. */
+/** A request as captured on the wire. */
 export interface CapturedRequest {
   readonly method: string
   readonly target: string
-  /** Names and values in turn, repeats kept. */
+  /** Alternating names and values, with duplicates. */
   readonly rawHeaders: readonly string[]
   readonly body: Buffer
-  /** How the file was interpreted, where that was not obvious. */
+  /** How the file was interpreted, where that is ambiguous. */
   readonly notes: readonly string[]
 }
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
-/** Reads the file of a captured request. Throws a ZinError that names the file when it cannot be read. */
+/** Reads the file with a captured request. Throws a ZinError that names the file when it cannot be read. */
 export async function readCapture(file: string): Promise<CapturedRequest> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     const why = error.code === 'ENOENT' ? 'there is no such file' : messageOf(error)
@@ -26,7 +26,7 @@ export async function readCapture(file: string): Promise<CapturedRequest> {
 }
 
 /**
- * Reads a captured request: the text of the wire (request line, headers, blank line, body; line ends CRLF or LF), or JSON
+ * Parses a captured request: the text on the wire (request line, headers, blank line, body; line ends CRLF or LF), or JSON
  * `{ method, url, headers, body }` with the body as text, or as `bodyBase64`. Throws a ZinError that describes the problem.
  */
 export function parseCapture(bytes: Buffer): CapturedRequest {
@@ -53,7 +53,7 @@ function parseText(bytes: Buffer): CapturedRequest {
   return { method, target, rawHeaders, ...bodyOf(sent, rawHeaders) }
 }
 
-/** The body without its framing, and without the line end that an editor puts at the end of a file. */
+/** The body without its framing, and without the line end that an editor adds at the end of a file. */
 function bodyOf(sent: Buffer, rawHeaders: readonly string[]): { readonly body: Buffer; readonly notes: readonly string[] } {
   const value = (name: string): string | undefined =>
     rawHeaders.find((_, index) => rawHeaders[index - 1]?.toLowerCase() === name && index % 2 === 1)

@@ -17,7 +17,7 @@ import { kvNonces } from './nonces/kv.js'
 import type { Ledger } from './nonces/ledger.js'
 import { memoryNonces } from './nonces/memory.js'
 
-/** The services that stores may use, as they are right now. */
+/** The services that stores may use, as currently enabled. */
 export interface Backends {
   readonly kv: Kv | undefined
   readonly database: Database | undefined
@@ -34,13 +34,13 @@ export interface StoreOptions {
 export interface Stores {
   readonly devices: DeviceStore
   readonly nonces: NonceStore
-  /** For nonces in a store that may lose its memory; a table does not. */
+  /** For a nonce store that may lose its data; undefined for a table, which does not. */
   readonly ledger: Ledger | undefined
 }
 
 /**
- * Makes the stores. The choice is made once: a backend that goes away later must refuse requests, not make them forget.
- * Throws BULLETPROOF_STORE_MISSING when a chosen one is not there.
+ * Creates the stores. The choice is made once: when a backend is disabled later, requests must be refused rather than nonces forgotten.
+ * Throws BULLETPROOF_STORE_MISSING when the plugin of a chosen store is not enabled.
  */
 export function chooseStores(options: StoreOptions, backends: () => Backends, clock: Clock): Stores {
   const { kv, database } = backends()
@@ -62,7 +62,7 @@ export function chooseStores(options: StoreOptions, backends: () => Backends, cl
     driver('deviceStore', ['db', 'kv'])
   ]()
 
-  // Nonces in memory belong to one process, and so does what it writes down of them.
+  // Nonces in memory belong to one process, and so do the files that it writes for them.
   const folder = join(options.dataDir, 'nonces-ahead')
   const sharedLedger = database === undefined ? fileLedger(folder, clock, true) : dbLedger(databaseNow, clock)
   switch (driver('nonceStore', ['kv'])) {

@@ -5,7 +5,7 @@ import { type Lookup, ownLookup, readTogether } from './lookup.js'
 const ofKv = (...keys: string[]): Lookup<readonly (string | null)[]> => ({ keys, read: (values) => values })
 
 describe('reads of the stores', () => {
-  it('need one round trip for all keys, and each gets the values of its own', async () => {
+  it('share one round trip for all keys, and each gets the values of its own keys', async () => {
     const asked: (readonly string[])[] = []
     const kv = {
       getMany: async (keys: readonly string[]) => {
@@ -18,7 +18,7 @@ describe('reads of the stores', () => {
     assert.deepEqual(asked, [['a', 'b', 'c']])
   })
 
-  it('make no promise when nothing has to be waited for', () => {
+  it('create no promise when there is nothing to wait for', () => {
     assert.deepEqual(
       readTogether(
         undefined,
@@ -29,7 +29,7 @@ describe('reads of the stores', () => {
     )
   })
 
-  it('fail once when both stores are down, and no failure goes unheard', async () => {
+  it('reject once when both stores are down, and leave no rejection unhandled', async () => {
     const unheard: unknown[] = []
     const hear = (error: unknown): unknown => unheard.push(error)
     process.on('unhandledRejection', hear)
@@ -42,6 +42,6 @@ describe('reads of the stores', () => {
     for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
     process.off('unhandledRejection', hear)
     assert.deepEqual(unheard, [])
-    assert.throws(() => readTogether(undefined, ofKv('a')), /kv store is gone/)
+    assert.throws(() => readTogether(undefined, ofKv('a')), /plugin kv is disabled/)
   })
 })

@@ -1,19 +1,19 @@
 import type { Kv } from 'zin/plugins/kv'
 import type { Pending } from '../pending.js'
 
-/** A read whose kv keys, if it has any, can be fetched together with those of other reads. */
+/** A read whose kv keys, if any, can be fetched together with those of other reads. */
 export interface Lookup<T> {
   readonly keys: readonly string[]
   /** @param values of {@link keys}, in their order. */
   read(values: readonly (string | null)[]): Pending<T>
 }
 
-/** A lookup that needs nothing from the kv. */
+/** Creates a lookup without kv keys. */
 export function ownLookup<T>(read: () => Pending<T>): Lookup<T> {
   return { keys: [], read }
 }
 
-/** Runs lookups at the same time, with one round trip to the kv for all of them, and none when none has a key. */
+/** Runs lookups concurrently, with a single round trip to the kv, or none when no lookup has keys. */
 export function readTogether<L extends readonly Lookup<unknown>[]>(
   kv: Pick<Kv, 'getMany'> | undefined,
   ...lookups: L
@@ -23,10 +23,10 @@ export function readTogether<L extends readonly Lookup<unknown>[]>(
 }
 
 function readAll(kv: Pick<Kv, 'getMany'> | undefined, lookups: readonly Lookup<unknown>[]): Pending<readonly unknown[]> {
-  // With stores in memory, none has keys.
+  // With stores in memory, no lookup has keys.
   if (lookups.every(({ keys }) => keys.length === 0)) return together(lookups.map((lookup) => lookup.read([])))
   const keys = lookups.flatMap((lookup) => lookup.keys)
-  if (kv === undefined) throw new Error('the kv store is gone')
+  if (kv === undefined) throw new Error('the plugin kv is disabled')
   const fetched = kv.getMany(keys)
   const own = together(lookups.map((lookup) => (lookup.keys.length === 0 ? lookup.read([]) : undefined)))
   const withValues = (values: readonly (string | null)[], results: readonly unknown[]): Pending<readonly unknown[]> => {
@@ -39,7 +39,7 @@ function readAll(kv: Pick<Kv, 'getMany'> | undefined, lookups: readonly Lookup<u
       }),
     )
   }
-  // Both are waited for at once: neither may fail without being heard.
+  // Awaited together, so that a rejection of either is always handled.
   if (own instanceof Promise) return Promise.all([fetched, own]).then(([values, results]) => withValues(values, results))
   return fetched.then((values) => withValues(values, own))
 }
@@ -48,7 +48,7 @@ function together(reads: readonly Pending<unknown>[]): Pending<readonly unknown[
   return reads.some((read) => read instanceof Promise) ? Promise.all(reads) : reads
 }
 
-/** One lookup on its own. */
+/** Runs a single lookup. */
 export async function readOne<T>(kv: Pick<Kv, 'getMany'> | undefined, lookup: Lookup<T>): Promise<T> {
   const [value] = await readTogether(kv, lookup)
   return value as T

@@ -6,8 +6,8 @@ import { readOne } from './lookup.js'
 import { type NonceStore, nonceKey } from './nonces/contract.js'
 
 /**
- * What every pair of stores must do. `open` gives fresh ones to each test and closes them after it. `followsClock` is false
- * for a server that counts lives by a clock of its own.
+ * The behavior of every pair of stores. `open` creates fresh ones for each test and closes them afterwards. `followsClock` is false for a
+ * server that expires keys by its own clock.
  */
 export function describeStores(
   name: string,
@@ -30,7 +30,7 @@ export function describeStores(
         open((all) => test(all.devices, (id) => readOne(all.kv, all.devices.find(id)), all))
 
     it(
-      'are found as they were written, by their exact id',
+      'are returned as written, by their exact id',
       withDevices(async (store, find) => {
         assert.equal(await store.insert(record({ label: 'laptop' })), true)
         assert.deepEqual(await find('dev_1'), record({ label: 'laptop' }))
@@ -39,7 +39,7 @@ export function describeStores(
     )
 
     it(
-      'cannot be written over by an insert, in use or removed',
+      'cannot be overwritten by an insert, active or removed',
       withDevices(async (store, find) => {
         await store.insert(record())
         assert.equal(await store.insert(record({ userId: '8' })), false)
@@ -50,7 +50,7 @@ export function describeStores(
     )
 
     it(
-      'with one id can be inserted by one of many at once',
+      'with one id can be inserted by one of many concurrent calls',
       withDevices(async (store) => {
         const users = Array.from({ length: 8 }, (_, index) => String(index))
         const won = await Promise.all(users.map((userId) => store.insert(record({ userId }))))
@@ -61,7 +61,7 @@ export function describeStores(
     )
 
     it(
-      'get a new secret by replace, and are in use again when they were removed',
+      'get a new secret by replace, which reactivates removed ones',
       withDevices(async (store, find) => {
         await store.insert(record())
         await store.replace(record({ signingSecret: 'sealed-2', lastSeenAt: 9 }))
@@ -77,7 +77,7 @@ export function describeStores(
     )
 
     it(
-      'are not replaced for another user, or when there is none',
+      'are not replaced for another user, or when they do not exist',
       withDevices(async (store, find) => {
         assert.equal(await store.replace(record()), false)
         assert.equal(await find('dev_1'), undefined)
@@ -93,7 +93,7 @@ export function describeStores(
     )
 
     it(
-      'that sign in, end and are changed at once are in use and listed, or removed and remembered',
+      'that are replaced, removed and changed concurrently end up either active and listed, or removed with a tombstone',
       withDevices(async (store, find) => {
         await store.insert(record())
         for (let round = 1; round <= 20; round += 1) {
@@ -116,7 +116,7 @@ export function describeStores(
     )
 
     it(
-      'keep who they were and when they ended after removal, but no secret',
+      'keep their owner and the time of their removal, but no secret',
       withDevices(async (store, find) => {
         await store.insert(record())
         assert.equal(await store.remove('dev_1', 5), true)
@@ -160,7 +160,7 @@ export function describeStores(
     )
 
     it(
-      'are pinned until they get a new secret, and whatever else is written',
+      'stay pinned until they get a new secret, whatever else is written',
       withDevices(async (store, find) => {
         const profile = async () => (await find('dev_1'))?.profile
         await store.pin('dev_1')
@@ -188,7 +188,7 @@ export function describeStores(
     )
 
     it(
-      'keep the profile that they were made with',
+      'keep the profile that they were created with',
       withDevices(async (store, find) => {
         await store.insert(record({ profile: 'rfc9421' }))
         assert.deepEqual(await find('dev_1'), record({ profile: 'rfc9421' }))
@@ -198,7 +198,7 @@ export function describeStores(
     )
 
     it(
-      'are sealed anew only if the secret did not change meanwhile',
+      'are resealed only if the secret has not changed in the meantime',
       withDevices(async (store, find) => {
         await store.insert(record())
         await store.reseal('dev_1', 'sealed-0', 'wrong')
@@ -210,7 +210,7 @@ export function describeStores(
 
     if (followsClock)
       it(
-        'are forgotten when they were removed long ago',
+        'lose their tombstones long after their removal',
         withDevices(async (store, find, { clock }) => {
           const day = 86_400_000
           await store.insert(record())
@@ -230,7 +230,7 @@ export function describeStores(
     const key = nonceKey('key:1', 'nonce')
 
     it(
-      'are given to one of many at once',
+      'are given to one of many concurrent claims',
       withNonces(async (store, { clock }) => {
         const claims = await Promise.all(Array.from({ length: 50 }, async () => store.claim(key, clock.now() + 1_000)))
         assert.equal(claims.filter(Boolean).length, 1)
@@ -239,7 +239,7 @@ export function describeStores(
 
     if (followsClock)
       it(
-        'stay taken until their end, and are free after it',
+        'stay taken until they expire, and are free afterwards',
         withNonces(async (store, { clock, kv }) => {
           const seen = async () => (await readOne(kv, store.glance([nonceKey('key:1', 'other'), key]))).seen
           assert.equal(await seen(), false)
@@ -257,7 +257,7 @@ export function describeStores(
       )
 
     it(
-      'are told apart by credential',
+      'are scoped by credential',
       withNonces(async (store, { clock }) => {
         for (const credential of ['key:1', 'key:2', 'device:key:1'])
           assert.equal(await store.claim(nonceKey(credential, 'nonce'), clock.now() + 1_000), true)
@@ -265,7 +265,7 @@ export function describeStores(
     )
 
     it(
-      'are known since a time that does not move',
+      'have a birth time that does not change',
       withNonces(async (store, { clock, kv }) => {
         const birth = async () => (await readOne(kv, store.glance([]))).birth
         await store.open()

@@ -7,7 +7,7 @@ import { createTestHost, type FakeClock, fakeClock, type TestHost, type TestHost
 export const appKey = 'app-key-canary-0123456789abcdefghijk'
 export const sharedSecret = 'shared-canary-0123456789abcdefghijkl'
 
-/** Who sends a request, and what is unusual about it. */
+/** The sender of a request, and its deviations from a valid one. */
 export interface Sending {
   readonly method?: string
   readonly path?: string
@@ -15,10 +15,10 @@ export interface Sending {
   readonly keyId?: string
   readonly secret?: string
   readonly token?: string | undefined
-  /** ms that the sender's clock is ahead. */
+  /** How far the sender's clock is ahead, in ms. */
   readonly skew?: number
   readonly nonce?: string
-  /** Headers that replace the signed ones; `undefined` leaves one out. */
+  /** Headers that replace the signed ones; `undefined` omits a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
@@ -28,7 +28,7 @@ export interface TestApp {
   readonly deviceId: string
   readonly secret: string
   readonly token: string
-  /** Tokens like the login's, with other claims. */
+  /** Issues a token like that of the login, with other claims. */
   tokenWith(claims: Readonly<Record<string, unknown>>): Promise<string>
   headersOf(sending?: Sending): Promise<Record<string, string>>
   send(sending?: Sending): ReturnType<TestHost['inject']>
@@ -40,7 +40,7 @@ export interface TestAppOptions extends Omit<TestHostOptions, 'plugins'> {
   readonly options?: Partial<BulletproofOptions>
 }
 
-/** An app with a signed route, a user 7 and a device of theirs. The clock has moved on since it started. */
+/** An app with a signed route and a device of user 7. Its clock has advanced since the start. */
 export async function withApp(given: TestAppOptions, test: (app: TestApp) => Promise<void>): Promise<void> {
   const { plugins = [], options = {}, env, ...rest } = given
   const clock = fakeClock()

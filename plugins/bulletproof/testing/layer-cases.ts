@@ -5,7 +5,7 @@ import { type Sending, sharedSecret, type TestApp } from './app.js'
 
 const uaHash = createHash('sha256').update('tests/1').digest('hex')
 
-/** A request that one layer decides. */
+/** A request whose outcome depends on one layer. */
 export interface Case {
   readonly layer: number
   readonly title: string
@@ -58,11 +58,11 @@ export const failing: readonly Case[] = [
   { layer: 3, title: 'a malformed nonce', make: () => ({ headers: { 'x-sig-nonce': 'short' } }) },
   { layer: 3, title: 'an overridden method', make: () => ({ headers: { 'x-http-method-override': 'DELETE' } }) },
   { layer: 4, title: 'a timestamp that is too old', make: () => ({ skew: -60_001 }) },
-  { layer: 4, title: 'a timestamp ahead of time', make: () => ({ skew: 60_001 }) },
+  { layer: 4, title: 'a timestamp too far ahead', make: () => ({ skew: 60_001 }) },
   { layer: 5, title: 'a request older than the nonce store', make: () => ({ skew: -1_000 }) },
   {
     layer: 5,
-    title: 'a nonce that was used',
+    title: 'a used nonce',
     make: async (app) => {
       const nonce = crypto.randomUUID()
       assert.equal((await app.send({ nonce })).status, 200)
@@ -113,7 +113,7 @@ export const failing: readonly Case[] = [
   { layer: 9, title: 'no user agent', make: async (app) => ({ token: await app.tokenWith({ uaHash }) }) },
 ]
 
-/** The signature of one request, to be put on another. */
+/** The signature of one request, for use on another. */
 function pick(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-sig-')))
 }

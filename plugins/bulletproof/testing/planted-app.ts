@@ -10,12 +10,12 @@ import { signatureHeaderNames } from 'zin/signing'
 import { createTestHost, type TestHost } from 'zin/testing'
 
 /**
- * A hole in the real plugins: revocation is not asked for, any key signs for the device of header and token, audience or issuer
- * are not compared, expiry only of a token that was seen before, or a removed device is forgotten.
+ * A hole in the real plugins: revocation is not checked, any key may sign for the device in the header and the token, audience or issuer
+ * are not compared, expiry is compared only for tokens seen before, or a removed device leaves no tombstone.
  */
 export type Plant = 'revocation' | 'key' | 'audience' | 'issuer' | 'expiry' | 'not-before' | 'tombstone'
 
-/** The real time, which can be moved forward. */
+/** The real time, which can be advanced. */
 export interface ShiftedClock extends Clock {
   advance(ms: number): void
 }
@@ -36,7 +36,7 @@ export const users = { 'ada@example.com': 'correct-horse-1', 'bob@example.com': 
 
 const names = signatureHeaderNames()
 
-/** The real app on a port, but for one hole. */
+/** The real app, listening, with one hole. */
 export async function startPlantedApp(plant?: Plant): Promise<PlantedApp> {
   const clock = shiftedClock()
   const unbound = new Set<string>()
@@ -69,7 +69,7 @@ function shiftedClock(): ShiftedClock {
   }
 }
 
-/** @param unbound tokens whose device the next check of them leaves out. */
+/** @param unbound tokens whose next check omits the device. */
 function plantedJwt(plant: Plant | undefined, unbound: Set<string>): Plugin {
   const setup = (ctx: PluginContext): unknown =>
     jwt.spec.setup({
@@ -129,7 +129,7 @@ function plantedBulletproof(plant: Plant | undefined, unbound: Set<string>): Plu
   return definePlugin({ ...spec, setup: setup as never })({ deviceStore: 'db' })
 }
 
-/** Compares the device id with the token here, and the key id with nothing. */
+/** Compares the device id with the token, and the key id with nothing. */
 function signAsNamed(ctx: Context, tokens: Tokens, unbound: Set<string>): void {
   const { rawHeaders, headers } = ctx.req
   const keyId = headers[names.keyId]
@@ -149,7 +149,7 @@ function verified(tokens: Tokens, token: string): Claims | undefined {
   }
 }
 
-/** Forgets removed devices. */
+/** Keeps no tombstones of removed devices. */
 function forgetful(plant: Plant | undefined): Plugin {
   return definePlugin({
     name: 'forgetful',

@@ -19,7 +19,7 @@ export interface ProcessGiven {
 
 export interface AppServer {
   readonly url: string
-  /** Ends it as a crash would: nothing is closed, flushed or said. */
+  /** Ends it like a crash: nothing is closed, flushed or logged. */
   kill(): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export async function startServer({ env, ...given }: ProcessGiven): Promise<AppS
   }
 }
 
-/** A folder for an app, gone after the test. */
+/** A folder for an app, deleted after the test. */
 export async function inFolder<T>(test: (rootDir: string) => Promise<T>): Promise<T> {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-auth-'))
   try {
@@ -54,7 +54,7 @@ export async function inFolder<T>(test: (rootDir: string) => Promise<T>): Promis
   }
 }
 
-/** Headers of a request of a caller that holds the shared secret, dated `aheadMs` from now by the real clock. */
+/** The headers of a request of a caller with the shared secret, dated `aheadMs` from now by the real clock. */
 export async function signedNow(aheadMs = 0): Promise<Record<string, string>> {
   const host = await createTestHost({ env: { APP_KEY: appKey }, plugins: [jwt()] })
   const { token } = await host.service(tokensService).issue({ sub: '7' })
@@ -64,7 +64,10 @@ export async function signedNow(aheadMs = 0): Promise<Record<string, string>> {
   return { ...signed, authorization: `Bearer ${token}` }
 }
 
-/** Sends one request to each URL in turn, `count` times in all, as far as possible at once. Gives how often each status came. */
+/**
+ * Sends `count` copies of a request, alternating between the URLs and as concurrently as possible. Returns the number of responses by
+ * status.
+ */
 export async function sendCopies(
   urls: readonly string[],
   headers: Readonly<Record<string, string>>,

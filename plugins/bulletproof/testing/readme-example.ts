@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 
-/** What the examples use without declaring it. */
+/** Variables that the examples use without declaring them. */
 export const exampleValues = ['origin', 'email', 'password', 'jwt', 'deviceId', 'deviceSecret'] as const
 export const exampleTitles = ['In a page', 'With its own key', 'In Node, with any HTTP client', 'At the edge'] as const
 export type ExampleTitle = (typeof exampleTitles)[number]

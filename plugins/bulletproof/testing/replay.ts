@@ -14,7 +14,7 @@ export interface AheadBackend {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** One process of an app with a signed route; the folder stays when it ends, and so do its tokens. */
+/** One process of an app with a signed route; its folder and its tokens outlive it. */
 export function bootAt(rootDir: string, clock: FakeClock, { plugins, options = {}, env = {} }: AheadBackend): Promise<TestHost> {
   return createTestHost({
     clock,
@@ -26,7 +26,7 @@ export function bootAt(rootDir: string, clock: FakeClock, { plugins, options = {
   })
 }
 
-/** A request of a caller whose clock is ahead; `send` sends it as often as one likes. */
+/** A request of a caller whose clock is ahead; `send` can be called repeatedly. */
 export async function signedAhead(host: TestHost, clock: FakeClock, aheadMs: number) {
   const { token } = await host.service(tokensService).issue({ sub: '7' })
   const timestamp = clock.now() + aheadMs
@@ -36,8 +36,8 @@ export async function signedAhead(host: TestHost, clock: FakeClock, aheadMs: num
 }
 
 /**
- * Accepts requests dated up to 59 s ahead, has the store forget, and sends them again at once, at +61 s and at +119 s: all
- * copies must be refused, also when many come at once, and new requests be accepted.
+ * Sends requests dated up to 59 s ahead, makes the store lose its nonces, and sends them again immediately, at +61 s and at +119 s: all
+ * copies must be refused, including concurrent ones, and new requests must be accepted.
  */
 export async function assertNeverTwice(clock: FakeClock, start: TestHost, forget: () => Promise<TestHost>): Promise<void> {
   const captured = await Promise.all([-300, 0, 1, 400, 600, 1_500, 30_000, 59_000].map((ms) => signedAhead(start, clock, ms)))
@@ -50,7 +50,7 @@ export async function assertNeverTwice(clock: FakeClock, start: TestHost, forget
       assert.deepEqual(await Promise.all([request.send(again), request.send(again)]), [401, 401], `${after} ms later`)
     if (after >= 1_100) assert.equal(await (await signedAhead(again, clock, 0)).send(again), 200)
   }
-  // What is accepted while the store is young is remembered as well.
+  // Requests that are accepted soon after the birth of the store are stored as well.
   const late = await signedAhead(again, clock, 59_000)
   const copies = await Promise.all(Array.from({ length: 20 }, () => late.send(again)))
   assert.equal(copies.filter((status) => status === 200).length, 1)

@@ -1,5 +1,5 @@
-// One process of an app with a signed route. It is given its plugins and environment, sends its port to its parent, and serves
-// until it is ended; tests use it where a process must really end, or where two must share a store.
+// One process of an app with a signed route. It receives its plugins and environment, sends its port to its parent, and serves until it is
+// terminated; for tests in which a real process must end, or two must share a store.
 import { join } from 'node:path'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'

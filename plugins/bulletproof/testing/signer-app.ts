@@ -18,7 +18,7 @@ const password = 'correct horse battery staple'
 const page = '<!doctype html><html lang="en"><title>Page</title><base href="/base/">'
 
 export async function startSignerApp(): Promise<SignerApp> {
-  // Two seconds late during the start: profile rfc9421 signs whole seconds, so what is sent in the second of the start is refused.
+  // The clock is two seconds behind during the start: rfc9421 signs whole seconds, so requests from the second of the start are refused.
   let lateBy = 2_000
   const host = await createTestHost({
     clock: { now: () => Date.now() - lateBy, monotonic: () => performance.now() },

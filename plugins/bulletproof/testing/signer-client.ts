@@ -8,7 +8,7 @@ import {
 } from 'zin/signer'
 
 /**
- * What `zin/signer` is asked to do in each runtime, against the app of signer-app.ts. This runs in a browser, in Node and in
+ * A case that runs in every runtime of `zin/signer` against the app of signer-app.ts. This module runs in a browser, in Node and in
  * workerd, so it imports nothing else.
  */
 export interface SignerCase {
@@ -18,7 +18,7 @@ export interface SignerCase {
 }
 
 export interface AppUnderTest {
-  /** Where the app listens. */
+  /** URL of the app. */
   readonly url: string
   readonly email: string
   readonly password: string
@@ -26,10 +26,10 @@ export interface AppUnderTest {
 
 type Login = Omit<SignedFetchOptions, 'secret' | 'profile'> & { readonly keyId: string; readonly token: string }
 
-/** Who signs, and how. */
+/** A caller and its signature profile. */
 interface Caller {
   readonly profile: string
-  /** Logs in; `send` and `now` go to signedFetch. */
+  /** Logs in. `more` is passed to signedFetch. */
   options(
     app: AppUnderTest,
     more?: Pick<SignedFetchOptions, 'fetch' | 'now'>,
@@ -51,7 +51,7 @@ const callers: readonly Caller[] = [
     options: async (app, more) => ({ profile: 'rfc9421', ...(await logIn(app)), ...more }),
   },
   {
-    profile: 'rfc9421 with a key of its own',
+    profile: 'rfc9421 with its own key',
     options: async (app, more) => {
       const { privateKey, publicKey } = await generateDeviceKey()
       const { secret, ...login } = await logIn(app, { devicePublicKey: publicKey })
@@ -72,7 +72,7 @@ async function logIn({ url, email, password }: AppUnderTest, more = {}): Promise
   return { token: jwt, keyId: deviceId, secret: deviceSecret, timezone }
 }
 
-/** What the app's `/echo` says about a request. */
+/** The response of the app's `/echo`. */
 interface Echo {
   readonly sub: string
   readonly target: string
@@ -85,7 +85,7 @@ interface RequestKind {
   readonly title: string
   readonly path?: string
   readonly init?: () => RequestInit
-  /** The bytes that should arrive; `undefined` when only the runtime knows them. */
+  /** The expected bytes; `undefined` when they depend on the runtime. */
   readonly bytes?: () => Uint8Array | undefined
   readonly contentType?: RegExp
 }
@@ -117,7 +117,7 @@ const kinds: readonly RequestKind[] = [
     bytes: () => everyByte.slice(5, 12),
   },
   { title: 'with an empty body', init: () => ({ method: 'POST', body: '' }) },
-  { title: 'that could have a body and has none', init: () => ({ method: 'DELETE' }) },
+  { title: 'without a body, with a method that could have one', init: () => ({ method: 'DELETE' }) },
   {
     title: 'with form fields',
     init: () => ({ method: 'PATCH', body: new URLSearchParams({ a: 'é &=+' }) }),
@@ -139,7 +139,7 @@ const kinds: readonly RequestKind[] = [
   { title: 'with an odd query', path: `/echo?z=1&a=%20x&a=2&=&&b+c=%zz%C3%a9é 🦊"'<>\`{}|^[]~!$()*,;:@/?%00%2e%2E#fragment` },
   { title: 'with an empty query', path: '/echo?' },
   { title: 'with an odd path', path: `/echo/Zoë 🦊 "'<>\`{}|^[]~!$()*,;:@+%2F%41%c3%a9` },
-  { title: 'whose path has dot segments', path: '/./nothing/../echo/a/%2e%2e/b/%2E/c' },
+  { title: 'with dot segments in the path', path: '/./nothing/../echo/a/%2e%2e/b/%2E/c' },
 ]
 
 const knownAnswers: readonly {
@@ -195,7 +195,7 @@ MC4CAQAwBQYDK2VwBCIEIJ+DYvh6SEqVTm50DFtMDoQikTmiCqirVv9mWG9qfSnF
 
 export const signerCases: readonly SignerCase[] = [
   ...knownAnswers.map(({ title, headers, signature }) => ({
-    title: `the signature of ${title} is the known one`,
+    title: `the signature of ${title} matches the test vector`,
     run: async () => {
       const made = await headers(known)
       equal(made['x-sig-signature'] ?? made.signature, signature)
@@ -203,9 +203,9 @@ export const signerCases: readonly SignerCase[] = [
   })),
   ...callers.flatMap((caller) => [
     ...kinds.map((kind) => ({ title: `${caller.profile}: a request ${kind.title} is accepted`, run: accepted(caller, kind) })),
-    { title: `${caller.profile}: a Request is accepted as it is`, run: requestObject(caller) },
+    { title: `${caller.profile}: a Request object is accepted`, run: requestObject(caller) },
     { title: `${caller.profile}: a request that is sent a second time is refused`, run: replay(caller) },
-    { title: `${caller.profile}: a clock that is 10 minutes late is corrected by one more request`, run: wrongClock(caller) },
+    { title: `${caller.profile}: a clock that is 10 minutes behind is corrected with one further request`, run: wrongClock(caller) },
   ]),
 ]
 

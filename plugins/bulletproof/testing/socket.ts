@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** Sends bytes as they are and gives what comes back until `until` matches or the connection ends. */
+/** Sends raw bytes and returns what is received until `until` matches or the connection ends. */
 export function exchange(url: string, sent: string | Buffer, until: RegExp = /\r\n\r\n[\s\S]*\}/): Promise<string> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -15,7 +15,9 @@ export function exchange(url: string, sent: string | Buffer, until: RegExp = /\r
   })
 }
 
-/** Sends a head with `Expect: 100-continue`, does `meanwhile` once the body is asked for, and then sends it. Returns the final response. */
+/**
+ * Sends a head with `Expect: 100-continue`, calls `meanwhile` once the body is requested, and then sends it. Returns the final response.
+ */
 export function withheld(url: string, head: string, body: string, meanwhile: () => Promise<unknown>): Promise<string> {
   const { hostname, port } = new URL(url)
   const asked = /^HTTP\/1\.1 100 [^\r]*\r\n\r\n/

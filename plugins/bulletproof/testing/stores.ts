@@ -19,12 +19,12 @@ export interface StoresUnderTest {
 export interface StoreBackend {
   readonly driver: 'memory' | 'kv' | 'db'
   readonly plugins: () => readonly Plugin[]
-  /** Whether there is a kv beside the tables, too. */
+  /** Whether there is also a kv. */
   readonly besideKv?: boolean
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Runs a test on fresh stores of one backend. The plugin under test is there for its tables. */
+/** Runs a test on fresh stores of one backend. The plugin under test is enabled for its tables. */
 export async function withStores(
   { driver, plugins, env, besideKv = false }: StoreBackend,
   test: (stores: StoresUnderTest) => Promise<void>,

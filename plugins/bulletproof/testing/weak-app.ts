@@ -6,7 +6,7 @@ import { jwt, tokensService } from 'zin/plugins/jwt'
 import { canonicalRequest, checkFreshness, readSignature, sha256Hex, signatureHeaderNames, signedTarget } from 'zin/signing'
 import { createTestHost, type TestHost } from 'zin/testing'
 
-/** A check that an app forgot. */
+/** A check that an app omits. */
 export type Weakness = 'nonce' | 'race' | 'body' | 'query' | 'signature' | 'uniform' | 'binding' | 'window'
 
 export const weakSecret = 'weak-app-secret-0123456789abcdef'
@@ -16,7 +16,7 @@ const names = signatureHeaderNames()
 
 class Refused extends Error {}
 
-/** Signed requests checked by hand, sound but for the weaknesses. */
+/** Checks signed requests by hand, correctly except for the weaknesses. */
 function guard(weak: ReadonlySet<Weakness>, verify: (token: string) => Readonly<Record<string, unknown>>): Middleware {
   const used = new Set<string>()
   const check = async (ctx: Context): Promise<void> => {
@@ -37,7 +37,7 @@ function guard(weak: ReadonlySet<Weakness>, verify: (token: string) => Readonly<
     const body = await captureBody(ctx)
     if (!weak.has('body') && sha256Hex(body) !== claim.bodySha256) throw new Refused('body')
     if (used.has(claim.nonce) && !weak.has('nonce')) throw new Refused('nonce')
-    // A store far away.
+    // Simulates a remote store.
     if (weak.has('race')) await delay(100)
     used.add(claim.nonce)
   }
@@ -54,7 +54,7 @@ function guard(weak: ReadonlySet<Weakness>, verify: (token: string) => Readonly<
   }
 }
 
-/** An app on a port whose one check of signatures has the given weaknesses. */
+/** A listening app whose signature check has the given weaknesses. */
 export async function startWeakApp(...weaknesses: readonly Weakness[]): Promise<{ readonly host: TestHost; readonly token: string }> {
   const weakAuth = definePlugin({
     name: 'weak-auth',

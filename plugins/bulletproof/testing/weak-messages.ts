@@ -21,8 +21,8 @@ import type { Credential, MessageCredential } from '../attack/kit.js'
 import { withOwnKey, withSecret } from '../attack/message.js'
 
 /**
- * What is wrong with a server that takes RFC 9421: it leaves everything to a `library`, does not compare the `mac`, takes a
- * public `key` for a secret, remembers no `nonce`, or does not `pin` devices.
+ * The weakness of a server that accepts RFC 9421: it relies on a `library` alone, does not compare the `mac`, accepts a public `key` as a
+ * secret, stores no `nonce`, or does not `pin` devices.
  */
 export type MessageWeakness = 'library' | 'mac' | 'key' | 'nonce' | 'pin'
 
@@ -34,9 +34,9 @@ const secrets: Readonly<Record<string, string>> = {
 const keyed = 'dev_keyed'
 
 /**
- * An app on a port that takes both profiles by checks of its own, with the given weaknesses, and who may call it.
+ * A listening app that checks both profiles itself, with the given weaknesses, and the credentials of its callers.
  *
- * @param library what the weakness of that name asks.
+ * @param library the function that the weakness `library` calls.
  */
 export async function startWeakMessages(
   library: typeof httpbis.verifyMessage,
@@ -78,7 +78,7 @@ function guard(check: Check, verifyToken: (token: string) => Claims): Middleware
       const claims = verifyToken(/^Bearer (\S+)$/.exec(ctx.get('authorization'))?.[1] ?? '')
       if (await check(ctx, claims)) return await next()
     } catch {
-      // Every fault is one refusal.
+      // Every fault causes the same refusal.
     }
     ctx.status = 401
     ctx.set('WWW-Authenticate', 'Bearer')
@@ -86,7 +86,7 @@ function guard(check: Check, verifyToken: (token: string) => Claims): Middleware
   }
 }
 
-/** All checks, but for the weaknesses. */
+/** All checks, except for the weaknesses. */
 function byHand(weak: ReadonlySet<MessageWeakness>, keysOf: (id: string) => readonly SigningKey[]): Check {
   const used = new Set<string>()
   const pinned = new Set([keyed])
@@ -106,7 +106,7 @@ function byHand(weak: ReadonlySet<MessageWeakness>, keysOf: (id: string) => read
   }
 }
 
-/** What a library says of a message, and what v1 needs for its one device; nothing else is asked. */
+/** The result of a library for a message, and the checks of v1 for its one device; nothing else is checked. */
 function byLibrary(verifyMessage: typeof httpbis.verifyMessage, publicKey: string): Check {
   const v1 = byHand(new Set(), (id) => (secrets[id] === undefined ? [] : [signingKey(secrets[id])]))
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })

@@ -2,7 +2,7 @@ import { type AppFolder, appFolder } from '../../../scripts/testing/app-folder.j
 
 const login = `async (email, password) => (password === 'letmein-0123' ? { id: email.split('@')[0], email, role: 'user' } : undefined)`
 
-/** The configuration: everything of authentication, with what it keeps in tables. */
+/** A configuration with all authentication plugins and their tables. */
 const config = `
 import { defineConfig } from 'zin'
 import { bulletproof, database, jwt, kv, login } from 'zin/plugins'
@@ -12,7 +12,7 @@ export default defineConfig({
 })
 `
 
-/** @param configuration text of `zin.config.mjs`; default: all of authentication, with users of its own. */
+/** @param configuration text of `zin.config.mjs`; default: all authentication plugins, with `verifyCredentials`. */
 export async function withFolder(env: string, test: (app: AppFolder) => Promise<void>, configuration = config): Promise<void> {
   const app = await appFolder({ 'zin.config.mjs': configuration, '.env': env })
   try {

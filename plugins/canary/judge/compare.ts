@@ -2,25 +2,25 @@ import { buckets as bucketCount } from './routing.js'
 import { columns, type Row, rateOf, tallyOf } from './table.js'
 import type { Arm, Metric } from './types.js'
 
-/** With jobs in fewer buckets than this, how much they depend on each other cannot be told. */
+/** Minimum number of filled buckets for estimating how much jobs depend on each other. */
 export const minBuckets = 8
 
-/** How strongly the rate of a row is drawn to that of all rows, in jobs. Rows with few jobs would seem certain otherwise. */
+/** Strength, in jobs, with which the rate of a row is shrunk to that of all rows. Without it, rows with few jobs would look certain. */
 const pooling = 20
 
-/** The canary less stable, within rows. */
+/** The rate of the canary minus that of stable, within rows. */
 export interface Comparison {
   readonly difference: number
-  /** Of the difference; infinite when one arm has too few buckets. */
+  /** Variance of the difference; infinite if one arm has too few buckets. */
   readonly variance: number
   /** The variance if all jobs were independent. */
   readonly binomialVariance: number
 }
 
 /**
- * The difference of the rates within each row, averaged with the weights of Mantel and Haenszel; rates and shares may change from step
- * to step without an effect on it. Its variance is the larger one of the binomial and of that between the sticky buckets, since jobs of
- * one key (a tenant, say) may fail together. Undefined until both arms have jobs in one row.
+ * Returns the difference of the rates within each row, averaged with Mantel-Haenszel weights, so that changes of rates and shares between
+ * steps do not affect it. Its variance is the larger of the binomial variance and the variance between the sticky buckets, since jobs with
+ * the same key (such as a tenant) may fail together. Undefined until both arms have jobs in one row.
  */
 export function compare(rows: readonly Row[], metric: Metric): Comparison | undefined {
   const weighted = weigh(rows, metric)
@@ -37,7 +37,7 @@ interface Weighted extends Record<Arm, { readonly jobs: number; readonly bad: nu
   readonly weight: number
 }
 
-/** The rows in which both arms have jobs; their weights add up to 1. */
+/** Returns the rows in which both arms have jobs; their weights add up to 1. */
 function weigh(rows: readonly Row[], metric: Metric): readonly Weighted[] {
   const weighted: Weighted[] = []
   let sum = 0
@@ -52,7 +52,7 @@ function weigh(rows: readonly Row[], metric: Metric): readonly Weighted[] {
   return weighted.map((each) => ({ ...each, weight: each.weight / sum }))
 }
 
-/** With half a bad job more than there were, so that none seen is not none possible. */
+/** Binomial variance with half a bad job added, so that zero failures do not give zero variance. */
 function binomial(weighted: readonly Weighted[], arm: Arm): number {
   let jobs = 0
   let bad = 0
@@ -71,7 +71,7 @@ function binomial(weighted: readonly Weighted[], arm: Arm): number {
   return variance
 }
 
-/** Sum of squares, over the buckets, of what each adds to the estimate. */
+/** Sum over the buckets of their squared contributions to the estimate. */
 function betweenBuckets(weighted: readonly Weighted[], arm: Arm, metric: Metric): number {
   const column = columns[metric]
   let filled = 0

@@ -4,9 +4,9 @@ import { columns, type Row, total } from './table.js'
 import type { Metric } from './types.js'
 
 /**
- * How many jobs of the canary count as one independent job (Kish's design effect): the variance of the bad jobs between the sticky
- * buckets, over the one of independent jobs. Jobs of one key (a tenant, say) may fail together. 1 while there are too few buckets or bad
- * jobs to tell, and while the excess is within what chance makes of independent jobs.
+ * Returns how many canary jobs count as one independent job (Kish's design effect): the variance of the bad jobs between the sticky
+ * buckets, divided by that of independent jobs. Jobs with the same key (such as a tenant) may fail together. Returns 1 while there are
+ * too few buckets or bad jobs to estimate it, and while the excess is within chance for independent jobs.
  */
 export function designEffect(rows: readonly Row[], metric: Metric): number {
   const { jobs, bad } = total(rows, 'canary', metric)

@@ -1,12 +1,12 @@
 import type { Counts, Evidence, FirstAttempt } from './types.js'
 
-/** Job names that are compared on their own; all others are one stratum. */
+/** Maximum number of job names that are compared separately; all other names form one stratum. */
 export const maxStrata = 20
 
 /** The stratum of all other job names. */
 export const otherStratum = '*'
 
-/** Evidence of nothing. */
+/** Returns empty evidence. */
 export function emptyEvidence(): Evidence {
   return { cells: {} }
 }
@@ -34,8 +34,7 @@ export function mergeEvidence(evidence: Evidence, more: Evidence): Evidence {
 }
 
 /**
- * The stratum of a job name: itself when it is among the `names` that were fixed when the canary began (its most frequent ones, at most
- * {@link maxStrata}), else `*`.
+ * Returns the stratum of a job name: the name itself if it is one of `names` (at most {@link maxStrata}), else `*`.
  */
 export function stratumOf(names: readonly string[], jobName: string): string {
   return names.includes(jobName) ? jobName : otherStratum

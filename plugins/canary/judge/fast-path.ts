@@ -2,16 +2,16 @@ import { wilsonUpper } from 'zin/plugins/statistics'
 import { type Row, rateOf, type Tally, total } from './table.js'
 import type { Metric } from './types.js'
 
-/** Quantiles of the normal distribution: 99 % for the jobs of stable as a whole, 95 % for those of the steps that the canary ran in. */
+/** Quantiles of the normal distribution: 99 % for all stable jobs together, 95 % for those of the steps in which the canary ran. */
 const surely = 2.3263
 const probably = 1.6449
 
-/** What stable is taken to fail at most while nothing at all is known of it. */
+/** Assumed upper bound of the stable failure rate while nothing is known about it. */
 const unknownRate = 0.5
 
 /**
- * The highest rate that stable may have: over all of its jobs and those before the canary, and over the steps in the proportion in which
- * the canary had its jobs in them. The second one keeps an outage that hits both versions late from being blamed on the canary.
+ * Returns an upper bound of the stable rate: the larger of the bound over all stable jobs including the baseline, and the bound over the
+ * steps, weighted by the canary's jobs in them. The second one keeps a late outage of both versions from being blamed on the canary.
  */
 export function stableUpper(rows: readonly Row[], baseline: Tally, metric: Metric): number {
   const stable = total(rows, 'stable', metric)
@@ -26,7 +26,7 @@ export function stableUpper(rows: readonly Row[], baseline: Tally, metric: Metri
     const ofStep = rows.filter((row) => row.step === step)
     const part = total(ofStep, 'canary', metric).jobs / canary.jobs
     const known = total(ofStep, 'stable', metric)
-    // A step without jobs of stable tells nothing: taken to be as the rest.
+    // A step without stable jobs is assumed to be like the rest.
     const tally = known.jobs > 0 ? known : all
     rate += part * rateOf(tally)
     squares += (part * part) / tally.jobs

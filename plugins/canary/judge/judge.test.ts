@@ -31,14 +31,14 @@ function add(
 
 const seen = (canary: Seen, stable: Seen): Evidence => add(add(emptyEvidence(), 'canary', canary), 'stable', stable)
 
-test('two failures in a row are enough to fail beside a stable version that fails 1 %, one is not', () => {
+test('two failures in a row are enough to fail against a stable version that fails 1 %, one is not', () => {
   const { verdict, rule, metric, reason, needs } = judge(seen({ jobs: 2, failed: 2 }, { jobs: 0 }), policyOf(), context)
   assert.deepEqual([verdict, rule, metric, needs.jobs], ['FAIL', 'canary/fast-path', 'fail', 0])
   assert.match(reason, /^2 of 2 canary jobs failed \(100 %\); at most 3\.7 % would be tolerated, /)
   assert.equal(judge(seen({ jobs: 1, failed: 1 }, { jobs: 0 }), policyOf(), context).verdict, 'CONTINUE')
 })
 
-test('without anything known of stable a version that fails each job fails after about a dozen', () => {
+test('without any data on stable, a version that fails every job fails after about a dozen', () => {
   const verdicts = [8, 20].map((jobs) => judge(seen({ jobs, failed: jobs }, { jobs: 0 }), policyOf(), { shares: [1] }).verdict)
   assert.deepEqual(verdicts, ['CONTINUE', 'FAIL'])
 })
@@ -54,7 +54,7 @@ test('slow jobs fail a canary once the difference is certain and big enough', ()
   assert.match(reason, /^90 of 300 canary jobs were slow \(30 %\) against 5 % of 2,700 stable jobs: worse by 25 percentage points ± /)
 })
 
-test('a canary as good as stable passes with enough jobs, and says before how many are missing', () => {
+test('a canary as good as stable passes with enough jobs, and reports before that how many are missing', () => {
   const few = judge(seen({ jobs: 200, failed: 2, slow: 10 }, { jobs: 1800, failed: 18, slow: 90 }), policyOf(), {
     ...context,
     canaryJobsPerMinute: 10,
@@ -69,14 +69,14 @@ test('a canary as good as stable passes with enough jobs, and says before how ma
   assert.equal(passed.health, 100)
 })
 
-test('silence never passes', () => {
+test('a canary without jobs never passes', () => {
   const { verdict, rule, reason, health } = judge(seen({ jobs: 0 }, { jobs: 100_000 }), policyOf(), { shares: [0.00001] })
   assert.deepEqual([verdict, rule, reason, health], ['CONTINUE', 'canary/no-data', 'No canary job has ended yet', 100])
   assert.equal(judge(seen({ jobs: 49 }, { jobs: 441 }), policyOf(), context).rule, 'canary/no-data')
   assert.equal(judge(emptyEvidence(), policyOf(), { shares: [0.1] }).verdict, 'CONTINUE')
 })
 
-test('failures of one tenant are not taken for those of the version', () => {
+test('failures of one tenant are not attributed to the version', () => {
   const stable = { jobs: 4500, failed: 225 }
   const spread = judge(seen({ jobs: 500, failed: 60 }, stable), policyOf(), { shares: [0.1] })
   const evidence = seen({ jobs: 440 }, stable)
@@ -96,10 +96,10 @@ test('an outage that hits both versions in a late step is not blamed on the cana
   assert.equal(judge(evidence, policyOf(), context).verdict, 'CONTINUE')
 })
 
-test('a canary that does not get its share is paused, one that misses it by accident is not', () => {
+test('a canary that does not get its share is paused, one that misses it by chance is not', () => {
   const off = judge(seen({ jobs: 1000 }, { jobs: 1000 }), policyOf(), { shares: [0.1] })
   assert.deepEqual([off.verdict, off.rule], ['SAMPLE_RATIO', 'canary/sample-ratio'])
-  assert.match(off.reason, /^The canary ended 1,000 of 2,000 first attempts \(50 %\) where 10 % were due/)
+  assert.match(off.reason, /^The canary ended 1,000 of 2,000 first attempts \(50 %\) where 10 % were expected/)
   assert.notEqual(judge(seen({ jobs: 115 }, { jobs: 885 }), policyOf(), { shares: [0.1] }).verdict, 'SAMPLE_RATIO')
 })
 
@@ -112,7 +112,7 @@ test('thresholds are health scores: a lower rollbackThreshold tolerates more, a 
   assert.equal(judge(same, policyOf({ successThreshold: 99 }), context).verdict, 'CONTINUE')
 })
 
-test('evidence of several processes adds up to the same in any order, and what it is stays plain JSON', () => {
+test('evidence of several processes adds up to the same in any order, and stays plain JSON', () => {
   const attempt = fc.record<FirstAttempt>({
     step: fc.integer({ min: 0, max: 3 }),
     arm: fc.constantFrom('stable', 'canary'),
@@ -140,13 +140,13 @@ test('evidence of several processes adds up to the same in any order, and what i
   )
 })
 
-test('an enormous number of jobs gives numbers', () => {
+test('an enormous number of jobs gives finite results', () => {
   const cell = (failed: number) => Object.fromEntries(Array.from({ length: 64 }, (_, i) => [i, [1e9, failed, 1e7, 1e9, 0]]))
   const evidence = { cells: { '0/canary/*': cell(1e7), '0/stable/*': cell(1e7) } } as unknown as Evidence
   assert.equal(judge(evidence, policyOf(), { shares: [0.5] }).verdict, 'PASS')
 })
 
-test('failures of one key weigh less on the fast path than as many of all keys', () => {
+test('failures of one key count less on the fast path than the same number across all keys', () => {
   const stable: Seen = { jobs: 400, failed: 4 }
   const spread = add(emptyEvidence(), 'canary', { jobs: 64, failed: 12 })
   const ofOneKey = add(emptyEvidence(), 'canary', { jobs: 52 })
@@ -155,7 +155,7 @@ test('failures of one key weigh less on the fast path than as many of all keys',
   assert.deepEqual(verdicts, ['FAIL', 'CONTINUE'])
 })
 
-test('a version that fails each job fails at once, also when all of them are of one key', () => {
+test('a version that fails every job fails immediately, even if all jobs have one key', () => {
   const evidence = seen({ jobs: 6, failed: 6, buckets: 1 }, { jobs: 0 })
   assert.equal(judge(evidence, policyOf(), context).verdict, 'FAIL')
 })

@@ -8,8 +8,8 @@ import type { Arm, Evidence, JudgeContext, Judgement, Metric, Policy } from './t
 const metrics: readonly Metric[] = ['fail', 'lost', 'slow']
 
 /**
- * What the evidence says about a canary. Pure: the same evidence gives the same judgement, and it may be asked as often as one likes; the
- * chance of a wrong verdict holds over all looks together.
+ * Judges a canary by its evidence. Pure: the same evidence gives the same judgement. It may be called any number of times; the error
+ * probabilities hold over all evaluations together.
  */
 export function judge(evidence: Evidence, policy: Policy, context: JudgeContext): Judgement {
   const rows = rowsOf(evidence)
@@ -30,7 +30,7 @@ export function judge(evidence: Evidence, policy: Policy, context: JudgeContext)
 
 type Decision = Pick<Judgement, 'verdict' | 'rule' | 'metric' | 'reason'>
 
-/** A canary that is worse fails even when its share is off: that is the safe side. */
+/** A worse canary fails even if its share is off, to be on the safe side. */
 function decide(judged: readonly MetricJudgement[], rows: readonly Row[], policy: Policy, context: JudgeContext): Decision {
   const fast = judged.find(({ fastLimit }) => fastLimit !== undefined)
   if (fast) return { verdict: 'FAIL', rule: 'canary/fast-path', metric: fast.metric, reason: reasonOf.fast(fast, policy) }

@@ -5,19 +5,19 @@ import { stableUpper } from './fast-path.js'
 import { baselineTally, type Row, rateOf, type Tally, total } from './table.js'
 import type { ArmRate, JudgeContext, Metric, MetricPolicy, MetricReport, Policy } from './types.js'
 
-/** One metric as {@link judgeMetric} sees it. */
+/** The judgement of one metric, see {@link judgeMetric}. */
 export interface MetricJudgement {
   readonly metric: Metric
   readonly report: MetricReport
-  /** Set when the fast path found the canary worse: the highest rate that would have been tolerated. */
+  /** Set if the fast path found the canary worse: the highest rate that would have been tolerated. */
   readonly fastLimit?: number
-  /** Differences above it fail, and below it pass. */
+  /** Differences above `failAbove` fail; differences below `passBelow` pass. */
   readonly failAbove: number
   readonly passBelow: number
   /** Whether any job of either arm counted. */
   readonly measured: boolean
   readonly comparison: Comparison | undefined
-  /** Rate of stable, as far as it is known, with half a bad job more. */
+  /** Estimated stable rate, with half a bad job added. */
   readonly expectedRate: number
 }
 
@@ -53,7 +53,7 @@ export function judgeMetric(rows: readonly Row[], metric: Metric, policy: Policy
   }
 }
 
-/** 100 for no difference, 50 for one of the tolerance, 0 from twice of it on. */
+/** Returns 100 for no difference, 50 for a difference equal to the tolerance, and 0 from twice the tolerance on. */
 function scoreOf(difference: number, tolerance: number): number {
   return Math.min(100, Math.max(0, 100 * (1 - difference / (2 * tolerance))))
 }
@@ -62,12 +62,12 @@ function toleranceAt({ tolerance }: MetricPolicy, stableRate: number): number {
   return Math.max(tolerance.absolute, tolerance.relative * stableRate)
 }
 
-/** The differences at which the score is that of the thresholds. */
+/** Returns the differences at which the score equals the thresholds. */
 function boundsOf({ rollbackThreshold, successThreshold }: Policy, tolerance: number): { failAbove: number; passBelow: number } {
   return { failAbove: 2 * tolerance * (1 - rollbackThreshold / 100), passBelow: 2 * tolerance * (1 - successThreshold / 100) }
 }
 
-/** The limit that the canary is surely above; undefined when it is not. */
+/** Returns the limit that the canary exceeds with statistical confidence, or undefined. */
 function fastLimitOf(rows: readonly Row[], baseline: Tally, metric: Metric, policy: Policy): number | undefined {
   const rule = policy.metrics[metric]
   const canary = total(rows, 'canary', metric)
@@ -79,7 +79,7 @@ function fastLimitOf(rows: readonly Row[], baseline: Tally, metric: Metric, poli
   return evidence >= -Math.log(rule.fastAlpha) ? limit : undefined
 }
 
-/** No version is allowed to fail each job. */
+/** Caps the limit, so that a version that fails every job always exceeds it. */
 function highestLimit(limit: number): number {
   return Math.min(0.95, Math.max(1e-4, limit))
 }

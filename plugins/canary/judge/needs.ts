@@ -2,12 +2,12 @@ import { sequentialHalfWidth } from 'zin/plugins/statistics'
 import type { MetricJudgement } from './metric.js'
 import type { JudgeContext, Policy } from './types.js'
 
-/** Beyond this many jobs there is no forecast. */
+/** Forecasts above this number of jobs are unknown. */
 const most = 1e9
 
 /**
- * First attempts of the canary still to go for a verdict: for a FAIL, if the difference seen so far is the true one and large enough, or
- * else for a PASS, if there is no difference. Null when unknown.
+ * Estimates how many more first attempts of the canary a verdict needs: a FAIL if the observed difference is the true one and large enough,
+ * else a PASS if there is no difference. Null if unknown.
  */
 export function jobsToGo(judged: readonly MetricJudgement[], policy: Policy, context: JudgeContext): number | null {
   const measured = judged.filter((each) => each.measured || each.metric === 'fail')
@@ -19,11 +19,11 @@ export function jobsToGo(judged: readonly MetricJudgement[], policy: Policy, con
   return Math.max(1, Math.ceil(Math.max(policy.minJobs, total) - done))
 }
 
-/** Jobs of the canary until the half width is below `gap`; none are enough for a gap that is not above `atLeast`. */
+/** Returns the canary jobs needed until the half-width is below `gap`; unlimited for a gap not above `atLeast`. */
 function jobsUntil(each: MetricJudgement, gap: number, atLeast: number, policy: Policy, { shares }: JudgeContext): number {
   if (gap <= atLeast) return most
   const { comparison, report, metric } = each
-  // How much more the buckets vary than independent jobs would.
+  // Ratio of the variance between buckets to that of independent jobs.
   const excess = comparison ? Math.max(1, comparison.variance / comparison.binomialVariance) : 1
   if (!Number.isFinite(excess) && report.canary.jobs >= policy.minJobs) return most
   const share = Math.min(0.95, shares.at(-1) ?? 0)

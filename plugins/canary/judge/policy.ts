@@ -1,12 +1,12 @@
 import type { Policy } from './types.js'
 
-/** Health scores of the request that starts a canary, each 0 to 100. Default 50. */
+/** Health scores from the start request, each 0 to 100. Default 50. */
 export interface Thresholds {
   readonly successThreshold?: number | undefined
   readonly rollbackThreshold?: number | undefined
 }
 
-/** The policy of a canary: the defaults, and the thresholds of its request. */
+/** Returns the policy of a canary: the defaults with the thresholds of its request. */
 export function policyOf({ successThreshold = 50, rollbackThreshold = 50 }: Thresholds = {}): Policy {
   return {
     metrics: {

@@ -6,7 +6,7 @@ const verbs: Readonly<Record<Metric, string>> = { fail: 'failed', slow: 'were sl
 
 const count = new Intl.NumberFormat('en-GB')
 
-/** A ratio in percent, with two significant digits: 0.0312 is `3.1 %`. */
+/** Formats a ratio as a percentage with two significant digits: 0.0312 is `3.1 %`. */
 export function percent(ratio: number): string {
   const value = 100 * ratio
   return `${Math.abs(value) >= 10 ? Math.round(value) : Number(value.toPrecision(2))} %`
@@ -19,7 +19,7 @@ function rates(metric: Metric, canary: ArmRate, stable: ArmRate): string {
   return `${canaryPart} against ${percent(stable.rate)} of ${count.format(stable.jobs)} stable jobs`
 }
 
-/** One sentence for each kind of verdict. */
+/** Texts by kind of verdict. */
 export const reasonOf = {
   fast: ({ metric, report: { canary }, fastLimit }: MetricJudgement, policy: Policy): string => {
     const bad = `${count.format(canary.bad)} of ${count.format(canary.jobs)} canary jobs ${verbs[metric]} (${percent(canary.rate)})`
@@ -29,13 +29,13 @@ export const reasonOf = {
   failed: ({ metric, report }: MetricJudgement): string =>
     `${rates(metric, report.canary, report.stable)}: worse by ${points(report.difference ?? 0)} ± ${points(report.halfWidth ?? 0)}, and ${points(report.tolerance)} are tolerated`,
   sampleRatio: ({ canaryJobs, jobs, due }: SampleRatio): string =>
-    `The canary ended ${count.format(Math.round(canaryJobs))} of ${count.format(jobs)} first attempts (${percent(canaryJobs / jobs)}) where ${percent(due / jobs)} were due: jobs are not routed as they should be, or its jobs hang`,
+    `The canary ended ${count.format(Math.round(canaryJobs))} of ${count.format(jobs)} first attempts (${percent(canaryJobs / jobs)}) where ${percent(due / jobs)} were expected: jobs are routed incorrectly, or canary jobs hang`,
   noData: (jobs: number, minJobs: number): string =>
     jobs === 0 ? 'No canary job has ended yet' : `${count.format(jobs)} of at least ${count.format(minJobs)} canary jobs have ended`,
   undecided: ({ metric, report }: MetricJudgement): string => {
-    if (report.difference === null) return `No canary job can be compared yet with stable jobs (${verbs[metric]})`
+    if (report.difference === null) return `No canary job can be compared with stable jobs yet (${verbs[metric]})`
     if (report.halfWidth === null)
-      return `${rates(metric, report.canary, report.stable)}; its jobs have too few different keys to tell more`
+      return `${rates(metric, report.canary, report.stable)}; its jobs have too few different keys for a verdict`
     return `${rates(metric, report.canary, report.stable)}: the difference of ${points(report.difference)} ± ${points(report.halfWidth)} is not yet clear`
   },
   passed: (judged: readonly MetricJudgement[]): string => {

@@ -23,7 +23,7 @@ test('shares and buckets of consecutive keys are uniform, and independent of eac
   assert.ok(chiSquare(tally(cohort.map(({ bucket }) => bucket))) < 130)
 })
 
-test('each bit of a key changes each bit of its share in half of the cases', () => {
+test('each bit of a key flips each bit of its share in half of the cases', () => {
   const flips = Array(32).fill(0) as number[]
   const samples = 4000
   for (let i = 0; i < samples; i++) {
@@ -34,7 +34,7 @@ test('each bit of a key changes each bit of its share in half of the cases', () 
   for (const flip of flips) assert.ok(Math.abs(flip / samples - 0.5) < 0.05, `${flip} of ${samples}`)
 })
 
-test('a key has the same route in every process, and another one under another canary', () => {
+test('a key has the same route in every process, and a different one for another canary', () => {
   assert.deepEqual(routeOf('0198c1de', 'tenant-7'), routeOf('0198c1de', 'tenant-7'))
   const both = keys.filter((key) => shareOf('one', key) < 0.1 && shareOf('two', key) < 0.1)
   assert.ok(Math.abs(both.length / keys.length - 0.01) < 0.003)

@@ -1,16 +1,16 @@
 /** Number of sticky buckets. */
 export const buckets = 64
 
-/** Where a job goes: to the canary when `share` is below that of the step. The two are independent of each other. */
+/** The route of a job: it goes to the canary if `share` is below the share of the step. `share` and `bucket` are independent. */
 export interface Route {
-  /** 0 to 1, exclusive. A job that is in the cohort of a small share is in that of every larger one. */
+  /** From 0, below 1. A job in the cohort of a small share is also in that of every larger one. */
   readonly share: number
   /** 0 to 63. */
   readonly bucket: number
 }
 
 /**
- * The sticky route of a key under a canary: the same in every process. Another canary gives other routes.
+ * Returns the sticky route of a key for a canary: the same in every process, and different for each canary.
  *
  * @example
  * const { share, bucket } = routeOf('0198c1de', 'tenant-7')
@@ -21,7 +21,7 @@ export function routeOf(canaryId: string, key: string): Route {
   return { share: mix(hash) / 2 ** 32, bucket: mix(hash ^ 0x9e3779b9) >>> 26 }
 }
 
-/** The share of a key alone, see {@link routeOf}. */
+/** Returns only the share of a key, see {@link routeOf}. */
 export function shareOf(canaryId: string, key: string): number {
   return routeOf(canaryId, key).share
 }

@@ -3,13 +3,13 @@ import { minBuckets } from './compare.js'
 import { buckets as bucketCount } from './routing.js'
 import type { Row } from './table.js'
 
-/** Part of its share by which the canary may miss it: jobs that still run, and those between two looks. */
+/** Tolerated deviation as a fraction of the share, for running jobs and those between two evaluations. */
 const tolerated = 0.1
 
-/** Jobs that were due to the canary before its share is compared. */
+/** Minimum number of expected canary jobs before the share is checked. */
 const minDue = 20
 
-/** A canary that did not get the jobs that were due. */
+/** A canary that did not get its expected number of jobs. */
 export interface SampleRatio {
   readonly canaryJobs: number
   readonly jobs: number
@@ -17,8 +17,8 @@ export interface SampleRatio {
 }
 
 /**
- * Whether the canary got its share: a sequential test like that of the metrics, with the variance between the sticky buckets, as one
- * large tenant shifts the share without any fault. Undefined when it did, or too little is known.
+ * Checks whether the canary got its share, with a sequential test like that of the metrics. It uses the variance between the sticky
+ * buckets, because one large tenant shifts the share without any fault. Undefined if it did, or too little is known.
  */
 export function sampleRatioFault(rows: readonly Row[], shares: readonly number[], alpha: number): SampleRatio | undefined {
   let due = 0
@@ -40,8 +40,8 @@ export function sampleRatioFault(rows: readonly Row[], shares: readonly number[]
 }
 
 /**
- * Variance of the excess; infinite when too few buckets have jobs. Not around the mean of the buckets: a large key that is not in the
- * cohort lacks in one bucket only, and would hardly vary.
+ * Variance of the excess; infinite if too few buckets have jobs. It is not centered on the bucket mean: a large key outside the cohort is
+ * missing in only one bucket and would hardly contribute.
  */
 function betweenBuckets(rows: readonly Row[], shares: readonly number[]): number {
   let filled = 0

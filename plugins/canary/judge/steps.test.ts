@@ -25,7 +25,7 @@ test('a step is over after its time and its jobs, and only a PASS promotes', () 
   assert.equal(move('SAMPLE_RATIO', 0, 1, 1), 'pause')
 })
 
-test('the first canary job of a process asks for a look when it fails, later ones when two in a row do', () => {
+test('the first canary job of a process requests an evaluation when it fails, later ones when two in a row fail', () => {
   assert.deepEqual([wantsEarlyLook('none', 'bad'), wantsEarlyLook('bad', 'bad')], [true, true])
   assert.deepEqual([wantsEarlyLook('ok', 'bad'), wantsEarlyLook('bad', 'ok'), wantsEarlyLook('none', 'ok')], [false, false, false])
 })

@@ -1,25 +1,24 @@
 import type { Move, Progress, Step, Verdict } from './types.js'
 
-/** First attempts of the canary that have to end in a step before the next one begins: enough for an always-throwing version to be gone. */
+/** First attempts of the canary that must end in a step before the next one begins: enough to roll back a version that always throws. */
 export const minJobsPerStep = 5
 
-/** A canary whose steps lack jobs is extended to this many times its duration; then a human decides. */
+/** A canary with too few jobs is extended to this multiple of its duration; then a person decides. */
 export const maxExtension = 4
 
-/** How often the leader looks at the evidence of all processes, in ms. */
+/** How often the leader evaluates the evidence of all processes, in ms. */
 export const lookEveryMs = 10_000
 
-/** Early looks ({@link wantsEarlyLook}) are at least this far apart, in ms. */
+/** Minimum interval between early evaluations ({@link wantsEarlyLook}), in ms. */
 export const earlyLookGapMs = 250
 
 const rungs = [0.01, 0.05, 0.1, 0.25, 0.5]
 
 /**
- * The steps of a canary of which only the target and the duration are known: 1, 5, 10, 25 and 50 percent as far as they are below the
- * target, then the target, each as long as the others.
+ * Returns the default steps of a canary: those of 1, 5, 10, 25 and 50 percent that are below the target, then the target, all equally long.
  *
  * @param percent The target, above 0 and at most 100.
- * @param durationMs Of all steps together.
+ * @param durationMs Total duration of all steps.
  */
 export function ladder(percent: number, durationMs: number): readonly Step[] {
   const target = percent / 100
@@ -27,7 +26,7 @@ export function ladder(percent: number, durationMs: number): readonly Step[] {
   return shares.map((share) => ({ share, minDurationMs: durationMs / shares.length }))
 }
 
-/** What to do with a running canary. */
+/** Decides the next move of a running canary. */
 export function nextMove(verdict: Verdict, progress: Progress): Move {
   if (verdict === 'FAIL') return 'rollback'
   if (verdict === 'SAMPLE_RATIO') return 'pause'
@@ -42,10 +41,10 @@ export function nextMove(verdict: Verdict, progress: Progress): Move {
 }
 
 /**
- * Whether a process asks for a look of its own after a first attempt of the canary: when it was bad and the one before it in this process
- * was bad, too, or there was none. It flushes its evidence first. The leader looks at most every {@link earlyLookGapMs}.
+ * Whether a process requests an early evaluation after a first attempt of the canary: if the attempt was bad, and so was the previous one
+ * in this process, or there was none. The process stores its evidence first. The leader evaluates at most every {@link earlyLookGapMs}.
  *
- * With this an always-throwing version is judged after its first job and then up to four times a second, not after `lookEveryMs`.
+ * So a version that always throws is judged after its first job and then up to four times a second, not only every `lookEveryMs`.
  */
 export function wantsEarlyLook(previous: 'none' | 'ok' | 'bad', current: 'ok' | 'bad'): boolean {
   return current === 'bad' && previous !== 'ok'

@@ -1,26 +1,26 @@
 import { buckets as bucketCount } from './routing.js'
 import type { Arm, Baseline, Counts, Evidence, Metric } from './types.js'
 
-/** Jobs, and how many of them were bad. */
+/** Number of jobs, and of bad ones among them. */
 export interface Tally {
   readonly jobs: number
   readonly bad: number
 }
 
-/** The counts of one arm, and those of its buckets. */
+/** The counts of one arm, in total and by bucket. */
 export interface ArmTable {
   readonly sums: Counts
   readonly buckets: Readonly<Record<number, Counts | undefined>>
 }
 
-/** One step and stratum of the evidence. */
+/** The evidence of one step and stratum. */
 export interface Row {
   readonly step: number
   readonly stable: ArmTable
   readonly canary: ArmTable
 }
 
-/** Where a metric has its jobs and its bad ones in {@link Counts}. */
+/** Positions of the jobs and bad jobs of a metric in {@link Counts}. */
 export const columns: Readonly<Record<Metric, { readonly jobs: 0 | 3; readonly bad: 1 | 2 | 4 }>> = {
   fail: { jobs: 0, bad: 1 },
   slow: { jobs: 3, bad: 2 },
@@ -61,7 +61,7 @@ export function tallyOf({ sums }: ArmTable, metric: Metric): Tally {
   return { jobs: sums[jobs], bad: sums[bad] }
 }
 
-/** Sum of an arm over all rows. */
+/** Returns the sum of an arm over all rows. */
 export function total(rows: readonly Row[], arm: Arm, metric: Metric): Tally {
   let jobs = 0
   let bad = 0
@@ -72,7 +72,7 @@ export function total(rows: readonly Row[], arm: Arm, metric: Metric): Tally {
   return { jobs, bad }
 }
 
-/** The jobs of stable before the canary, for a metric. Their durations were not compared. */
+/** Returns the stable jobs before the canary for a metric; their durations are not used. */
 export function baselineTally(baseline: Baseline | undefined, metric: Metric): Tally {
   if (baseline === undefined || metric === 'slow') return { jobs: 0, bad: 0 }
   return { jobs: baseline.jobs, bad: metric === 'fail' ? baseline.failed : baseline.lost }

@@ -9,22 +9,22 @@ import { type Ending, type Spread, summarise } from './summary.js'
 
 const score = { type: 'number', min: 0, max: 100, default: 50 } as const
 
-/** `zin canary:simulate`: what the judge would do with a canary, on random traffic. */
+/** `zin canary:simulate`: simulates the judge on random traffic. */
 export const simulateCommand: Command = defineCommand({
   name: 'canary:simulate',
-  summary: 'Run the rollback rule of canaries on random traffic: chances, times and casualties',
+  summary: 'Simulate the rollback rule of canaries on random traffic: probabilities, times and failed jobs',
   needs: 'nothing',
   json: true,
   options: {
-    'stable-failure': { type: 'string', summary: 'Jobs that fail on the stable version', default: '1%' },
-    'canary-failure': { type: 'string', summary: 'Jobs that fail on the canary', default: '1%' },
-    slow: { type: 'string', summary: 'Slow jobs of stable and of the canary', default: '5%:5%' },
+    'stable-failure': { type: 'string', summary: 'Share of jobs that fail on the stable version', default: '1%' },
+    'canary-failure': { type: 'string', summary: 'Share of jobs that fail on the canary', default: '1%' },
+    slow: { type: 'string', summary: 'Share of slow jobs on the stable version and on the canary', default: '5%:5%' },
     rate: { type: 'string', summary: 'Jobs per second (5/s), minute (300/m) or hour', default: '5/s' },
     steps: { type: 'string', summary: 'Share of each step and its duration', default: '5%:10m,10%:10m,25%:10m,50%:10m' },
-    baseline: { type: 'int', summary: 'Jobs of stable that are known before the canary', default: 500, min: 0, max: 1_000_000 },
-    'success-threshold': { ...score, summary: 'Health score that the canary has to reach for certain' },
-    'rollback-threshold': { ...score, summary: 'Health score below which it is rolled back' },
-    runs: { type: 'int', summary: 'Canaries to simulate', default: 200, min: 1, max: 10_000 },
+    baseline: { type: 'int', summary: 'Stable jobs known from before the canary', default: 500, min: 0, max: 1_000_000 },
+    'success-threshold': { ...score, summary: 'Health score that the canary must exceed with statistical confidence' },
+    'rollback-threshold': { ...score, summary: 'Health score below which the canary is rolled back' },
+    runs: { type: 'int', summary: 'Number of canaries to simulate', default: 200, min: 1, max: 10_000 },
     seed: { type: 'int', summary: 'The same seed gives the same result', default: 1 },
   },
   run: async ({ options, print, signal }) => {
@@ -41,14 +41,14 @@ export const simulateCommand: Command = defineCommand({
     const summary = summarise(outcomes)
     if (print.json) return print.record(summary)
     print.line(
-      `${summary.runs} canaries: stable fails ${options['stable-failure']}, the canary ${options['canary-failure']}, ${options.rate}`,
+      `${summary.runs} canaries: ${options['stable-failure']} fail on stable, ${options['canary-failure']} on the canary, ${options.rate}`,
     )
     print.table([
       endingRow('rollback', summary.rollback),
       endingRow('promotion', summary.promotion),
       endingRow('human decision', summary.humanDecision),
     ])
-    print.line('Minutes, canary jobs and casualties (those of them that failed) are the median / what nine of ten stay below.')
+    print.line('Minutes, canary jobs and casualties (canary jobs that failed) are given as median / 90th percentile.')
   },
 })
 
@@ -58,7 +58,7 @@ interface Size {
   readonly seed: number
 }
 
-/** Lets Ctrl-C through between two runs. */
+/** Yields to the event loop between runs, so that Ctrl-C works. */
 async function simulate(
   simulation: Simulation,
   failure: number,

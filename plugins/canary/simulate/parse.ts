@@ -17,18 +17,18 @@ export function parseRate(option: string, text: string): number {
   return rate >= 1e-4 && rate <= 1000 ? rate : refuse(option, text, 'jobs per second, minute or hour, such as 5/s or 300/m, at most 1000/s')
 }
 
-/** `5%:20%`: of stable and of the canary. */
+/** `5%:20%`: one value for stable and one for the canary. */
 export function parsePair(option: string, text: string): readonly [stable: number, canary: number] {
   const [stable, canary, more] = text.split(':').map(ratioOf)
   if (stable === undefined || canary === undefined || more !== undefined || text.split(':').length !== 2) {
-    return refuse(option, text, 'the percentage of slow jobs of stable and of the canary, such as 5%:20%')
+    return refuse(option, text, 'the percentages of slow jobs on stable and on the canary, such as 5%:20%')
   }
   return [stable, canary]
 }
 
-/** `5%:10m,25%:1h`: shares that rise, and how long each lasts. */
+/** `5%:10m,25%:1h`: ascending shares with their durations. */
 export function parseSteps(option: string, text: string): readonly Step[] {
-  const expected = `at most ${mostSteps} rising shares with their durations, such as 5%:10m,25%:1h, 30 days together`
+  const expected = `at most ${mostSteps} ascending shares with durations, such as 5%:10m,25%:1h, at most 30 days in total`
   const steps = text.split(',').map((part) => stepOf(part) ?? refuse(option, text, expected))
   const rising = steps.every(({ share }, i) => share > (steps[i - 1]?.share ?? 0))
   const durationMs = steps.reduce((sum, { minDurationMs }) => sum + minDurationMs, 0)

@@ -1,6 +1,6 @@
 import { buckets } from '../judge/routing.js'
 
-/** Chance that a first attempt fails, is slow, and is lost. */
+/** Probabilities that a first attempt fails, is slow, or is lost. */
 export interface Rates {
   readonly failure: number
   readonly slow: number
@@ -14,13 +14,13 @@ export interface BucketTraffic extends Rates {
   readonly weight: number
 }
 
-/** Jobs and how they are split. */
+/** The simulated jobs and their split between the arms. */
 export interface Population {
-  /** Both arms when the canary has `share` of the keys. */
+  /** Returns the traffic of both arms if the canary has `share` of the keys. */
   split(share: number): { readonly stable: readonly BucketTraffic[]; readonly canary: readonly BucketTraffic[] }
 }
 
-/** Jobs with a key of their own each, which is what a canary has unless it is sticky by something. */
+/** Jobs with individual keys, as in a canary without `stickyBy`. */
 export function independentJobs(stable: Rates, canary: Rates): Population {
   const spread = (rates: Rates, weight: number): readonly BucketTraffic[] =>
     Array.from({ length: buckets }, (_, bucket) => ({ ...rates, bucket, weight: weight / buckets }))

@@ -1,6 +1,6 @@
 import { logGamma } from 'zin/plugins/statistics'
 
-/** Random numbers that a seed determines. */
+/** A seeded random number generator. */
 export class Random {
   #a: number
   #b = 0x9e3779b9

@@ -11,7 +11,7 @@ export interface Simulation {
   readonly policy: Policy
   readonly jobsPerSecond: number
   readonly population: Population
-  /** Jobs of stable before the canary. */
+  /** Stable jobs before the canary. */
   readonly baseline?: Baseline
   /** How many processes run the jobs. Default 3. */
   readonly processes?: number
@@ -22,15 +22,15 @@ export interface Outcome {
   readonly move: Exclude<Move, 'stay' | 'advance'>
   readonly judgement: Judgement
   readonly ms: number
-  /** First attempts of the canary, and those of them that failed or were lost. */
+  /** First attempts of the canary; `casualties` of them failed or were lost. */
   readonly canaryJobs: number
   readonly casualties: number
 }
 
-/** Called at each look of the leader; `true` ends the run. */
+/** Called at each regular evaluation of the leader. */
 export type Observer = (evidence: Evidence, ms: number) => void
 
-/** Runs one canary with the real judge until it is rolled back, promoted, or left to a human. */
+/** Runs one canary with the real judge until it is rolled back, promoted, or paused. */
 export function simulateOnce(simulation: Simulation, random: Random, observe?: Observer): Outcome {
   const run = new Run(simulation, random, observe)
   for (;;) {
@@ -66,7 +66,7 @@ class Run {
     this.#canary = new Draw(this.#traffic.canary)
   }
 
-  /** The time until the next regular look. An early look sees the jobs of stable up to the last regular one. */
+  /** Simulates the time until the next regular evaluation. An early evaluation sees stable jobs up to the last regular one. */
   window(): Outcome | undefined {
     const jobs = this.#random.poisson(this.#jobsPerWindow() * this.#canary.total)
     let earlyAt = Number.POSITIVE_INFINITY
@@ -108,7 +108,7 @@ class Run {
     this.#canary = new Draw(this.#traffic.canary)
   }
 
-  /** Whether its process asks for an early look. */
+  /** Simulates a canary job; returns whether its process requests an early evaluation. */
   #canaryJob(): boolean {
     const { bucket, failure, lost, slow } = this.#canary.next(this.#random)
     const u = this.#random.next()
@@ -149,7 +149,7 @@ class Run {
   }
 }
 
-/** Jobs of one arm, to be drawn by weight. */
+/** Draws jobs of one arm by weight. */
 class Draw {
   readonly total: number
   readonly #traffic: readonly BucketTraffic[]

@@ -14,14 +14,14 @@ function canaries(failure: number, jobsPerSecond: number, percent: number, runs:
   return Array.from({ length: runs }, () => simulateOnce(simulation, random))
 }
 
-test('a version that fails each job of 20 per second is gone within 25 casualties, whatever its target', () => {
+test('a version that fails every job at 20 per second is rolled back within 25 casualties, whatever its target', () => {
   for (const percent of [1, 20, 100]) {
     for (const { move, casualties } of canaries(1, 20, percent, 30))
       assert.ok(move === 'rollback' && casualties <= 25, `${move} ${casualties}`)
   }
 })
 
-test('a version that fails each job is gone within five, one that fails ten times as often is rolled back, an equal one is not', () => {
+test('a version that fails every job is rolled back within five jobs, one that fails ten times as often is rolled back, an equal one is not', () => {
   assert.ok(canaries(1, 5, 50, 30).every(({ move, canaryJobs }) => move === 'rollback' && canaryJobs <= 5))
   assert.ok(canaries(0.1, 20, 50, 10).every(({ move }) => move === 'rollback'))
   assert.ok(canaries(0.01, 5, 50, 10).every(({ move }) => move !== 'rollback'))
@@ -31,7 +31,7 @@ test('a seed determines the result', () => {
   assert.deepEqual(canaries(0.1, 20, 50, 3), canaries(0.1, 20, 50, 3))
 })
 
-test('Poisson numbers have the mean and the variance of their mean', () => {
+test('Poisson numbers have the expected mean and variance', () => {
   const random = new Random(3)
   for (const mean of [0.1, 7, 200]) {
     const values = Array.from({ length: 20_000 }, () => random.poisson(mean))
@@ -51,7 +51,7 @@ test('options are read with their units', () => {
   ])
 })
 
-test('an option that cannot be read is refused with its name, its value and what it must be', () => {
+test('an invalid option is refused with its name, its value and the expected format', () => {
   for (const [read, text] of [
     [parseRatio, '101%'],
     [parseRatio, '-1%'],

@@ -1,13 +1,13 @@
 import type { Outcome } from './run.js'
 
-/** Middle and high value of what was seen. */
+/** Median and 90th percentile of observed values. */
 export interface Spread {
   readonly median: number
-  /** Nine of ten runs had at most this. */
+  /** 90th percentile. */
   readonly p90: number
 }
 
-/** How often canaries ended in a way, 0 to 1, and what it took; null when none did. */
+/** Probability of an ending, 0 to 1, and its costs; these are null if no run ended this way. */
 export interface Ending {
   readonly chance: number
   readonly minutes: Spread | null
@@ -17,12 +17,12 @@ export interface Ending {
   readonly casualties: Spread | null
 }
 
-/** What became of all simulated canaries. */
+/** Results of all simulated canaries. */
 export interface Summary {
   readonly runs: number
   readonly rollback: Ending
   readonly promotion: Ending
-  /** It was paused, because its steps were over without a clear result, or its share was off. */
+  /** Paused because the steps ended without a clear result, or the share was off. */
   readonly humanDecision: Ending
 }
 

@@ -10,7 +10,7 @@ import { type CanaryStore, type Casualty, mostPast } from './contract.js'
 export type KeyValues = Pick<Kv, 'get' | 'getMany' | 'set' | 'delete'>
 
 const deadlineMs = 5_000
-/** How long evidence and casualties are kept. */
+/** How long evidence and casualties are kept, in ms. */
 const keepMs = 30 * 86_400_000
 const batch = 100
 
@@ -23,7 +23,7 @@ const keys = {
   casualties: (canary: string, node: string) => `canary:casualties:${canary}:${node}`,
 }
 
-/** Canaries in the app's key-value store: Redis, or a table of the database. */
+/** Stores canaries in the app's key-value store: Redis, or a table of the database. */
 export function kvStore(values: KeyValues, kind: CanaryStore['kind']): CanaryStore {
   const known = new Set<string>()
   const kv: KeyValues = {
@@ -37,7 +37,7 @@ export function kvStore(values: KeyValues, kind: CanaryStore['kind']): CanarySto
     delete: (key) => ask(values.delete(key)),
   }
   const read = async <T>(key: string): Promise<T | undefined> => parsed<T>(await kv.get(key))
-  /** Changes a list that several processes write. */
+  /** Changes a list that several processes write to. */
   const change = async <T>(key: string, next: (list: readonly T[]) => readonly T[], ttlMs?: number): Promise<void> => {
     await updateKey(kv, key, (text) => {
       const list = parsed<readonly T[]>(text) ?? []
@@ -49,7 +49,7 @@ export function kvStore(values: KeyValues, kind: CanaryStore['kind']): CanarySto
   const unmark = (worker: string) =>
     change<string>(keys.live, (list) => (list.includes(worker) ? list.filter((one) => one !== worker) : list))
   const nodesOf = async (canary: string) => (await read<readonly string[]>(keys.nodes(canary))) ?? []
-  /** Notes that a node has seen something of a canary, once. */
+  /** Registers a node that has data of a canary, once. */
   const join = async (canary: string, node: string): Promise<void> => {
     const key = `${canary} ${node}`
     if (known.has(key)) return
@@ -83,7 +83,7 @@ export function kvStore(values: KeyValues, kind: CanaryStore['kind']): CanarySto
       if (!(await kv.set(key, JSON.stringify(record), { ifValue: before }))) return false
       if (!isLive(record)) {
         await unmark(record.worker)
-        // Another one may have begun meanwhile.
+        // Another canary may have been started meanwhile.
         const now = await get(record.worker)
         if (now !== undefined && isLive(now)) await mark(record.worker)
       }

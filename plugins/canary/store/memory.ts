@@ -2,7 +2,7 @@ import type { CanaryStore } from './contract.js'
 import type { KeyValues } from './kv.js'
 import { kvStore } from './kv.js'
 
-/** Canaries of one process, forgotten when it ends. */
+/** Stores canaries in process memory; they are lost when it ends. */
 export function memoryStore(): CanaryStore {
   return kvStore(memoryValues(), 'memory')
 }

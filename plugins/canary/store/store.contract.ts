@@ -11,13 +11,13 @@ import { type CanaryStore, mostPast } from './contract.js'
 const go = (record: CanaryRecord, to: CanaryState, at = 1): CanaryRecord =>
   moved(record, { to, at, actor: itself, reason: `${to} at ${at}` })
 
-/** What every store of canaries does. `open` gives another process's view of the same store each time. */
+/** The contract of every store of canaries. Each call of `open` returns another process's view of the same store. */
 export function canaryStoreContract(title: string, open: () => CanaryStore): void {
   const fresh = (worker = `worker-${randomUUID()}`): CanaryRecord => canaryRecord({ id: randomUUID(), worker })
   const isLive = async (store: CanaryStore, { id }: CanaryRecord) => (await store.live()).some((record) => record.id === id)
 
   describe(`canaries in ${title}`, () => {
-    it('are started by one of those who try at the same time', async () => {
+    it('are started by only one of several concurrent processes', async () => {
       const worker = `worker-${randomUUID()}`
       const all = Array.from({ length: 8 }, () => fresh(worker))
       const [one, other] = [open(), open()]
@@ -29,7 +29,7 @@ export function canaryStoreContract(title: string, open: () => CanaryStore): voi
       assert.equal(await one.get(`unknown-${worker}`), undefined)
     })
 
-    it('are changed by one of those who change the same generation, and by nobody who knows an earlier canary', async () => {
+    it('are changed by only one process per generation, and not by one with an earlier canary', async () => {
       const [one, other] = [open(), open()]
       const record = fresh()
       await one.insert(record, undefined)
@@ -86,7 +86,7 @@ export function canaryStoreContract(title: string, open: () => CanaryStore): voi
       )
     })
 
-    it('add up what the nodes have seen, each with its last word on a step', async () => {
+    it('add up the evidence of all nodes, each with its last value for a step', async () => {
       const [one, other] = [open(), open()]
       const canary = randomUUID()
       const seen = (...outcomes: readonly FirstAttempt['outcome'][]): Evidence => {
@@ -101,7 +101,7 @@ export function canaryStoreContract(title: string, open: () => CanaryStore): voi
       assert.deepEqual(await one.evidence(randomUUID(), 2), { cells: {} })
     })
 
-    it('remember the casualties of every node', async () => {
+    it('store the casualties of every node', async () => {
       const [one, other] = [open(), open()]
       const canary = randomUUID()
       const [first, second, third] = ['1', '2', '3'].map((id) => ({ queue: 'emails', id, at: 1 }))

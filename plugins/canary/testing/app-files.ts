@@ -1,4 +1,4 @@
-/** An app with canaries, and a worker whose versions say which they are; version 2 fails while the file `fails` exists. */
+/** An app with canaries and a worker whose versions return their name; version 2 fails while the file `fails` exists. */
 export const canaryApp: Readonly<Record<string, string>> = {
   'zin.config.mjs': `
 import { defineConfig } from 'zin'
@@ -9,7 +9,7 @@ export default defineConfig({
   plugins: [database(), kv(), cluster(), queues(), ops(), workers(), canary({ lookMs: 200, flushMs: 50 })],
 })
 `,
-  // A killed process counts as alive for three times this.
+  // A killed process counts as alive for three times this interval.
   '.env': 'WORKER_PERSISTENCE_DRIVER=db\nCLUSTER_HEARTBEAT_MS=1000\n',
   'processors/one.mjs': "export default () => 'one'",
   'processors/two.mjs': `
@@ -41,13 +41,13 @@ export function apiOf(url: string) {
   }
   return {
     call,
-    /** The canary of a worker, once it is in a state. */
+    /** Resolves with the canary of a worker once it is in the given state. */
     // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
     reaches: (worker: string, state: string): Promise<any> =>
       poll(`/api/workers/${worker}/canary/status`, ({ canary }: { canary: { state: string } }) =>
         canary.state === state ? canary : undefined,
       ),
-    /** Adds a job, and gives what became of it. */
+    /** Adds a job and resolves with its outcome. */
     async run(worker: string, data: unknown): Promise<{ readonly id: string; readonly status: string; readonly result: unknown }> {
       const added = await call('POST', `/api/workers/${worker}/jobs`, { data, options: { attempts: 1 } })
       const path = `/api/workers/${worker}/jobs/${added.body.job.id}`
@@ -55,7 +55,7 @@ export function apiOf(url: string) {
         job.status === 'completed' || job.status === 'failed' ? job : undefined,
       )
     },
-    /** A running worker with the versions 1.0.0 and 2.0.0. */
+    /** Creates and starts a worker with the versions 1.0.0 and 2.0.0. */
     async create(name: string): Promise<void> {
       await call('POST', '/api/workers', { name, queueName: name, processor: 'one.mjs' })
       await call('POST', `/api/workers/${name}/versions`, { version: '2.0.0', processor: 'two.mjs' })

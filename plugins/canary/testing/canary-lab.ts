@@ -15,7 +15,7 @@ import type { CanaryChange } from '../hooks.js'
 import { canary } from '../index.js'
 import type { CanaryState } from '../record.js'
 
-/** Jobs that are added at a time. */
+/** Number of jobs added at a time. */
 const batch = 50
 
 /** The result of a call over HTTP. */
@@ -29,27 +29,27 @@ export interface Lab {
   readonly host: TestHost
   readonly workers: Workers
   readonly ends: AttemptEnd[]
-  /** Why the promotion of a worker's canary is denied, by worker. */
+  /** Reasons for denying the promotion of a canary, by worker. */
   readonly denials: Map<string, string>
-  /** What was recorded of automatic acts on a worker, oldest first. */
+  /** Decisions about a worker, oldest first. */
   decisionsOn(name: string): Promise<readonly Decision[]>
-  /** A worker with the versions 1.0.0, which is active, and 2.0.0. */
+  /** Creates a worker with the active version 1.0.0 and the version 2.0.0. */
   worker(name: string, v1: WorkerProcessor, v2: WorkerProcessor, more?: object): Promise<string>
-  /** A call of `/api/workers/<name>/canary/<verb>`. */
+  /** Calls `/api/workers/<name>/canary/<verb>`. */
   call(name: string, verb: string, body?: unknown): Promise<Called>
   http(method: string, path: string, body?: unknown): Promise<Called>
-  /** Resolves at the next change of a canary to the state; to the one that it is in already. */
+  /** Resolves when the canary changes to the state, or immediately if its last change was to that state. */
   reaches(name: string, state: CanaryState): Promise<CanaryChange>
-  /** Resolves when so many more attempts have ended. */
+  /** Resolves when `count` more attempts have ended. */
   attempts(count: number): Promise<readonly AttemptEnd[]>
-  /** Moves the clock of the app. */
+  /** Advances the clock of the app. */
   later(ms: number): void
-  /** Adds jobs, a few at a time, until the promise settles, and waits for the last of them. */
+  /** Adds jobs in batches until the promise settles, and waits for the last of them. */
   feed<T>(name: string, until: Promise<T>, between?: () => Promise<void>): Promise<{ readonly result: T; readonly ids: readonly string[] }>
   stop(): Promise<void>
 }
 
-/** An app with canaries whose looks are fast. */
+/** An app with canaries and short evaluation intervals. */
 export async function canaryLab(env: Readonly<Record<string, string>>): Promise<Lab> {
   const run = randomUUID().slice(0, 8)
   let ahead = 0

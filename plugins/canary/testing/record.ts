@@ -2,7 +2,7 @@ import type { CanaryRecord } from '../record.js'
 import { startPlan } from '../start-input.js'
 import { itself } from '../transitions.js'
 
-/** A canary that was just started at time 0, with steps of 5 and 20 percent. */
+/** Returns a canary that was started at time 0, with steps of 5 and 20 percent. */
 export function canaryRecord(changes: Partial<CanaryRecord> = {}): CanaryRecord {
   return {
     id: 'id',

@@ -22,7 +22,7 @@ export interface StoreListener {
 }
 
 export interface Renewal {
-  /** The store had no valid lease of this node: it joined or rejoined. */
+  /** The store had no valid lease for this node, so it joined or rejoined. */
   readonly joined: boolean
   /** Increases when a node joins, leaves or changes its labels. */
   readonly version: number
@@ -46,7 +46,7 @@ export interface ClusterStore {
   /** Closes its connections and timers. Leases remain: see `leave`. */
   close(): Promise<void>
 
-  /** Takes or renews a lease: one round trip. `changed`: the labels changed, so the other nodes are notified. */
+  /** Acquires or renews a lease: one round trip. `changed`: the labels changed, so the other nodes are notified. */
   renew(node: NodeInfo, leaseMs: number, changed: boolean): Promise<Renewal>
   /** Releases the lease and with it every role; notifies the other nodes. */
   leave(node: string): Promise<void>

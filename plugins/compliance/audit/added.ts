@@ -1,17 +1,17 @@
 import type { FlowChange, WorkerChange } from 'zin/plugins/workers'
 
-/** What an action has added, for its entry `done`. */
+/** The jobs that an action added, for its `done` entry. */
 export interface AddedJobs {
-  /** The job; of a flow, the last one to run. */
+  /** The added job; for a flow, its root job. */
   readonly target: string
-  /** How many jobs a flow has, and the first of them. */
+  /** For a flow: the number of jobs, and the first of them. */
   readonly text?: string
 }
 
-/** Jobs of a flow that are named. */
+/** Maximum number of jobs of a flow that are named. */
 const mostNamed = 10
 
-/** Undefined: the action adds no job, or it has not got its id yet. Pure. */
+/** Returns the added jobs; undefined if the action adds none, or the id is not known yet. Pure. */
 export function addedJobs({ action, after }: Pick<WorkerChange, 'action' | 'after'>): AddedJobs | undefined {
   if (after === null || (action !== 'job.add' && action !== 'flow.add')) return undefined
   const { id, queue } = after as Pick<FlowChange, 'id' | 'queue'>

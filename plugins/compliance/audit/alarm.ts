@@ -2,7 +2,7 @@ import type { MetricSample } from 'zin'
 import type { Decisions } from 'zin/plugins/decisions'
 import type { WriterState, WriterTotals } from './writer.js'
 
-/** Tells the decisions that the log cannot be written, and that it can be again. */
+/** Records a decision when the log becomes unwritable, and when it is writable again. */
 export function raiseAlarm(decisions: Decisions | undefined, node: string, { downSince, error = '', unkept, waiting }: WriterState): void {
   const raised = downSince !== undefined
   const since = raised ? new Date(downSince).toISOString() : ''
@@ -12,8 +12,8 @@ export function raiseAlarm(decisions: Decisions | undefined, node: string, { dow
     verdict: raised ? 'raised' : 'cleared',
     acted: true,
     reason: (raised
-      ? `The audit log cannot be written since ${since}: management actions are refused, and job outcomes wait (${error})`
-      : `The audit log can be written again; ${waiting} entries wait, ${unkept} were not kept`
+      ? `The audit log has not been writable since ${since}: management actions are refused, and job outcomes are buffered (${error})`
+      : `The audit log can be written again; ${waiting} entries are buffered, ${unkept} were lost`
     ).slice(0, 500),
     inputs: { waiting, unkept },
     rule: 'compliance/audit-unavailable',
@@ -24,11 +24,11 @@ export function raiseAlarm(decisions: Decisions | undefined, node: string, { dow
 export function auditMetrics({ downSince, waiting }: WriterState, { refused, unkept, written }: WriterTotals): readonly MetricSample[] {
   return [
     { name: 'zin_audit_up', help: 'Whether the audit log can be written: 1 or 0', type: 'gauge', value: downSince === undefined ? 1 : 0 },
-    { name: 'zin_audit_backlog', help: 'Entries of the audit log that wait to be written', type: 'gauge', value: waiting },
-    { name: 'zin_audit_entries_total', help: 'Entries that this process has written to the audit log', type: 'counter', value: written },
+    { name: 'zin_audit_backlog', help: 'Audit log entries waiting to be written', type: 'gauge', value: waiting },
+    { name: 'zin_audit_entries_total', help: 'Entries written to the audit log by this process', type: 'counter', value: written },
     {
       name: 'zin_audit_unkept_total',
-      help: 'Job outcomes that the audit log could not keep; each gap is an entry',
+      help: 'Job outcomes lost because the audit log could not be written; each gap is recorded as an entry',
       type: 'counter',
       value: unkept,
     },

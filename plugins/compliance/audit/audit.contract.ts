@@ -18,10 +18,10 @@ const adminKey = 'a key that may do everything'
 
 type Work = () => Promise<unknown>
 
-/** A key that was granted the view of payloads by name. */
+/** A key with an explicit permission to view payloads. */
 export const payloadKey = 'a key that may see payloads'
 
-/** An app whose plugin `desk` does a management action when it is told to. */
+/** An app whose plugin `desk` runs management actions on demand. */
 export async function auditedApp(
   env: Readonly<Record<string, string>>,
   options: Parameters<typeof compliance>[0] = {},
@@ -35,7 +35,7 @@ export async function auditedApp(
       manage = (action, work) => ctx.manage(action, work)
     },
   })
-  // It is asked after the audit log.
+  // Its gates run after those of the audit log.
   const lock = definePlugin({
     name: 'lock',
     version: '1.0.0',
@@ -91,7 +91,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
     const post = (path: string, body: unknown = {}, headers: Record<string, string> = {}) =>
       host.inject({ method: 'POST', path, body, headers })
 
-    it('has who, what, target, digests, reason, address and request of a management action, before and after it', async () => {
+    it('records actor, action, target, digests, reason, address and request of a management action, before and after it', async () => {
       const created = await post(
         '/api/workers',
         { name: 'mails', queueName: 'mails', jobOptions: { attempts: 1 } },
@@ -109,7 +109,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.notEqual(done?.address, null)
     })
 
-    it('has final outcomes of jobs, and no payload, result or error text', async () => {
+    it('records final outcomes of jobs, without payloads, results or error messages', async () => {
       await post('/api/workers/mails/start')
       const work = host.service(workersService)
       await work.enqueue('mails', 'marker-4711')
@@ -122,7 +122,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.doesNotMatch(JSON.stringify(await entries({ limit: 500 })), /marker-4711/)
     })
 
-    it('names the job that was added, in entries that are found by it, and how many a flow has with the first of them', async () => {
+    it('records the id of an added job as a searchable target, and the number and first jobs of a flow', async () => {
       const { id } = (await post('/api/workers/mails/jobs', { data: 1 }, { 'x-audit-reason': 'a test' })).body.job
       const [added] = await entries({ target: `job:mails/${id}`, action: 'job.add' })
       const [asked] = await entries({ target: 'worker:mails', action: 'job.add' })
@@ -134,7 +134,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.equal(ofFlow?.reason, `12 jobs: ${named.join(', ')}, …`)
     })
 
-    it('names jobs that are added to a queue, and copies of jobs', async () => {
+    it('records the ids of jobs added to a queue, and of copies of jobs', async () => {
       const { id } = (await post('/api/queue/mails/jobs', { name: 'letter', data: 1 })).body
       const [added] = await entries({ target: `job:mails/${id}`, action: 'job.add' })
       assert.deepEqual([added?.outcome, added?.ref === null], ['done', false])
@@ -146,7 +146,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       )
     })
 
-    it('has no outcomes of jobs of a worker with compliance: false, and has what is done to it', async () => {
+    it('records no job outcomes of a worker with compliance: false, but actions on it', async () => {
       const work = host.service(workersService)
       await work.create({ name: 'quiet', queueName: 'quiet', processor: async () => 1, features: { compliance: false } })
       await work.start('quiet')
@@ -167,7 +167,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       await work.remove('quiet')
     })
 
-    it('takes more actions at once than one request to a proxy can carry', async () => {
+    it('accepts more concurrent actions than fit into one request to a proxy', async () => {
       const before = (await service().entries()).pagination.total
       const reason = 'ü'.repeat(400)
       await Promise.all(Array.from({ length: 600 }, (_, n) => app.manage({ action: 'desk.pile', target: `desk:pile-${n}`, reason })))
@@ -175,7 +175,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.equal(service().audit.downSince, null)
     })
 
-    it('has actions of plugins through ctx.manage, also failed ones, with the entry that was written before', async () => {
+    it('records actions of plugins through ctx.manage, including failed ones, with a reference to the first entry', async () => {
       await assert.rejects(
         app.manage({ action: 'desk.clear', target: 'desk:1', before: { papers: 3 } }, () => Promise.reject(new RangeError('no'))),
         RangeError,
@@ -186,13 +186,13 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.equal(failed?.before, asked?.before)
     })
 
-    it('has actions that somebody else refuses as failed', async () => {
+    it('records actions refused by another plugin as failed', async () => {
       await assert.rejects(app.manage({ action: 'desk.lock', target: 'desk:2' }), { code: 'ACTION_DENIED' })
       const [failed, asked] = await entries({ target: 'desk:2' })
       assert.deepEqual([asked?.outcome, failed?.outcome, failed?.reason, failed?.ref], ['asked', 'failed', 'ACTION_DENIED', asked?.id])
     })
 
-    it('has changes of workers that changed nothing as failed, and each second entry refers to the first', async () => {
+    it('records refused worker changes as failed, and each second entry refers to the first', async () => {
       const paused = await post('/api/workers/mails/pause')
       assert.deepEqual([paused.status, paused.body.code], [409, 'WORKER_CHANGE_DENIED'])
       const [failed, asked] = await entries({ action: 'worker.pause' })
@@ -205,14 +205,14 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.deepEqual([before?.outcome, done?.outcome, done?.ref], ['asked', 'done', before?.id])
     })
 
-    it('has views of payloads', async () => {
+    it('records views of payloads', async () => {
       const { id } = await host.service(workersService).enqueue('mails', { secret: 'x' })
       const shown = await host.inject({ method: 'GET', path: `/api/jobs/${id}?include=payload&queue=mails` })
       assert.equal(shown.status, 200, JSON.stringify(shown.body))
       assert.equal((await entries({ action: 'payload.view' }))[0]?.target, `job:mails/${id}`)
     })
 
-    it('is listed page by page, by filters, and refuses malformed ones', async () => {
+    it('is listed by page and filters, and refuses malformed filters', async () => {
       const list = (query: string) => host.inject({ method: 'GET', path: `/api/compliance/audit?${query}` })
       const first = await list('limit=1&target=worker:mails')
       const { entries: page, pagination } = first.body as { entries: AuditEntry[]; pagination: { total: number; totalPages: number } }
@@ -221,16 +221,17 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.equal((await list('since=2999-01-01')).body.entries.length, 0)
       const refused = await list('since=yesterday')
       assert.deepEqual([refused.status, refused.body.code], [400, 'INVALID_AUDIT_QUERY'])
+      for (const empty of ['since=', 'until=']) assert.equal((await list(empty)).body.code, 'INVALID_AUDIT_QUERY', empty)
       assert.equal((await list('colour=red')).status, 400)
     })
 
-    it('is intact, and the verification becomes an entry', async () => {
+    it('is intact, and the verification is recorded as an entry', async () => {
       const { body } = await post('/api/compliance/audit/verify')
       assert.deepEqual([body.intact, body.fault, body.chains], [true, null, 1])
       assert.equal((await entries({ action: 'audit.verify' }))[0]?.outcome, 'intact')
     })
 
-    it('names the first entry that was altered, removed, swapped, or cut from the end', async () => {
+    it('names the first entry that was altered, removed, swapped, or truncated', async () => {
       const db = host.service(databaseService).tables()
       for (let number = 0; number < 8; number++) await app.manage({ action: 'desk.sort', target: `desk:${number}` })
       await service().entries()
@@ -263,7 +264,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       await db.insertInto('zin_audit').values(tail).execute()
     })
 
-    it('refuses management actions before they act while it cannot be written, lets jobs go on, and keeps their outcomes', async () => {
+    it('refuses management actions while it cannot be written; jobs keep running, and their outcomes are buffered', async () => {
       const db = host.service(databaseService)
       const rename = (from: string, to: string) => db.tables().schema.alterTable(from).renameTo(to).execute()
       const ends = (await entries({ action: 'job.end', limit: 500 })).length

@@ -20,25 +20,25 @@ import { databaseStore } from './store/db.js'
 import { type AuditReport, foundText, verifyAudit } from './verify.js'
 import { AuditWriter } from './writer.js'
 
-/** The audit log, for the rest of the plugin. */
+/** The audit log, as used by other parts of the plugin. */
 export interface Audit extends CompliancePart {
   readonly enabled: boolean
   readonly store: AuditStore
   readonly status: AuditStatus
   entries(options?: AuditListOptions): Promise<AuditPage>
   verify(): Promise<AuditReport>
-  /** Records in the background what the plugin did by itself. */
+  /** Records an action of the plugin itself, in the background. */
   note(action: string, target: string, reason: string, outcome?: string): void
-  /** Records that the plugin has refused the view of a payload. */
+  /** Records that the plugin refused a payload view. */
   noteRefusedView(view: PayloadView, reason: string): void
 }
 
-/** Longest wait of a start for the entry about it, in ms. */
+/** Maximum time that a start waits for its entry to be written, in ms. */
 const startMs = 5_000
-/** Longest wait for what the log holds now, in ms. */
+/** Maximum time for reading the log, in ms. */
 const readMs = 5_000
 
-/** The audit log: hooks fill it, and nothing of it runs while WORKER_AUDIT_LOG is false, except for reading what is there. */
+/** Creates the audit log, which is filled from hooks. While WORKER_AUDIT_LOG is false, it only reads existing entries. */
 export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   const { clock, hooks, host, log, options, services, settings } = ctx
   const enabled = settings.WORKER_AUDIT_LOG
@@ -68,7 +68,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   let verifying: Promise<AuditReport> | undefined
   let progress: AuditStatus['verifying'] = null
 
-  /** Reads when what waits in this process is written. */
+  /** Reads after flushing the buffered entries of this process. */
   const written = <T>(read: () => Promise<T>): Promise<T> =>
     withDeadline(writer.flush().then(read), readMs, `the audit log was not read within ${readMs} ms`)
 
@@ -82,7 +82,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     const found = foundText(report)
     const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
     if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
-    if (report.fault !== undefined) log.error({ entry: report.fault.id }, `the audit log cannot be verified: ${found}`)
+    if (report.fault !== undefined) log.error({ entry: report.fault.id }, `verification of the audit log failed: ${found}`)
     return report
   }
 
@@ -128,7 +128,10 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   if (!enabled) {
     ctx.onStart(() =>
       withDeadline(recording.startedWithout(), startMs, `no response within ${startMs} ms`).catch((error: unknown) =>
-        log.error({ err: error }, `the next start with WORKER_AUDIT_LOG cannot tell that this one is without: ${messageOf(error)}`),
+        log.error(
+          { err: error },
+          `the start without WORKER_AUDIT_LOG could not be noted, so the next start with it will not report the gap: ${messageOf(error)}`,
+        ),
       ),
     )
     return audit
@@ -141,8 +144,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   hooks.on('onManagementAction', recorder.afterAction)
   hooks.on('collectMetrics', () => auditMetrics(writer.state, writer.totals))
   ctx.onStart(async () => {
-    if (settings.APP_KEY === '')
-      log.warn('APP_KEY is not set: the audit log is chained, but whoever can write its tables can seal it again')
+    if (settings.APP_KEY === '') log.warn('APP_KEY is not set: anyone who can write the tables of the audit log can change it undetected')
     const declared = new Set(host.hooks().map(({ name }) => name))
     if (declared.has('onWorkerChange')) {
       hooks.on('beforeWorkerChange', recorder.beforeWorkerChange)
@@ -158,7 +160,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     if (declared.has('beforePayloadView')) hooks.on('beforePayloadView', recorder.beforePayloadView)
     ctx.onStop(() => writer.close())
     await withDeadline(recording.started(), startMs, `no response within ${startMs} ms`).catch((error: unknown) =>
-      log.error({ err: error }, `the audit log does not have the start of this process: ${messageOf(error)}`),
+      log.error({ err: error }, `the start of this process could not be recorded in the audit log: ${messageOf(error)}`),
     )
   })
   return audit

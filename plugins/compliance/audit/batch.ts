@@ -3,25 +3,25 @@ import { type Chain, withHead } from './chain.js'
 import { type AuditEntry, type AuditFacts, entryOf, hashOf, idOf } from './entry.js'
 import type { BatchLimits } from './store/contract.js'
 
-/** Facts that wait to be written. */
+/** Facts waiting to be written. */
 export interface Waiting {
   readonly facts: AuditFacts
-  /** Absent: nobody waits for it. */
+  /** The waiting caller, if any. */
   readonly caller?: { readonly resolve: (id: number) => void; readonly reject: (error: Error) => void }
 }
 
-/** Entries of one transaction, and the chain with its new head. */
+/** The entries of one transaction, and the chain with its new head. */
 export interface Batch {
   readonly waiting: readonly Waiting[]
   readonly entries: readonly AuditEntry[]
   readonly chain: Chain
 }
 
-/** UTF-8 bytes of a character in JSON at most, and those of an entry beside its facts: id and hash. */
+/** Maximum UTF-8 bytes per character in JSON, and the bytes of an entry's id and hash. */
 const bytesPerCharacter = 3
 const bytesBeside = 120
 
-/** How many of those that wait go into one batch; at least one. */
+/** Returns how many waiting entries fit into one batch; at least one. */
 export function batchLength(waiting: readonly Waiting[], { bytes, entries }: BatchLimits): number {
   const most = Math.min(waiting.length, entries)
   if (bytes === Number.POSITIVE_INFINITY) return most
@@ -33,12 +33,12 @@ export function batchLength(waiting: readonly Waiting[], { bytes, entries }: Bat
   return most
 }
 
-/** An upper bound, in bytes. */
+/** Returns an upper bound of the size, in bytes. */
 function sizeOf({ facts }: Waiting): number {
   return JSON.stringify(Object.values(facts)).length * bytesPerCharacter + bytesBeside
 }
 
-/** The next entries of a chain. */
+/** Creates the next entries of a chain. */
 export function batchOf(waiting: readonly Waiting[], chain: Chain, key: DerivedKey): Batch {
   let previous = chain.lastHash
   const entries = waiting.map(({ facts }, index): AuditEntry => {
@@ -49,14 +49,14 @@ export function batchOf(waiting: readonly Waiting[], chain: Chain, key: DerivedK
   return { waiting, entries, chain: withHead(key, chain, { entries: chain.entries + entries.length, lastHash: previous }) }
 }
 
-/** Job outcomes that were not kept. */
+/** Lost job outcomes. */
 export interface Gap {
   readonly count: number
-  /** Since when, ms since 1970. */
+  /** Time of the first one, in ms since 1970. */
   readonly since: number
 }
 
-/** The entry that says how many were not kept. */
+/** Returns the entry that records a gap. */
 export function gapEntry({ count, since }: Gap, at: number): Waiting {
   return {
     facts: {
@@ -69,7 +69,7 @@ export function gapEntry({ count, since }: Gap, at: number): Waiting {
       via: 'plugin',
       before: null,
       after: null,
-      reason: `${count} job outcomes since ${new Date(since).toISOString()} were not kept: the log could not be written and its backlog was full`,
+      reason: `${count} job outcomes since ${new Date(since).toISOString()} were lost: the log could not be written and its backlog was full`,
       address: null,
       requestId: null,
       ref: null,

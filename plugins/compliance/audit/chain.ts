@@ -2,24 +2,24 @@ import { createHmac } from 'node:crypto'
 import type { DerivedKey } from '../keys.js'
 import { noHash } from './entry.js'
 
-/** A chain of entries, written by one process. Chain 0 is the register: its "entries" are the chains that were ever opened. */
+/** A chain of entries, written by one process. Chain 0 is the register: its "entries" are all chains ever opened. */
 export interface Chain {
   readonly chain: number
-  /** The node that writes it. */
+  /** Node that writes the chain. */
   readonly node: string
   /** ms since 1970. */
   readonly openedAt: number
-  /** Names the key of its hashes and its seal. */
+  /** Id of the key of its hashes and its seal. */
   readonly keyId: string
-  /** Links the chain to the one that was opened before it. */
+  /** Links the chain to the previous chain. */
   readonly opening: string
-  /** How many entries were written; the seal covers it and the last hash, so that a cut tail shows. */
+  /** Number of entries written. The seal covers it and the last hash, so that a truncated tail is detected. */
   readonly entries: number
   readonly lastHash: string
-  /** Whether its process ended in order, with nothing left to write. */
+  /** Whether its process shut down cleanly, with nothing left to write. */
   readonly closed: boolean
   readonly seal: string
-  /** So many entries from the start were deleted by retention; the hash of the last of them takes their place. */
+  /** Number of entries at the start that retention deleted; `purgedHash` is the hash of the last of them. */
   readonly purged: number
   readonly purgedHash: string
   readonly purgedKeyId: string
@@ -31,7 +31,7 @@ export const registerChain = 0
 const mac = ({ key }: DerivedKey, fields: readonly unknown[]): string =>
   createHmac('sha256', key).update(JSON.stringify(fields)).digest('hex')
 
-/** The link from one chain to the next. */
+/** Returns the link from one chain to the next. */
 export function openingOf(
   key: DerivedKey,
   previous: string,
@@ -51,7 +51,7 @@ export function purgedSealOf(key: DerivedKey, { chain, purged, purgedHash }: Pic
   return mac(key, ['purged', chain, purged, purgedHash])
 }
 
-/** A chain without entries, sealed. `previous` is the opening of the chain before it. */
+/** Creates a sealed chain without entries. `previous` is the opening of the previous chain. */
 export function newChain(key: DerivedKey, previous: string, id: Pick<Chain, 'chain' | 'node' | 'openedAt'>): Chain {
   const head = { ...id, opening: openingOf(key, previous, id), entries: 0, lastHash: noHash, closed: false }
   const start = { chain: id.chain, purged: 0, purgedHash: noHash }
@@ -65,13 +65,13 @@ export function newChain(key: DerivedKey, previous: string, id: Pick<Chain, 'cha
   }
 }
 
-/** The chain with another head. */
+/** Returns the chain with a new head. */
 export function withHead(key: DerivedKey, chain: Chain, head: Partial<Pick<Chain, 'entries' | 'lastHash' | 'closed'>>): Chain {
   const changed = { ...chain, ...head, keyId: key.id }
   return { ...changed, seal: sealOf(key, changed) }
 }
 
-/** The chain without its first entries. */
+/** Returns the chain without its first entries. */
 export function withoutStart(key: DerivedKey, chain: Chain, start: Pick<Chain, 'purged' | 'purgedHash'>): Chain {
   const changed = { ...chain, ...start, purgedKeyId: key.id }
   return { ...changed, purgedSeal: purgedSealOf(key, changed) }

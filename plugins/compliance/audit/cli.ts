@@ -26,7 +26,7 @@ interface ListedEntry {
   readonly reason: string | null
 }
 
-/** As SQLite, MySQL and MariaDB say it. */
+/** Matches the messages of SQLite, MySQL and MariaDB. */
 function isTableMissing(error: unknown): boolean {
   return /no such table|doesn't exist/i.test(messageOf(error))
 }
@@ -36,7 +36,7 @@ function intactLines(report: AuditReport): readonly string[] {
   return [
     foundText(report),
     ...(purged > 0 ? [`${purged} older entries were deleted by retention`] : []),
-    ...(open > 0 ? [`Chains whose process still runs or was killed: ${open}`] : []),
+    ...(open > 0 ? [`Chains whose process is still running or was killed: ${open}`] : []),
   ]
 }
 
@@ -46,12 +46,12 @@ function faultLines({ fault, faultCount, faults }: AuditReport): readonly string
   return [`not intact: ${fault?.problem}`, ...named, ...(left > 0 ? [`  and ${left} more`] : []), `Faults in all: ${faultCount}`]
 }
 
-/** `audit:list` asks the running app; `audit:verify` reads the tables itself, whether or not the app runs. */
+/** `audit:list` queries the running app; `audit:verify` reads the tables directly, whether or not the app is running. */
 export function auditCommands({ database, keys, store }: AuditCommandParts): readonly Command[] {
   return [
     defineCommand({
       name: 'audit:list',
-      summary: 'List who did what, newest first',
+      summary: 'List audit entries (who did what), newest first',
       needs: 'running app',
       route: 'GET /api/compliance/audit',
       json: true,
@@ -62,8 +62,8 @@ export function auditCommands({ database, keys, store }: AuditCommandParts): rea
         target: { type: 'string', summary: 'Only this target, such as worker:email-sender' },
         actor: { type: 'string', summary: 'Only this actor, such as user:42' },
         outcome: { type: 'string', summary: 'Only this outcome: asked, done, failed, completed, …' },
-        since: { type: 'string', summary: 'Only since then: ISO 8601 or ms since 1970' },
-        until: { type: 'string', summary: 'Only before then: ISO 8601 or ms since 1970' },
+        since: { type: 'string', summary: 'Only at or after this time: ISO 8601 or ms since 1970' },
+        until: { type: 'string', summary: 'Only before this time: ISO 8601 or ms since 1970' },
       },
       run: async ({ app, options, print }) => {
         const { limit, page, action, target, actor, outcome, since, until } = options
@@ -72,7 +72,7 @@ export function auditCommands({ database, keys, store }: AuditCommandParts): rea
           path: '/api/compliance/audit',
           query: { limit, page, action, target, actor, outcome, since, until },
         })
-        if (entries.length === 0 && !print.json) return print.line('The audit log has no such entries')
+        if (entries.length === 0 && !print.json) return print.line('No entries of the audit log match')
         print.table(entries, print.json ? undefined : ['id', 'at', 'actor', 'action', 'target', 'outcome', 'reason'])
         const { total, totalPages } = pagination
         if (totalPages > page && !print.json) print.line(`page ${page} of ${totalPages}, ${total} entries: use --page and --limit`)
@@ -80,10 +80,10 @@ export function auditCommands({ database, keys, store }: AuditCommandParts): rea
     }),
     defineCommand({
       name: 'audit:verify',
-      summary: 'Compare the whole audit log with its hashes and seals; exit code 1 when anything was changed',
+      summary: 'Verify the whole audit log against its hashes and seals; exit code 1 if anything was changed',
       needs: 'services',
       starts: ['database'],
-      // Verifying must not create an empty database where there is none.
+      // Verification must not create an empty database if there is none.
       check: () => database.checkExists(),
       json: true,
       run: async ({ print, signal }) => {

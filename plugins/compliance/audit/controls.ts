@@ -5,16 +5,16 @@ import type { Recording } from './recording.js'
 export interface AuditControlsInput {
   readonly audit: Pick<Audit, 'enabled' | 'entries' | 'status'>
   readonly recording: Pick<Recording, 'offSince'>
-  /** Whether the log is sealed with a key of the app. */
+  /** Whether the log is sealed with a secret key. */
   readonly keyed: boolean
   /** ms since 1970. */
   readonly now: number
 }
 
-/** How long the last verification counts, in ms. */
+/** How long a verification counts as recent, in ms. */
 const verifiedMs = 8 * 86_400_000
 
-/** What the report says of the audit log. */
+/** Returns the report's controls of the audit log. */
 export async function auditControls({ audit, keyed, now, recording }: AuditControlsInput): Promise<readonly Control[]> {
   const { entries: newest, pagination } = await audit.entries({ limit: 1 })
   const newestAt = newest[0] === undefined ? null : new Date(newest[0].at).toISOString()
@@ -36,11 +36,10 @@ export async function auditControls({ audit, keyed, now, recording }: AuditContr
   const [last] = verified
   const logGaps = [
     ...(downSince === null ? [] : [`The log has not been writable since ${downSince}: bring the database back`]),
-    ...(unkept > 0 || lost.length > 0 ? [`Job outcomes were not kept, ${gaps.total} times: the entries audit.gap say how many`] : []),
-    ...off.map(
-      ({ id, reason }) =>
-        `Nothing was recorded for some time, ${offs.total} ${offs.total === 1 ? 'time' : 'times'}; entry ${id}: ${reason}`,
-    ),
+    ...(unkept > 0 || lost.length > 0
+      ? [`Job outcomes were lost ${gaps.total} ${gaps.total === 1 ? 'time' : 'times'}: the audit.gap entries contain the numbers`]
+      : []),
+    ...off.map(({ id, reason }) => `The log was off ${offs.total} ${offs.total === 1 ? 'time' : 'times'}; entry ${id}: ${reason}`),
   ]
   const age = last === undefined ? Number.POSITIVE_INFINITY : now - last.at
   const chainGaps = [
@@ -48,7 +47,7 @@ export async function auditControls({ audit, keyed, now, recording }: AuditContr
     ...(last?.outcome === 'broken' ? [`Its last verification failed: ${last.reason}`] : []),
     ...(age > verifiedMs
       ? [
-          'No verification of the last eight days is recorded: verify it in the console, or by POST /api/compliance/audit/verify; zin audit:verify leaves no record',
+          'No verification was recorded in the last eight days: verify the log in the console or with POST /api/compliance/audit/verify; zin audit:verify leaves no record',
         ]
       : []),
   ]
@@ -70,7 +69,7 @@ export async function auditControls({ audit, keyed, now, recording }: AuditContr
     },
     {
       id: 'audit/chain',
-      title: 'Changes of the audit log are detected',
+      title: 'Changes to the audit log are detected',
       state: chainGaps.length === 0 ? 'met' : 'gap',
       evidence: {
         sealed: keyed,

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * A keyed digest of a state, 64 hex digits; null of none. Equal states have equal ones in whatever order their fields are; without the key
- * nobody can try which state has it.
+ * Returns a keyed digest of a state, 64 hex digits; null for null or undefined. Equal states have equal digests regardless of field order.
+ * Without the key, states cannot be guessed from their digest.
  */
 export function digestOf(key: Buffer, value: unknown): string | null {
   if (value === null || value === undefined) return null

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** What is recorded, before it has a place in a chain. */
+/** The content of an entry, before it has a position in a chain. */
 export interface AuditFacts {
   /** ms since 1970. */
   readonly at: number
@@ -9,53 +9,53 @@ export interface AuditFacts {
   /** `<type>:<id>`: `worker:email-sender`, `job:emails/42`. */
   readonly target: string
   /**
-   * `asked`: written before the action, which may not have been done. `done`, `failed`: how it ended. Of jobs `completed`, `failed`, … Of
-   * the log's own entries `noted`.
+   * `asked`: written before the action, which may not have been performed. `done`, `failed`: its result. For jobs: `completed`, `failed`, …
+   * For entries of the log itself: `noted`.
    */
   readonly outcome: string
   /** `<kind>:<id>`: `user:42`, `key:ops`, `local:local`, `plugin:canary`. */
   readonly actor: string
-  /** Id of the device that signed the request. */
+  /** Id of the device that signed the request, if any. */
   readonly device: string | null
   /** `http`, `cli` or `plugin`. */
   readonly via: string
-  /** Keyed digests of the state before and after: equal states have equal ones, and nothing can be read from them. */
+  /** Keyed digests of the state before and after: equal states have equal digests, and the states cannot be derived from them. */
   readonly before: string | null
   readonly after: string | null
   readonly reason: string | null
-  /** Of the client. */
+  /** Client address. */
   readonly address: string | null
   readonly requestId: string | null
-  /** Id of the entry `asked` of the same action. */
+  /** Id of the `asked` entry of the same action. */
   readonly ref: number | null
 }
 
 /** An entry of the log. */
 export interface AuditEntry extends AuditFacts {
-  /** Place in its chain: `chain * 1,000,000,000 + number`, from 1. */
+  /** `chain * 1,000,000,000 + number`, with numbers from 1. */
   readonly id: number
-  /** HMAC-SHA256 over the hash before it and all fields, hex. */
+  /** HMAC-SHA256 over the previous hash and all fields, hex. */
   readonly hash: string
 }
 
-/** Entries of a chain. */
+/** Maximum number of entries per chain. */
 export const perChain = 1_000_000_000
 
 export const idOf = (chain: number, number: number): number => chain * perChain + number
 export const chainOf = (id: number): number => Math.floor(id / perChain)
 export const numberOf = (id: number): number => id % perChain
 
-/** The hash before the first entry of a chain. */
+/** The "previous hash" of the first entry of a chain. */
 export const noHash = '0'.repeat(64)
 
-/** The hash of an entry, from the one before it. Another order of the fields is another hash: never change it. */
+/** Returns the hash of an entry from the previous hash. The order of the fields is part of the format: never change it. */
 export function hashOf(key: Buffer, previous: string, id: number, facts: AuditFacts): string {
   const { at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = facts
   const fields = [previous, id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref]
   return createHmac('sha256', key).update(JSON.stringify(fields)).digest('hex')
 }
 
-/** Every field by its name: a spread takes longer than the hash. */
+/** Creates an entry. Names every field, because a spread takes longer than the hash. */
 export function entryOf(facts: AuditFacts, id: number, hash: string): AuditEntry {
   const { at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref } = facts
   return { id, at, action, target, outcome, actor, device, via, before, after, reason, address, requestId, ref, hash }
@@ -75,7 +75,7 @@ const lengths = [
 
 const printable = /^[ -~]*$/
 
-/** The facts as the table can hold them: longer texts are cut, on one line, without control characters and half characters. */
+/** Returns the facts as the table can store them: texts are cut to length, on one line, without control characters or lone surrogates. */
 export function fitted(facts: AuditFacts): AuditFacts {
   if (lengths.every(([name, length]) => fits(facts[name], length))) return facts
   const fitting: { -readonly [K in keyof AuditFacts]: AuditFacts[K] } = { ...facts }

@@ -1,15 +1,15 @@
-/** A place in the log that is not as it was written. */
+/** A position in the log that does not match what was written. */
 export interface AuditFault {
-  /** Id of the entry; of a whole chain, where it begins or ends. */
+  /** Id of the entry; for a whole chain, of its first or last entry. */
   readonly id: number
-  /** What is wrong, as a sentence without a full stop that names the entry or the chain. */
+  /** The problem, as a sentence without a full stop that names the entry or chain. */
   readonly problem: string
 }
 
-/** Faults that are named; further ones are only counted. */
+/** Maximum number of listed faults; further ones are only counted. */
 const mostFaults = 20
 
-/** What a verification found, in the order of the log. */
+/** The faults found by a verification, in the order of the log. */
 export class Faults {
   readonly first: AuditFault[] = []
   #count = 0

@@ -18,13 +18,13 @@ import { compliance, complianceService } from '../index.js'
 const child = fileURLToPath(new URL('./testing/writer-child.mjs', import.meta.url))
 const rounds = 20
 
-it('verifies after 20 kills during writes, and has every action that was acknowledged', async (t) => {
+it('verifies after 20 kills during writes, and contains every acknowledged action', async (t) => {
   const clean = cleanUp(t)
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-audit-kill-'))
   clean(() => rm(rootDir, { recursive: true, force: true }))
   const env = { APP_KEY: 'k'.repeat(32), WORKER_ENCRYPTION: 'false', ZIN_DATA_DIR: rootDir, NODE_ENV: 'test', LOG_LEVEL: 'error' }
   const acknowledged: string[] = []
-  /** Kills a process once it has had some actions acknowledged, each after another number of them. */
+  /** Kills a process after a number of acknowledged actions, which differs each time. */
   const killOne = async (round: number): Promise<void> => {
     const writer: ChildProcess = fork(child, {
       execArgv: [],

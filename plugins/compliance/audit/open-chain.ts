@@ -7,18 +7,18 @@ import type { AuditStore } from './store/contract.js'
 export interface OpenChainInput {
   readonly store: AuditStore
   readonly keys: KeyRing
-  /** The node that writes it. */
+  /** Node that will write the chain. */
   readonly node: string
   readonly clock: Clock
   readonly log: Logger
-  /** Longest wait for the store, per attempt, in ms. */
+  /** Deadline of each attempt, in ms. */
   readonly storeMs: number
 }
 
-/** Attempts at a number for the chain. */
+/** Maximum number of attempts to get a chain number. */
 const openTries = 50
 
-/** Adds a chain under a number of its own. Other processes may do the same at the same time: who loses a number tries the next one. */
+/** Opens a chain with a new number. If another process takes the number first, tries the next one. */
 export async function openChain(input: OpenChainInput): Promise<Chain> {
   const { clock, node, storeMs } = input
   const openedAt = clock.now()
@@ -27,14 +27,14 @@ export async function openChain(input: OpenChainInput): Promise<Chain> {
     if (opened !== undefined) return opened
     await wait(Math.random() * 20 * (attempt + 1))
   }
-  throw new Error(`${node} got no number for its chain in ${openTries} attempts`)
+  throw new Error(`${node} could not get a chain number in ${openTries} attempts`)
 }
 
 async function tryOpen({ keys, log, node, store }: OpenChainInput, openedAt: number): Promise<Chain | undefined> {
   const key = keys.current
   const register = (await store.chain(registerChain)) ?? newChain(key, '', { chain: registerChain, node: 'register', openedAt })
   const [newest] = await store.chains(register.entries, 1)
-  // Another process may have opened one since the register was read.
+  // Another process may have opened a chain since the register was read.
   const before = newest ?? { chain: register.entries, opening: register.lastHash }
   const chain = newChain(key, before.opening, { chain: before.chain + 1, node, openedAt })
   const grown = withHead(key, register, { entries: chain.chain, lastHash: chain.opening })
@@ -42,7 +42,7 @@ async function tryOpen({ keys, log, node, store }: OpenChainInput, openedAt: num
   if (keys.find(register.keyId) === undefined) {
     log.warn(
       { key: register.keyId },
-      `the audit log was sealed with the key ${register.keyId}, which is not configured: what was written before cannot be verified until the earlier APP_KEY is in APP_KEY_BK`,
+      `the audit log was sealed with the key ${register.keyId}, which is not configured: earlier entries cannot be verified until the earlier APP_KEY is in APP_KEY_BK`,
     )
   }
   return chain

@@ -1,6 +1,6 @@
 import type { WorkerRecord, Workers } from 'zin/plugins/workers'
 
-/** The workers of this process whose job outcomes are not recorded: those with `features.compliance: false`. */
+/** Workers of this process whose job outcomes are not recorded, because of `features.compliance: false`. */
 export class OptOuts {
   readonly #workers: () => Workers | undefined
   readonly #names = new Set<string>()
@@ -13,7 +13,7 @@ export class OptOuts {
     return this.#names.has(worker)
   }
 
-  /** Reads a worker that is about to start here. One that cannot be read is recorded. */
+  /** Reads a worker that is about to start here. If it cannot be read, its outcomes are recorded. */
   async read(worker: string): Promise<void> {
     const view = await this.#workers()
       ?.get(worker)

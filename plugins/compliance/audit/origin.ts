@@ -1,17 +1,17 @@
 import type { Context, Middleware } from 'koa'
 import { type RequestContext, requestContext } from 'zin'
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface Origin {
-  /** Of the client, as the app sees it. */
+  /** Client address, as seen by the app. */
   readonly address: string
-  /** Header `x-audit-reason`: why the action is requested. */
+  /** Reason from the header `x-audit-reason`. */
   readonly reason: string | undefined
 }
 
 export const reasonHeader = 'x-audit-reason'
 
-/** Remembers where each request came from, for as long as it runs. */
+/** Tracks the origin of each request while it runs. */
 export class Origins {
   readonly #origins = new WeakMap<RequestContext, Origin>()
 
@@ -24,7 +24,7 @@ export class Origins {
     return next()
   }
 
-  /** Of the current request; undefined outside of requests. */
+  /** Returns the origin of the current request; undefined outside of requests. */
   current(): Origin | undefined {
     const context = requestContext()
     return context && this.#origins.get(context)

@@ -5,7 +5,7 @@ import type { EntryQuery } from './store/contract.js'
 const longest = 250
 const mostPages = 1_000_000
 
-/** A checked query with its page. Throws INVALID_AUDIT_QUERY. */
+/** Returns a validated query with its page. Throws INVALID_AUDIT_QUERY. */
 export function checkQuery({ limit = 100, page = 1, ...query }: AuditListOptions): EntryQuery & { page: number; limit: number } {
   const demand = (holds: boolean, what: string): void => {
     if (!holds) throw complianceErrors.INVALID_AUDIT_QUERY(what)
@@ -23,7 +23,7 @@ export function checkQuery({ limit = 100, page = 1, ...query }: AuditListOptions
   return { ...query, limit, page }
 }
 
-/** ms since 1970 of ISO 8601 or of ms as text. Throws INVALID_AUDIT_QUERY. */
+/** Parses ISO 8601 or ms since 1970. Throws INVALID_AUDIT_QUERY. */
 export function timeOf(name: string, text: string): number {
   const at = /^\d{1,15}$/.test(text) ? Number(text) : /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at))

@@ -19,17 +19,20 @@ export interface RecorderParts {
   readonly records: (worker: string) => boolean
 }
 
+/** Maximum number of worker changes in progress. */
+const mostAsked = 10_000
+
 type Given = Partial<AuditFacts> & Pick<AuditFacts, 'action' | 'target' | 'outcome'>
 
 /**
- * Turns what the hooks tell into entries. Actions are stored before they act, and refused when that fails; how they ended and outcomes of
- * jobs follow in batches.
+ * Converts hook events to audit entries. Actions are stored before they run, and refused if that fails; their results and job outcomes are
+ * written in batches.
  */
 export class Recorder {
   readonly #parts: RecorderParts
-  /** Entries `asked` by the action that is under way. */
+  /** `asked` entries by action in progress. */
   readonly #asked = new WeakMap<object, { readonly id: number; readonly actor: ActionActor }>()
-  /** The same of changes of workers, by their number. */
+  /** `asked` entries of worker changes, by the id of the change. */
   readonly #askedChanges = new Map<number, number>()
 
   constructor(parts: RecorderParts) {
@@ -48,7 +51,7 @@ export class Recorder {
 
   readonly afterAction = (action: ManagementAction, end: ActionEnd): void => {
     const asked = this.#asked.get(action)
-    // It was refused before it was asked here, or because it cannot be written.
+    // The action was refused before it reached this plugin, or because its entry could not be written.
     if (asked === undefined) return
     const actor = end.actor ?? asked.actor
     const { after = action.after, before = action.before } = end
@@ -58,10 +61,13 @@ export class Recorder {
     this.#parts.writer.put(this.#facts({ ...given, ref: asked.id }, actor))
   }
 
-  /** Asked again, when its worker was changed meanwhile, the entry refers to the first one. */
+  /** If the hook fires again because the worker was changed concurrently, the new entry refers to the first one. */
   readonly beforeWorkerChange = (change: WorkerChange): Promise<Denial | undefined> =>
     this.#store({ ...this.#changeFacts(change, 'asked'), ref: this.#askedChanges.get(change.id) ?? null }, (id) => {
-      if (!this.#askedChanges.has(change.id)) this.#askedChanges.set(change.id, id)
+      if (this.#askedChanges.has(change.id)) return
+      // Only changes whose outcome was never reported can become that old.
+      if (this.#askedChanges.size >= mostAsked) this.#askedChanges.delete(this.#askedChanges.keys().next().value as number)
+      this.#askedChanges.set(change.id, id)
     })
 
   readonly afterWorkerChange = (change: WorkerChange): void => {
@@ -85,7 +91,7 @@ export class Recorder {
   readonly payloadViewRefused = ({ actor, jobId, queue, what }: PayloadView, reason: string): void =>
     this.#parts.writer.put(this.#facts({ action: `${what}.view`, target: `job:${queue}/${jobId}`, outcome: 'refused', reason }, actor))
 
-  /** How many jobs an operation on many has changed; that it began is an entry of its own. */
+  /** Records how many jobs a bulk operation changed; its start is a separate entry. */
   readonly afterMonitorAction = ({ action, actor, jobId, jobs, queue }: MonitorAction): void => {
     if (jobId !== undefined || action === 'pause' || action === 'resume') return
     this.#parts.writer.put(
@@ -93,11 +99,11 @@ export class Recorder {
     )
   }
 
-  /** The final outcome of a job, with the class of its error and without its text, which may repeat the payload. */
+  /** Records the final outcome of a job, with the error class but without the message, which may repeat the payload. */
   readonly attemptEnded = ({ attempt, error, final, job, outcome, version, worker }: AttemptEnd): void => {
     if (!final || !this.#parts.records(worker)) return
     const why = error === undefined ? '' : `, ${codeOf(error)}`
-    // Every field in its order: on this path, a spread costs more than all else.
+    // Names every field in order: on this hot path, a spread would dominate the cost.
     this.#parts.writer.put({
       at: this.#parts.clock.now(),
       action: 'job.end',
@@ -115,12 +121,12 @@ export class Recorder {
     })
   }
 
-  /** Stores an entry of the plugin itself in the background. */
+  /** Writes an entry of the plugin itself in the background. */
   note(action: string, target: string, reason: string, outcome = 'noted'): void {
     this.#parts.writer.put(this.#facts({ action, target, outcome, reason }, this.#actor('compliance')))
   }
 
-  /** Stores an entry of the plugin itself; rejects when the store does not take it. */
+  /** Writes an entry of the plugin itself; rejects if it cannot be stored. */
   async record(action: string, target: string, reason: string, outcome = 'noted'): Promise<void> {
     await this.#parts.writer.write(this.#facts({ action, target, outcome, reason }, this.#actor('compliance')))
   }
@@ -166,7 +172,7 @@ export class Recorder {
     return { before: digestOf(digestKey, before), after: digestOf(digestKey, after) }
   }
 
-  /** Who makes the request: an operator, a signed-in user, or, outside of requests, the plugin. */
+  /** Returns the actor: an operator, a signed-in user, or, outside of requests, the plugin. */
   #actor(plugin: string): ActionActor {
     const operator = this.#parts.ops.actor()
     if (operator !== undefined) return operator
@@ -177,7 +183,7 @@ export class Recorder {
 
 const empty = { device: null, before: null, after: null, reason: null, address: null, requestId: null, ref: null } as const
 
-/** The code or the class of an error. */
+/** Returns the code or class of an error. */
 function codeOf(error: Error | undefined): string {
   if (error instanceof ZinError) return error.code
   const name = error?.constructor.name ?? 'Error'

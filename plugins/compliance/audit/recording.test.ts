@@ -41,7 +41,7 @@ describe('starts of an app with and without the audit log', () => {
       gaps: readonly string[]
     }
 
-  it('are silent while there has never been a log', async () => {
+  it('record nothing while there has never been a log', async () => {
     await during(false, async (host) => {
       assert.deepEqual(await rows(host), [])
       assert.equal((await control(host)).evidence.offSince, null)
@@ -49,14 +49,14 @@ describe('starts of an app with and without the audit log', () => {
     await during(true, async (host) => assert.deepEqual(await entries(host, 'audit.gap'), []))
   })
 
-  it('become entries with the entry before and the time since then', async () => {
+  it('are recorded with the previous entry and the time since then', async () => {
     const [first] = await during(true, (host) => entries(host, 'audit.start'))
     const [second] = await during(true, (host) => entries(host, 'audit.start'))
-    assert.match(second?.reason ?? '', new RegExp(`^on \\S+; the entry before is ${first?.id} of \\S+Z, \\d+ s earlier$`))
+    assert.match(second?.reason ?? '', new RegExp(`^on \\S+; the previous entry is ${first?.id} at \\S+Z, \\d+ s earlier$`))
     assert.deepEqual([second?.actor, second?.target, second?.outcome], ['plugin:compliance', 'audit:log', 'noted'])
   })
 
-  it('without the log write no entry, and the next one with it tells of the gap once, also in the report', async () => {
+  it('write no entry without the log, and the next start with it records the gap once, also in the report', async () => {
     const recorded = await during(true, rows)
     const last = recorded.at(-1)
     await during(false, async (host) => {
@@ -71,11 +71,11 @@ describe('starts of an app with and without the audit log', () => {
       assert.equal(found?.outcome, 'off')
       assert.match(
         found?.reason ?? '',
-        new RegExp(`^WORKER_AUDIT_LOG was false, first at the start of \\S+Z; the entry before is ${last?.id} of \\S+Z, \\d+ s earlier$`),
+        new RegExp(`^WORKER_AUDIT_LOG was false, first at the start at \\S+Z; the previous entry is ${last?.id} at \\S+Z, \\d+ s earlier$`),
       )
       const { gaps, state } = await control(host)
       assert.equal(state, 'gap')
-      assert.deepEqual(gaps, [`Nothing was recorded for some time, 1 time; entry ${found?.id}: ${found?.reason}`])
+      assert.deepEqual(gaps, [`The log was off 1 time; entry ${found?.id}: ${found?.reason}`])
       assert.equal((await host.service(complianceService).verify()).intact, true)
       return found
     })

@@ -13,10 +13,10 @@ export interface RecordingParts {
   readonly clock: Clock
 }
 
-/** When the app first started without the log, ISO 8601. It is no entry: nothing is written to the log while it is off. */
+/** Mark with the time when the app first started without the log, ISO 8601; no entry, because the log is not written while it is off. */
 const offMark = 'audit.off'
 
-/** Makes periods visible in which nothing was recorded: starts of processes are entries, and so is a time with WORKER_AUDIT_LOG=false. */
+/** Makes periods without recording visible: records process starts, and periods with WORKER_AUDIT_LOG=false. */
 export class Recording {
   readonly #parts: RecordingParts
 
@@ -24,37 +24,37 @@ export class Recording {
     this.#parts = parts
   }
 
-  /** The process starts with the log. What happened since the last entry was not recorded. */
+  /** Called when the process starts with the log; records the start, and the gap if the log was off. */
   async started(): Promise<void> {
     const { clock, marks, node, recorder, store } = this.#parts
     const [[last], off] = await Promise.all([store.list({}, { offset: 0, limit: 1 }), marks.get(offMark)])
     const before = lastText(last, clock.now())
     await recorder.record('audit.start', 'audit:log', `on ${node}; ${before}`)
     if (off === undefined) return
-    await recorder.record('audit.gap', 'audit:log', `WORKER_AUDIT_LOG was false, first at the start of ${off}; ${before}`, 'off')
-    // Two processes that start at once both tell; one that dies before this line tells again.
+    await recorder.record('audit.gap', 'audit:log', `WORKER_AUDIT_LOG was false, first at the start at ${off}; ${before}`, 'off')
+    // Two processes that start at once both record the gap; after a crash before this line, it is recorded again.
     await marks.deleteAll(offMark)
   }
 
-  /** The process starts without the log, which the next start with it has to tell; without a log there is nothing to tell. */
+  /** Called when the process starts without the log; notes it for the next start with the log, if a log exists. */
   async startedWithout(): Promise<void> {
     const { clock, marks, store } = this.#parts
     if ((await store.chain(registerChain)) === undefined || (await this.offSince()) !== null) return
     await marks.set(offMark, new Date(clock.now()).toISOString())
   }
 
-  /** When the app first started without the log, ISO 8601; null: it was not, or an entry `audit.gap` tells. */
+  /** Returns when the app first started without the log, ISO 8601; null if it did not, or an `audit.gap` entry already records it. */
   async offSince(): Promise<string | null> {
     return (await this.#parts.marks.get(offMark)) ?? null
   }
 }
 
 function lastText(last: AuditEntry | undefined, now: number): string {
-  if (last === undefined) return 'no entry is kept from before'
-  return `the entry before is ${last.id} of ${new Date(last.at).toISOString()}, ${durationText(now - last.at)} earlier`
+  if (last === undefined) return 'there is no previous entry'
+  return `the previous entry is ${last.id} at ${new Date(last.at).toISOString()}, ${durationText(now - last.at)} earlier`
 }
 
-/** In its two largest units: `2 d 3 h`, `4 min 10 s`. */
+/** Formats a duration in its two largest units: `2 d 3 h`, `4 min 10 s`. */
 function durationText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000))
   const parts = [

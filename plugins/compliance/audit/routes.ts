@@ -11,14 +11,17 @@ export function auditRoutes(audit: Pick<Audit, 'entries' | 'status' | 'verify'>)
     defineRoute({
       method: 'GET',
       path: '/api/compliance/audit',
-      summary: 'Who did what, newest first',
+      summary: 'Audit entries (who did what), newest first',
       tag,
       use,
       query: listQuery,
       response: { 200: listResponse },
       handler: async ({ input }) => {
         const { since, until, ...query } = input.query
-        const times = { ...(since && { since: timeOf('since', since) }), ...(until && { until: timeOf('until', until) }) }
+        const times = {
+          ...(since !== undefined && { since: timeOf('since', since) }),
+          ...(until !== undefined && { until: timeOf('until', until) }),
+        }
         const { entries, pagination } = await audit.entries({ ...query, ...times })
         return { ok: true as const, entries: entries.map((entry) => ({ ...entry, at: new Date(entry.at).toISOString() })), pagination }
       },
@@ -26,7 +29,7 @@ export function auditRoutes(audit: Pick<Audit, 'entries' | 'status' | 'verify'>)
     defineRoute({
       method: 'GET',
       path: '/api/compliance/audit/status',
-      summary: 'Whether the process that responds can write the audit log',
+      summary: 'Whether the responding process can write the audit log',
       tag,
       use,
       response: { 200: statusResponse },
@@ -35,7 +38,7 @@ export function auditRoutes(audit: Pick<Audit, 'entries' | 'status' | 'verify'>)
     defineRoute({
       method: 'POST',
       path: '/api/compliance/audit/verify',
-      summary: 'Compare the whole audit log with its hashes and seals',
+      summary: 'Verify the whole audit log against its hashes and seals',
       tag,
       use,
       response: { 200: verifyResponse },

@@ -8,8 +8,8 @@ export const listQuery = Type.Object(
     action: text('worker.stop, canary.pause, login, job.end, …'),
     target: text('<type>:<id>, such as worker:email-sender'),
     actor: text('<kind>:<id>, such as user:42'),
-    outcome: text('asked, done, failed; of jobs completed, failed, …'),
-    requestId: text('As the response header x-request-id said'),
+    outcome: text('asked, done, failed; for jobs: completed, failed, …'),
+    requestId: text('As in the response header x-request-id'),
     since: text('ISO 8601 or ms since 1970, inclusive'),
     until: text('ISO 8601 or ms since 1970, exclusive'),
     page: Type.Integer({ minimum: 1, maximum: 1_000_000, default: 1 }),
@@ -30,7 +30,7 @@ const entry = Type.Object({
   before: nullable('Keyed digest of the state before'),
   after: nullable('Keyed digest of the state after'),
   reason: nullable(),
-  address: nullable('Of the client'),
+  address: nullable('Client address'),
   requestId: nullable(),
   ref: Type.Union([Type.Integer(), Type.Null()], { description: 'Id of the entry `asked` of the same action' }),
   hash: Type.String(),
@@ -49,11 +49,11 @@ export const verifyResponse = Type.Object({
   intact: Type.Boolean(),
   entries: Type.Integer(),
   chains: Type.Integer(),
-  open: Type.Integer({ description: 'Chains whose process runs, or did not end in order' }),
-  purged: Type.Integer({ description: 'Entries that retention has deleted from the chains that are left' }),
-  fault: Type.Union([fault, Type.Null()], { description: 'The first one' }),
-  faults: Type.Array(fault, { description: 'The first 20' }),
-  faultCount: Type.Integer({ description: 'All of them' }),
+  open: Type.Integer({ description: 'Chains whose process is running, or did not shut down cleanly' }),
+  purged: Type.Integer({ description: 'Entries that retention has deleted from the remaining chains' }),
+  fault: Type.Union([fault, Type.Null()], { description: 'The first fault' }),
+  faults: Type.Array(fault, { description: 'The first 20 faults' }),
+  faultCount: Type.Integer({ description: 'Total number of faults' }),
 })
 
 export const statusResponse = Type.Object({
@@ -66,6 +66,6 @@ export const statusResponse = Type.Object({
   refused: Type.Integer(),
   chain: Type.Union([Type.Integer(), Type.Null()]),
   verifying: Type.Union([Type.Object({ entries: Type.Integer(), of: Type.Integer() }), Type.Null()], {
-    description: 'How far a verification is that runs now',
+    description: 'Progress of the verification that is running',
   }),
 })

@@ -27,7 +27,7 @@ const facts = (number: number): AuditFacts => ({
   ref: null,
 })
 
-/** A log whose chains have so many entries; times are their numbers. */
+/** A log whose chains have the given numbers of entries; times are the entry numbers. */
 async function logWith(...lengths: readonly number[]) {
   const store = memoryAudit()
   for (const [index, length] of lengths.entries()) {
@@ -48,7 +48,7 @@ async function logWith(...lengths: readonly number[]) {
 }
 
 describe('the verification of an audit log', () => {
-  it('reads 100,000 entries a thousand at a time', async () => {
+  it('reads 100,000 entries 1,000 at a time', async () => {
     const length = 100_000
     const entry = (number: number, previous: string): AuditEntry => {
       const [id, made] = [idOf(1, number), facts(number)]
@@ -66,7 +66,7 @@ describe('the verification of an audit log', () => {
     })
     let largest = 0
     let previous = noHash
-    // Makes each page when it is asked for: nothing holds the log.
+    // Generates each page on demand, so the log is never in memory.
     const report = await verifyAudit({
       keys,
       store: {
@@ -88,7 +88,7 @@ describe('the verification of an audit log', () => {
     assert.deepEqual([report.fault, report.entries, largest], [undefined, length, 1000])
   })
 
-  it('names a chain that vanished, one whose end was cut together with its head, and entries of no chain', async () => {
+  it('names a missing chain, one that was truncated together with its head, and entries without a chain', async () => {
     const store = await logWith(3, 3, 3)
     const [, second] = store.allChains() as [Chain, Chain, Chain]
     assert.equal((await verifyAudit({ store, keys })).fault, undefined)
@@ -104,7 +104,7 @@ describe('the verification of an audit log', () => {
     assert.match((await verifyAudit({ store, keys })).fault?.problem ?? '', /^chain 2 does not match its seal/)
   })
 
-  it('goes on behind the first fault: counts all, names the first 20, and takes what is stored there as given', async () => {
+  it('continues after the first fault: counts all faults, names the first 20, and continues from the stored values', async () => {
     const store = await logWith(60, 5, 5, 5)
     const alter = (id: number): void => store.alterEntry(id, { actor: 'user:other' })
     alter(idOf(1, 3))
@@ -119,11 +119,11 @@ describe('the verification of an audit log', () => {
     assert.deepEqual(
       faults.map(({ problem }) => problem),
       [
-        'entry 1000000003 was altered, or is not where it was written',
+        'entry 1000000003 was altered or moved',
         'entries 1000000010 to 1000000011 are missing; the next one is 1000000012',
-        'entry 1000000030 was altered, or is not where it was written',
+        'entry 1000000030 was altered or moved',
         'chain 2 is missing with all its entries',
-        'entry 3000000002 was altered, or is not where it was written',
+        'entry 3000000002 was altered or moved',
         'entry 4000000005 is missing: the tail of chain 4 was cut',
       ],
     )
@@ -132,7 +132,7 @@ describe('the verification of an audit log', () => {
     assert.deepEqual([more.faultCount, more.faults.length, more.fault?.id], [36, 20, idOf(1, 3)])
   })
 
-  it('says which key is missing after APP_KEY changed, also when the log is written on, and reads with APP_KEY_BK', async () => {
+  it('names the missing key after APP_KEY changed, even while the log is written to, and verifies with APP_KEY_BK', async () => {
     const store = await logWith(3)
     const other = { APP_KEY: 'n'.repeat(32), APP_KEY_BK: '' }
     assert.match(
@@ -153,10 +153,10 @@ describe('the verification of an audit log', () => {
     assert.equal((await verifyAudit({ store, keys: both })).intact, true)
   })
 
-  it('holds after old entries and empty chains were purged, and still notices changes', async () => {
+  it('succeeds after old entries and empty chains were purged, and still detects changes', async () => {
     const store = await logWith(1500, 1200)
     const purge = (before: number, steps: number) => purgeAudit({ store, keys, before, alive: new Set(), steps })
-    // A step deletes a thousand at most.
+    // A step deletes at most 1,000.
     assert.deepEqual(await purge(1301, 1), { entries: 1000, more: true })
     assert.deepEqual(await purge(1301, 100), { entries: 1500, more: false })
     const report = await verifyAudit({ store, keys })
@@ -165,7 +165,7 @@ describe('the verification of an audit log', () => {
     assert.equal((await verifyAudit({ store, keys })).fault?.id, idOf(1, 1301))
   })
 
-  it('counts outcomes that could not be kept, refuses callers meanwhile, and writes the count when it can', async () => {
+  it('counts lost outcomes, refuses callers meanwhile, and writes the count once it can', async () => {
     const store = memoryAudit()
     const states: boolean[] = []
     const writer = new AuditWriter({

@@ -6,25 +6,25 @@ import type { AuditStore } from './store/contract.js'
 
 export interface AuditReport {
   readonly intact: boolean
-  /** Entries and chains that were read. */
+  /** Number of entries and chains read. */
   readonly entries: number
   readonly chains: number
-  /** Chains whose process did not end in order: job outcomes that it had not yet written, at most those of its last moment, are missing. */
+  /** Chains whose process did not shut down cleanly or is still running; job outcomes of its last moment may be missing. */
   readonly open: number
-  /** Entries that retention had deleted from the chains that are left. */
+  /** Entries that retention deleted from the remaining chains. */
   readonly purged: number
-  /** The first one. */
+  /** The first fault. */
   readonly fault: AuditFault | undefined
-  /** The first 20, in the order of the log. */
+  /** The first 20 faults, in the order of the log. */
   readonly faults: readonly AuditFault[]
-  /** All of them. Entries that were removed in a row are one; an entry whose hash was changed too makes the next one a fault as well. */
+  /** Number of all faults. Consecutive removed entries count as one; an entry with a changed hash makes the next one a fault as well. */
   readonly faultCount: number
 }
 
-/** What is said of a log: that it was not changed, or its first fault and how many there are. */
+/** Returns the result as text: that the log is intact, or its first fault and the number of faults. */
 export function foundText({ chains, entries, fault, faultCount }: AuditReport): string {
   if (fault !== undefined) return faultCount === 1 ? fault.problem : `${fault.problem}; ${faultCount} faults in all`
-  if (chains === 0) return 'empty: nothing was recorded yet, or all of it was deleted'
+  if (chains === 0) return 'empty: nothing has been recorded yet, or everything was deleted'
   const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
   return `intact: ${count(entries, 'entry', 'entries')} in ${count(chains, 'chain', 'chains')}`
 }
@@ -34,14 +34,14 @@ export type VerifyReader = Pick<AuditStore, 'chain' | 'chains' | 'entries'>
 export interface VerifyOptions {
   readonly store: VerifyReader
   readonly keys: Pick<KeyRing, 'find'>
-  /** Called now and then with the number of entries that were read. */
+  /** Called periodically with the number of entries read. */
   readonly onProgress?: (entries: number) => void
   readonly signal?: AbortSignal
 }
 
-/** Entries and chains that are in memory at once. */
+/** Entries or chains per read. */
 const pageSize = 1000
-/** How often a chain is read again when retention has shortened it meanwhile. */
+/** How often a chain is read again if retention shortens it meanwhile. */
 const rereads = 5
 
 interface Walk {
@@ -52,9 +52,9 @@ interface Walk {
 }
 
 /**
- * Reads the whole log in the order of its ids and compares each entry with its hash, each chain with its seal and the register with the
- * chains. Behind a fault it goes on with what is stored there. The log may be written and purged meanwhile. Memory is bounded, whatever
- * its length.
+ * Reads the whole log in id order and compares each entry with its hash, each chain with its seal, and the register with the chains. After
+ * a fault, it continues from the stored values. The log may be written and purged meanwhile. Memory use is bounded, whatever the length of
+ * the log.
  */
 export async function verifyAudit(options: VerifyOptions): Promise<AuditReport> {
   const walk: Walk = { entries: 0, chains: 0, open: 0, purged: 0 }
@@ -69,7 +69,7 @@ async function walkLog(options: VerifyOptions, walk: Walk, faults: Faults): Prom
   if (register === undefined) {
     const [entry] = await store.entries({ after: 0, to: Number.MAX_SAFE_INTEGER, limit: 1 })
     if (entry === undefined) return
-    faults.add(entry.id, `the register of chains is missing, and entries from ${entry.id} on are left`)
+    faults.add(entry.id, `the register of chains is missing, but entries from ${entry.id} on exist`)
     await walkChains(options, { after: 0, opening: undefined }, walk, faults)
     return
   }
@@ -79,7 +79,7 @@ async function walkLog(options: VerifyOptions, walk: Walk, faults: Faults): Prom
   if (early !== undefined) faults.add(early.id, strayText(early.id))
   const opening = register.purged === 0 ? noHash : register.purgedHash
   const last = await walkChains(options, { after: register.purged, opening }, walk, faults)
-  // Chains may have been opened meanwhile; what is missing at the end shows against the register.
+  // Chains may have been opened meanwhile; missing ones at the end are detected from the register.
   const now = (await store.chain(registerChain)) ?? register
   if (last < register.entries) {
     const which =
@@ -94,13 +94,13 @@ async function walkLog(options: VerifyOptions, walk: Walk, faults: Faults): Prom
 }
 
 interface ChainsStart {
-  /** Number of the chain before the first one. */
+  /** Number of the last chain before the first one to read. */
   readonly after: number
-  /** Its opening; undefined: not known. */
+  /** Opening of that chain; undefined if unknown. */
   readonly opening: string | undefined
 }
 
-/** Reads all chains; the number of the last one. */
+/** Verifies all chains; returns the number of the last one. */
 async function walkChains(options: VerifyOptions, start: ChainsStart, walk: Walk, faults: Faults): Promise<number> {
   let { after: last, opening } = start
   const isFirstKnown = opening !== undefined
@@ -125,7 +125,7 @@ function strayText(id: number): string {
   return `entry ${id} belongs to chain ${chainOf(id)}, which is not in the register`
 }
 
-/** Reads one chain. Retention may shorten it while it is read: then it is read again from its new start. */
+/** Verifies one chain. If retention shortens it meanwhile, it is read again from its new start. */
 async function walkChain(options: VerifyOptions, given: Chain, opening: string | undefined, walk: Walk, faults: Faults): Promise<void> {
   let chain = given
   for (let attempt = 1; ; attempt++) {
@@ -171,11 +171,11 @@ async function readChain(
     for (const entry of page) {
       if (entry.id !== last + 1) {
         faults.add(last + 1, `${missingEntriesText(last + 1, entry.id - 1)}; the next one is ${entry.id}`)
-        // Its hash stands on one that is not there.
+        // The previous hash is unknown, so the hash of this entry cannot be verified.
         previous = undefined
       }
       const isBroken = previous !== undefined && hashOf(key.key, previous, entry.id, entry) !== entry.hash
-      if (isBroken) faults.add(entry.id, `entry ${entry.id} was altered, or is not where it was written`)
+      if (isBroken) faults.add(entry.id, `entry ${entry.id} was altered or moved`)
       previous = entry.hash
       last = entry.id
       if (fault === undefined && !isBroken && last === sealed && previous !== chain.lastHash)
@@ -185,7 +185,7 @@ async function readChain(
     if (page.length > 0) onProgress?.(walk.entries)
     if (page.length < pageSize) break
   }
-  // Without a seal that matches, the length of the chain is not known.
+  // Without a matching seal, the length of the chain is unknown.
   if (fault !== undefined) return
   if (last < sealed) faults.add(last + 1, `${missingEntriesText(last + 1, sealed)}: the tail of chain ${number} was cut`)
   if (last <= sealed) return
@@ -198,7 +198,7 @@ function missingEntriesText(from: number, to: number): string {
   return from === to ? `entry ${from} is missing` : `entries ${from} to ${to} are missing`
 }
 
-/** Why a chain does not match its seals; the chain is the subject of the sentence. */
+/** Returns why a chain does not match its seals, as a sentence without its subject, the chain. */
 function sealFault(keys: Pick<KeyRing, 'find'>, chain: Chain): string | undefined {
   const key = keys.find(chain.keyId)
   const purgeKey = keys.find(chain.purgedKeyId)

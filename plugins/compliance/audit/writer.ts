@@ -12,19 +12,19 @@ export interface WriterParts {
   readonly node: string
   readonly clock: Clock
   readonly log: Logger
-  /** Most entries that wait without a caller, see {@link AuditWriter.put}. */
+  /** Maximum number of buffered entries without a waiting caller, see {@link AuditWriter.put}. */
   readonly backlog: number
-  /** Hears that the log cannot be written, and that it can be again. */
+  /** Called when the log becomes unwritable, and when it is writable again. */
   readonly onState: (state: WriterState) => void
 }
 
-/** What the writer could not do lately. */
+/** The current state of the writer. */
 export interface WriterState {
-  /** Since when it cannot write, ms since 1970; undefined: it can. */
+  /** Since when the log has been unwritable, in ms since 1970; undefined if it is writable. */
   readonly downSince: number | undefined
-  /** Entries that wait. */
+  /** Number of buffered entries. */
   readonly waiting: number
-  /** Entries that were not kept since the last one that was written; their number will be written. */
+  /** Number of entries lost since the last written one; the number will be recorded. */
   readonly unkept: number
   readonly error?: string
 }
@@ -33,26 +33,26 @@ export interface WriterState {
 export interface WriterTotals {
   readonly written: number
   readonly unkept: number
-  /** Callers that were told that their entry cannot be written. */
+  /** Callers whose entry could not be written. */
   readonly refused: number
 }
 
-/** How long entries without a caller wait for others, in ms. */
+/** How long entries without a caller wait to be batched, in ms. */
 const gatherMs = 250
-/** Longest wait for the store, in ms; below the deadline of a gate. */
+/** Deadline of the store, in ms; below the deadline of a gate hook. */
 const storeMs = 3_000
-/** While the store is down: how long no new attempt is made, in ms. */
+/** Interval between attempts while the store is down, in ms. */
 const retryMs = 1_000
-/** Most callers that wait at once. */
+/** Maximum number of waiting callers. */
 const mostCallers = 2_000
-/** So many that wait are written at once. */
+/** Number of buffered entries that triggers an immediate write. */
 const soonEntries = 500
 
-/** Writes the chain of this process: in batches, one at a time, in the order in which entries came. */
+/** Writes the chain of this process in batches, one at a time, in the order of the entries. */
 export class AuditWriter {
   readonly #parts: WriterParts
   readonly #queue: Waiting[] = []
-  /** A batch that was tried, and may be in the store or not: it is written again as it is. */
+  /** A batch whose write failed with an unknown result; it is written again unchanged. */
   #pending: Batch | undefined
   #chain: Chain | undefined
   #callers = 0
@@ -81,12 +81,12 @@ export class AuditWriter {
     return { ...this.#totals }
   }
 
-  /** The chain as this process last wrote it; undefined before its first entry. */
+  /** The chain as last written by this process; undefined before its first entry. */
   get chain(): Chain | undefined {
     return this.#chain
   }
 
-  /** Resolves with its id once the entry is stored. Rejects when it cannot be, at once while the store is known to be down. */
+  /** Resolves with the id once the entry is stored. Rejects if it cannot be stored; immediately while the store is known to be down. */
   write(facts: AuditFacts): Promise<number> {
     if (this.#closed || this.#isResting() || this.#callers >= mostCallers) return Promise.reject(this.#refusal())
     return new Promise((resolve, reject) => {
@@ -102,7 +102,7 @@ export class AuditWriter {
     })
   }
 
-  /** Writes the entry soon. While the store is down up to `backlog` wait; how many more there were becomes an entry. */
+  /** Writes the entry soon. While the store is down, up to `backlog` entries are buffered; the number of further ones is recorded. */
   put(facts: AuditFacts): void {
     if (this.#closed || this.#queue.length - this.#callers >= this.#parts.backlog) {
       this.#drop()
@@ -113,12 +113,12 @@ export class AuditWriter {
     this.#start(this.#down === undefined ? waitMs : retryMs)
   }
 
-  /** Resolves when all that waits is stored, or the store has failed. Never rejects. */
+  /** Resolves when all buffered entries are stored, or the store has failed. Never rejects. */
   async flush(): Promise<void> {
     while (this.#hasWork && (await this.#runOnce(true)));
   }
 
-  /** Stores what waits and marks the chain as closed; what cannot be stored is written to the log. */
+  /** Stores the buffered entries and marks the chain as closed. The number of entries that cannot be stored is written to the app log. */
   async close(): Promise<void> {
     await this.flush()
     this.#closed = true
@@ -130,12 +130,12 @@ export class AuditWriter {
     if (left > 0)
       log.error(
         { entries: left },
-        `${left === 1 ? 'an entry of the audit log is' : `${left} entries of the audit log are`} lost: the app is stopping and the database does not take them`,
+        `${left === 1 ? '1 audit log entry was' : `${left} audit log entries were`} lost: the app is stopping and the database is unavailable`,
       )
     else if (this.#chain !== undefined && this.#pending === undefined) {
       const closed = withHead(this.#parts.keys.current, this.#chain, { closed: true })
-      await withDeadline(store.append([], closed), storeMs, 'the store does not respond').catch((error: unknown) =>
-        log.warn({ err: error }, `the chain of the audit log stays open: ${messageOf(error)}`),
+      await withDeadline(store.append([], closed), storeMs, `no response within ${storeMs} ms`).catch((error: unknown) =>
+        log.warn({ err: error }, `the chain of the audit log could not be closed: ${messageOf(error)}`),
       )
     }
   }
@@ -145,7 +145,7 @@ export class AuditWriter {
     if (afterMs === 0) {
       clearTimeout(this.#timer)
       this.#timer = undefined
-      // Entries of one turn of the event loop go together.
+      // Batches the entries of one turn of the event loop.
       setImmediate(() => void this.#runOnce())
       return
     }
@@ -159,12 +159,12 @@ export class AuditWriter {
     return this.#queue.length > 0 || this.#pending !== undefined
   }
 
-  /** Whether to write at once: for callers, and full batches. Other entries wait for more, as a transaction costs the same for one and for many. */
+  /** Whether to write immediately: for callers and full batches. Other entries are batched, as one transaction costs the same for many. */
   get #isDue(): boolean {
     return this.#callers > 0 || this.#pending !== undefined || this.#queue.length >= soonEntries
   }
 
-  /** Writes a batch, and further ones that are due; false when the store failed. @param all until nothing waits. */
+  /** Writes a batch, and further ones that are due; returns false if the store failed. @param all Whether to write all buffered entries. */
   async #runOnce(all = false): Promise<boolean> {
     this.#running ??= this.#writeBatches(all).finally(() => {
       this.#running = undefined
@@ -190,7 +190,7 @@ export class AuditWriter {
     }
   }
 
-  /** The chain of this process, with a new number when it is full. */
+  /** Returns the chain of this process; opens a new one if it is full. */
   async #openChain(): Promise<Chain> {
     if (this.#chain !== undefined && this.#chain.entries + this.#parts.store.batchLimits.entries + 1 < perChain) return this.#chain
     this.#chain = await openChain({ ...this.#parts, storeMs })
@@ -220,7 +220,7 @@ export class AuditWriter {
     onState(this.state)
   }
 
-  /** Callers learn that their entries are not stored; the entries stay in the batch, whose fate is not known. */
+  /** Rejects the callers. Their entries stay in the batch, because it may have been stored. */
   #failed(error: unknown, batch: Batch | undefined): void {
     const { clock, log, onState } = this.#parts
     const isNew = this.#down === undefined
@@ -230,12 +230,12 @@ export class AuditWriter {
       for (const { caller } of batch.waiting) this.#refuse(caller, refusal)
       this.#pending = { ...batch, waiting: batch.waiting.map(({ facts }) => ({ facts })) }
     }
-    // What nobody was promised, and was not tried, leaves no trace: its action is not done.
+    // Entries of callers that were not part of the batch are dropped, because their actions are refused.
     for (const { caller } of this.#queue) this.#refuse(caller, refusal)
     const kept = this.#queue.filter(({ caller }) => caller === undefined)
     this.#queue.splice(0, this.#queue.length, ...kept)
     if (!isNew) return
-    log.error({ err: error }, `the audit log cannot be written, so management actions are refused: ${messageOf(error)}`)
+    log.error({ err: error }, `the audit log cannot be written; management actions are refused: ${messageOf(error)}`)
     onState(this.state)
   }
 
@@ -249,18 +249,18 @@ export class AuditWriter {
     const { clock, log } = this.#parts
     if (this.#unkept.now === 0) {
       this.#unkept = { since: clock.now(), now: 0 }
-      log.error('the backlog of the audit log is full: further job outcomes are only counted')
+      log.error('the audit log backlog is full: further job outcomes are only counted')
     }
     this.#unkept.now += 1
     this.#totals.unkept += 1
   }
 
-  /** While the store is down, callers are refused at once until the next attempt. */
+  /** While the store is down, callers are refused immediately until the next attempt. */
   #isResting(): boolean {
     return this.#down !== undefined && this.#running === undefined && this.#timer !== undefined
   }
 
   #refusal(): Error {
-    return new Error(this.#down?.error ?? (this.#closed ? 'the app is stopping' : 'too many actions wait for it'))
+    return new Error(this.#down?.error ?? (this.#closed ? 'the app is stopping' : 'too many actions are waiting'))
   }
 }

@@ -22,7 +22,7 @@ describe('the keys of stored jobs', () => {
     assert.equal(encryptionKeys(settings('', 'master'))?.current.id, encryptionKeys(settings('', 'new', '["master"]'))?.ids[1])
   })
 
-  it('are refused with the number of the entry, what is wrong and how to make one, and never quoted', () => {
+  it('are refused with the number of the entry, the problem and how to generate one, and never quoted', () => {
     const secret = randomBytes(16).toString('base64')
     for (const [list, says] of [
       [`a:${secret}`, /Entry 1 .* with the id "a" has 16 bytes instead of 32/],
@@ -45,7 +45,7 @@ describe('the keys of stored jobs', () => {
 })
 
 describe('an encrypted text', () => {
-  it('opens with its key, in its place only, and is never the same twice', () => {
+  it('can be decrypted with its key, only in its place, and is never the same twice', () => {
     const cipher = cipherOf(key('a'))
     const [one, two] = [cipher.encrypt('a secret ☃', place), cipher.encrypt('a secret ☃', place)]
     assert.notEqual(one, two)
@@ -56,19 +56,19 @@ describe('an encrypted text', () => {
       { ...place, queue: 'other' },
       { ...place, part: 'result' },
     ]) {
-      assert.throws(() => cipher.decrypt(one, elsewhere), /was changed in the store, or taken from another queue or part/)
+      assert.throws(() => cipher.decrypt(one, elsewhere), /was changed in the store, or moved from another queue or part/)
     }
     const changed = one.slice(0, -2) + (one.endsWith('AA') ? 'BB' : 'AA')
     assert.throws(() => cipher.decrypt(changed, place), /was changed/)
   })
 
-  it('has a nonce of its own among many', () => {
+  it('has a unique nonce', () => {
     const cipher = cipherOf(key('a'))
     const nonces = Array.from({ length: 1000 }, () => cipher.encrypt('', place).split('.')[2]?.slice(0, 16))
     assert.equal(new Set(nonces).size, 1000)
   })
 
-  it('opens after a rotation, and says which key is missing without it', () => {
+  it('can be decrypted after a rotation, and names the missing key without it', () => {
     const [old, present] = [key('2025'), key('2026')]
     const stored = cipherOf(old).encrypt('kept', place)
     const rotated = cipherOf(`${present},${old}`)
@@ -77,7 +77,7 @@ describe('an encrypted text', () => {
     assert.ok(!rotated.isStale(rotated.encrypt('kept', place)))
     assert.throws(
       () => cipherOf(present).decrypt(stored, place),
-      (error) => KeepJobError.isBehind(error) && /the key "2025", which is not configured \(2026 are\)/.test(String(error)),
+      (error) => KeepJobError.isBehind(error) && /the key "2025", which is not configured \(configured: 2026\)/.test(String(error)),
     )
     const derived = cipherOf('', 'master').encrypt('kept', place)
     assert.equal(cipherOf('', 'new master', '["master"]').decrypt(derived, place), 'kept')
@@ -86,7 +86,7 @@ describe('an encrypted text', () => {
 })
 
 describe('a sealed value', () => {
-  it('keeps declared fields readable, and ignores them when it is opened', () => {
+  it('keeps clear fields readable, and ignores them on decryption', () => {
     const cipher = cipherOf(key('a'))
     const value = { order: { id: 7, note: 'secret' }, to: 'ann' }
     const sealed = seal(cipher, value, place, ['order.id', 'missing']) as { encrypted: string; clear: object }
@@ -95,7 +95,7 @@ describe('a sealed value', () => {
     assert.deepEqual(open(cipher, { ...sealed, clear: { 'order.id': 8 } }, place), value)
   })
 
-  it('is any JSON; plain values pass, also those that only look sealed', () => {
+  it('may be any JSON; plaintext values pass, even those that only look sealed', () => {
     const cipher = cipherOf(key('a'))
     for (const value of [null, 0, '', 'text', [1], { encrypted: 'x' }])
       assert.deepEqual(open(cipher, seal(cipher, value, place), place), value)
@@ -112,7 +112,7 @@ describe('a sealed value', () => {
     }
   })
 
-  it('is stale when it is plain or has an earlier key', () => {
+  it('is stale if it is plaintext or has an earlier key', () => {
     const [old, present] = [key('old'), key('new')]
     const cipher = cipherOf(`${present},${old}`)
     assert.ok(isStale(cipher, seal(cipherOf(old), { a: 1 }, place)))

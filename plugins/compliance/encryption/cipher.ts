@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
 import { KeepJobError } from 'zin/plugins/queues'
 import type { EncryptionKey, EncryptionKeys } from './key-ring.js'
 
-/** What an encrypted text belongs to: taken to another place, it does not open. */
+/** The context that an encrypted text is bound to; in another context, it cannot be decrypted. */
 export interface Place {
   readonly queue: string
   /** `data`, `result`, `error`, `stack` or `log`. */
@@ -13,17 +13,17 @@ const scheme = 'zc1'
 const algorithm = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
-/** Nonces that are made at once. */
+/** Nonces generated at a time. */
 const noncesAtOnce = 256
-/** Places whose binding is kept; an app has a few for each queue. */
+/** Maximum number of cached bindings; an app has a few per queue. */
 const mostBindings = 5_000
 
-/** Whether a text is one that {@link Cipher} made, as far as its form says. */
+/** Whether a text has the format of {@link Cipher.encrypt}. */
 export function isEncrypted(text: string): boolean {
   return text.startsWith(`${scheme}.`) && /^zc1\.[A-Za-z0-9_-]{1,32}\.[A-Za-z0-9_-]{38,}$/.test(text.slice(0, 200))
 }
 
-/** The id of the key of an encrypted text. */
+/** Returns the key id of an encrypted text. */
 export function keyIdOf(text: string): string {
   return text.slice(scheme.length + 1, text.indexOf('.', scheme.length + 1))
 }
@@ -39,7 +39,7 @@ export class Cipher {
     this.#keys = keys
   }
 
-  /** Whether a text would be stored differently now: it is plain, or encrypted with an earlier key. */
+  /** Whether a text should be re-encrypted: it is plaintext, or encrypted with an earlier key. */
   isStale(text: string): boolean {
     return !isEncrypted(text) || keyIdOf(text) !== this.#keys.current.id
   }
@@ -52,13 +52,13 @@ export class Cipher {
     return `${scheme}.${current.id}.${body.toString('base64url')}`
   }
 
-  /** Throws a KeepJobError for a key that this app does not have, and an error for a text that was changed or belongs elsewhere. */
+  /** Decrypts a text. Throws a KeepJobError if its key is not configured, and an error if it was changed or belongs to another place. */
   decrypt(text: string, place: Place): string {
     const id = keyIdOf(text)
     const key = this.#keys.find(id)
     if (key === undefined) {
       throw new KeepJobError(
-        `it is encrypted with the key "${id}", which is not configured (${this.#keys.ids.join(', ')} are). Add that key to WORKER_ENCRYPTION_KEYS, or the earlier APP_KEY to APP_KEY_BK`,
+        `it is encrypted with the key "${id}", which is not configured (configured: ${this.#keys.ids.join(', ')}). Add that key to WORKER_ENCRYPTION_KEYS, or the earlier APP_KEY to APP_KEY_BK`,
       )
     }
     const body = Buffer.from(text.slice(scheme.length + id.length + 2), 'base64url')
@@ -68,13 +68,13 @@ export class Cipher {
     try {
       return Buffer.concat([decipher.update(body.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8')
     } catch {
-      throw new Error(`it does not open with the key "${id}": it was changed in the store, or taken from another queue or part`)
+      throw new Error(`it cannot be decrypted with the key "${id}": it was changed in the store, or moved from another queue or part`)
     }
   }
 
   /**
-   * The queue and the part, but not the job: a payload is encrypted before its job has an id, all jobs of a schedule share one, and a retry
-   * or a duplicate keeps it. What moves to another queue (a dead letter, a schedule) is decrypted and encrypted again on the way.
+   * Binds to the queue and the part, but not to the job: a payload is encrypted before its job has an id, all jobs of a schedule share one,
+   * and a retry or a duplicate keeps it. Values that move to another queue (dead letters, schedules) are decrypted and re-encrypted.
    */
   #boundTo({ id }: EncryptionKey, { part, queue }: Place): Buffer {
     const place = `${id}/${part}/${queue}`

@@ -6,7 +6,7 @@ import { encryptionErrors } from './errors.js'
 import { type EncryptionKeys, encryptionKeys } from './key-ring.js'
 import { Reencryption, type ReencryptionProgress } from './reencryption.js'
 
-/** Jobs are stored encrypted, and what was encrypted once stays readable when the setting is off again. */
+/** The part that encrypts stored jobs. Encrypted jobs stay readable after the setting is turned off. */
 export function encryptionPart(ctx: ComplianceContext, marks: Marks): CompliancePart {
   const { host, log, services, settings } = ctx
   const on = settings.WORKER_ENCRYPTION
@@ -18,7 +18,7 @@ export function encryptionPart(ctx: ComplianceContext, marks: Marks): Compliance
   }
   const cipher = new Cipher(keys)
   restoreWith(ctx, cipher)
-  // Where clear fields are stored; a field that is searched is also looked for in jobs that were stored plain.
+  // Clear fields are stored under `clear`; the plaintext location is searched as well, for jobs stored unencrypted.
   ctx.hooks.on('placeJobField', (places, queue, path) => {
     if (on && !clearFieldsOf(ctx, queue).includes(path)) throw encryptionErrors.COMPLIANCE_FIELD_ENCRYPTED(queue, path)
     return [['clear', path], ...places]
@@ -61,7 +61,7 @@ function restoreWith({ hooks }: ComplianceContext, cipher: Cipher): void {
   hooks.on('restoreJobText', (stored, queue, part) => (isEncrypted(stored) ? cipher.decrypt(stored, { queue, part }) : undefined))
 }
 
-/** Paths of the fields of a queue that are also stored unencrypted. */
+/** Returns the paths of a queue's fields that are also stored unencrypted. */
 function clearFieldsOf({ options: { clearFields } }: ComplianceContext, queue: string): readonly string[] {
   return Object.hasOwn(clearFields, queue) ? (clearFields[queue] ?? []) : []
 }
@@ -82,7 +82,7 @@ function control(on: boolean, keys: EncryptionKeys | undefined, reencryption?: R
   ]
   return {
     id: 'encryption/jobs',
-    title: 'Payloads, results, failure texts and logs of jobs are encrypted at rest',
+    title: 'Payloads, results, error messages and logs of jobs are encrypted at rest',
     state: !on ? 'off' : acts && gaps.length === 0 ? 'met' : 'gap',
     evidence: {
       algorithm: acts ? 'AES-256-GCM' : null,

@@ -1,15 +1,15 @@
 import { type Cipher, isEncrypted, type Place } from './cipher.js'
 
-/** An encrypted value as it is stored: its clear fields are copies for search, and are ignored when it is opened. */
+/** An encrypted value as stored. Its clear fields are copies for searching, and are ignored on decryption. */
 interface Envelope {
   readonly encrypted: string
   readonly clear?: Readonly<Record<string, unknown>>
 }
 
-/** @param clear paths of fields that stay readable, `user.id`. */
+/** Encrypts a value. @param clear Paths of fields to store as readable copies, such as `user.id`. */
 export function seal(cipher: Cipher, value: unknown, place: Place, clear: readonly string[] = []): unknown {
   const json = JSON.stringify(value) as string | undefined
-  // There is nothing to hide, and no JSON of it.
+  // `undefined` has no JSON representation.
   if (json === undefined) return undefined
   const fields = clear.flatMap((path) => {
     const found = valueAt(value, path)
@@ -18,7 +18,7 @@ export function seal(cipher: Cipher, value: unknown, place: Place, clear: readon
   return { encrypted: cipher.encrypt(json, place), ...(fields.length > 0 && { clear: Object.fromEntries(fields) }) } satisfies Envelope
 }
 
-/** The original of a stored value; undefined when it was stored plain. */
+/** Returns the original of a stored value; undefined if it was stored as plaintext. */
 export function open(cipher: Cipher, stored: unknown, place: Place): unknown {
   return isEnvelope(stored) ? JSON.parse(cipher.decrypt(stored.encrypted, place)) : undefined
 }
@@ -31,15 +31,15 @@ export function isEnvelope(stored: unknown): stored is Envelope {
   )
 }
 
-/** Whether what is stored, a value or a text, would be stored differently now. */
+/** Whether a stored value or text should be re-encrypted. */
 export function isStale(cipher: Cipher, stored: unknown): boolean {
   if (typeof stored === 'string') return cipher.isStale(stored)
   if (isEnvelope(stored)) return cipher.isStale(stored.encrypted)
-  // Progress in numbers is stored plain, and so is a payload that a producer left out.
+  // Numeric progress and omitted payloads are stored as plaintext.
   return typeof stored === 'object' && stored !== null && Object.keys(stored).length > 0
 }
 
-/** The value at a path of property names: `user.address.city`. */
+/** Returns the value at a path of property names, such as `user.address.city`. */
 export function valueAt(value: unknown, path: string): unknown {
   let at = value
   for (const name of path.split('.')) {

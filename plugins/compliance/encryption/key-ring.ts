@@ -9,14 +9,14 @@ export interface EncryptionKey {
 
 /** The keys of stored jobs. */
 export interface EncryptionKeys {
-  /** Encrypts what is stored from now on. */
+  /** The key that encrypts new values. */
   readonly current: EncryptionKey
   /** Ids of all keys, the current one first. */
   readonly ids: readonly string[]
   find(id: string): EncryptionKey | undefined
 }
 
-/** Where the keys come from. */
+/** The settings that define the keys. */
 export interface EncryptionKeySettings extends KeySettings {
   /** `<id>:<32 bytes as base64>`, the newest first, separated by commas; empty: derived from the master key. */
   readonly WORKER_ENCRYPTION_KEYS: string
@@ -25,9 +25,9 @@ export interface EncryptionKeySettings extends KeySettings {
 const keyBytes = 32
 
 /**
- * The keys that the settings name: those of `WORKER_ENCRYPTION_KEYS`, then those derived from `APP_KEY` and the ones before it, so that
- * jobs stay readable when an app gets keys of its own. The first one encrypts. Undefined when no setting has any. Throws
- * COMPLIANCE_KEY_INVALID, which never quotes a key.
+ * Returns the keys from the settings: those of `WORKER_ENCRYPTION_KEYS`, then those derived from `APP_KEY` and earlier master keys, so that
+ * jobs stay readable when `WORKER_ENCRYPTION_KEYS` is introduced. The first key encrypts. Undefined if no keys are set. Throws
+ * COMPLIANCE_KEY_INVALID, which never contains a key.
  */
 export function encryptionKeys(settings: EncryptionKeySettings): EncryptionKeys | undefined {
   const keys = [...givenKeys(settings.WORKER_ENCRYPTION_KEYS), ...derivedKeys(settings)]

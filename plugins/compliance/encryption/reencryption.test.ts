@@ -4,7 +4,7 @@ import { memoryLogger } from 'zin/testing'
 import type { Marks } from '../store/marks.js'
 import { Reencryption } from './reencryption.js'
 
-it('a process that does not lead knows that another one has encrypted everything again', async () => {
+it('a process other than the leader knows that another one has re-encrypted everything', async () => {
   let written = 'old'
   const marks = { get: async () => written } as unknown as Marks
   const queues = {} as ConstructorParameters<typeof Reencryption>[0]['queues']

@@ -7,31 +7,31 @@ export interface ReencryptionParts {
   readonly queues: Queues
   readonly marks: Marks
   readonly log: Logger
-  /** Id of the key that encrypts now. */
+  /** Id of the current key. */
   readonly keyId: string
   readonly isStale: (stored: unknown) => boolean
   /** Pause after each step, ms. */
   readonly pauseMs?: number
 }
 
-/** How far the stored jobs are encrypted with the present key. */
+/** Progress of re-encrypting stored jobs with the current key. */
 export interface ReencryptionProgress {
-  /** `incomplete`: some could not be read. */
+  /** `incomplete`: some jobs could not be read. */
   readonly state: 'idle' | 'running' | 'incomplete' | 'done'
-  /** Jobs and schedules that were looked at, and rewritten, in this process. */
+  /** Jobs and schedules checked and rewritten in this process. */
   readonly looked: number
   readonly rewritten: number
-  /** Those that could not be read, such as jobs of a key that is not configured. */
+  /** Jobs that could not be read, such as those whose key is not configured. */
   readonly unreadable: number
 }
 
-/** Walks over all queues before it gives up until the next start; a walk that changes nothing ends it. */
+/** Maximum number of walks over all queues until the next start; a walk that changes nothing ends it. */
 const mostWalks = 10
 const mark = 'encryption.key'
 
 /**
- * Encrypts what is stored with the present key: jobs of earlier keys, and plain ones from before encryption was on. The leader does it, in
- * bounded steps, once for each key. Running jobs are left to a later walk.
+ * Encrypts stored jobs with the current key: jobs encrypted with earlier keys, and plaintext jobs from before encryption was enabled. Runs
+ * on the leader, in bounded steps, once per key. Running jobs are left to a later walk.
  */
 export class Reencryption {
   readonly #parts: ReencryptionParts
@@ -45,14 +45,14 @@ export class Reencryption {
     return this.#progress
   }
 
-  /** The progress in this process; what another one has finished is done as well. */
+  /** Returns the progress in this process, or `done` if another process has finished. */
   async read(): Promise<ReencryptionProgress> {
     if (this.#progress.state !== 'idle') return this.#progress
     const { keyId, marks } = this.#parts
     return (await marks.get(mark)) === keyId ? { ...this.#progress, state: 'done' } : this.#progress
   }
 
-  /** Resolves when all is encrypted with the present key, or the signal is aborted. Never rejects. */
+  /** Resolves when everything is encrypted with the current key, or the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { keyId, log, marks, queues } = this.#parts
     try {
@@ -71,13 +71,13 @@ export class Reencryption {
     } catch (error) {
       log.warn(
         { err: error },
-        `stored jobs were not all encrypted with the present key: ${messageOf(error)}; it is tried again at the next start`,
+        `not all stored jobs could be encrypted with the current key: ${messageOf(error)}; this is retried at the next start`,
       )
     }
     this.#set({ state: 'idle' })
   }
 
-  /** How many were rewritten, or are left for another walk. */
+  /** Returns how many jobs were rewritten, or are left for another walk. */
   async #walkAll(signal: AbortSignal): Promise<number> {
     const { pauseMs, queues } = this.#parts
     this.#set({ unreadable: 0 })

@@ -3,7 +3,7 @@ import type { Audit } from '../audit/audit.js'
 import { complianceErrors } from '../errors.js'
 import type { ComplianceContext, CompliancePart } from '../part.js'
 
-/** Ways in which an app with WORKER_HIPAA lacks what it must have. Pure. */
+/** Returns the requirements of WORKER_HIPAA that are not met. Pure. */
 export function hipaaGaps(settings: {
   readonly APP_KEY: string
   readonly WORKER_AUDIT_LOG: boolean
@@ -12,11 +12,11 @@ export function hipaaGaps(settings: {
   return [
     ...(settings.WORKER_ENCRYPTION ? [] : ['encryption (WORKER_ENCRYPTION is false)']),
     ...(settings.WORKER_AUDIT_LOG ? [] : ['an audit log (WORKER_AUDIT_LOG is false)']),
-    ...(settings.APP_KEY === '' ? ['a key of the audit log (APP_KEY is not set)'] : []),
+    ...(settings.APP_KEY === '' ? ['a key for the audit log (APP_KEY is not set)'] : []),
   ]
 }
 
-/** WORKER_HIPAA: no start without encryption and audit, payloads only by a permission that was granted by name, and short event streams. */
+/** The part for WORKER_HIPAA: requires encryption and audit, hides payloads without an explicit permission, and limits event streams. */
 export function createHipaa(ctx: ComplianceContext, audit: Pick<Audit, 'noteRefusedView'>): CompliancePart {
   const { hooks, host, options, settings } = ctx
   const { WORKER_HIPAA: on } = settings
@@ -38,7 +38,7 @@ export function createHipaa(ctx: ComplianceContext, audit: Pick<Audit, 'noteRefu
         handler: (view) => {
           if (view.granted) return
           audit.noteRefusedView(view, 'WORKER_HIPAA')
-          return deny('WORKER_HIPAA hides payloads from callers who were not granted payload:read by name', { status: 403 })
+          return deny('WORKER_HIPAA hides payloads from callers without an explicit payload:read permission', { status: 403 })
         },
       })
     })
@@ -47,7 +47,7 @@ export function createHipaa(ctx: ComplianceContext, audit: Pick<Audit, 'noteRefu
     controls: () => [
       {
         id: 'hipaa/safeguards',
-        title: 'Health data are encrypted, audited and shown only to those who were granted it',
+        title: 'Health data is encrypted, audited, and shown only to callers with an explicit permission',
         state: on ? 'met' : 'off',
         evidence: {
           WORKER_HIPAA: on,
@@ -55,7 +55,7 @@ export function createHipaa(ctx: ComplianceContext, audit: Pick<Audit, 'noteRefu
           WORKER_AUDIT_LOG: settings.WORKER_AUDIT_LOG,
           streamMinutes: on ? options.hipaaStreamMinutes : null,
         },
-        gaps: on ? [] : ['The safeguards are not enforced: set WORKER_HIPAA to true where the app handles health data'],
+        gaps: on ? [] : ['The safeguards are not enforced: set WORKER_HIPAA to true if the app handles health data'],
       },
     ],
   }

@@ -4,7 +4,7 @@ import { type ComplianceReport, reportText } from './report.js'
 export const reportCommands: readonly Command[] = [
   defineCommand({
     name: 'compliance:report',
-    summary: 'Show the controls of the running app with evidence and gaps',
+    summary: 'Show the controls of the running app, with evidence and gaps',
     needs: 'running app',
     route: 'GET /api/compliance/report',
     json: true,

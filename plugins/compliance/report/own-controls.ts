@@ -1,6 +1,6 @@
 import type { ComplianceContext, CompliancePart } from '../part.js'
 
-/** Controls that other plugins put in place, read from the running app: who may operate it, and what its requests must prove. */
+/** Controls provided by other plugins, read from the running app: operator access, request signing and health checks. */
 export function createAccessControls({ host, services }: Pick<ComplianceContext, 'host' | 'services'>): CompliancePart {
   return {
     controls: () => {
@@ -10,14 +10,14 @@ export function createAccessControls({ host, services }: Pick<ComplianceContext,
       const open = services.ops.mode === 'open'
       const bare = routes.length - guarded.length
       const guardGaps = [
-        ...(open ? ['Whoever can reach this machine operates the app: set OPS_AUTH to required'] : []),
-        ...(bare > 0 ? [`${bare} routes below /api list no middleware`] : []),
+        ...(open ? ['Anyone who can reach this machine can operate the app: set OPS_AUTH to required'] : []),
+        ...(bare > 0 ? [`${bare} routes under /api list no middleware`] : []),
       ]
       const signed = plugins.has('bulletproof')
       return [
         {
           id: 'access/operators',
-          title: 'Only operators who prove who they are can operate the app',
+          title: 'Only authenticated operators can operate the app',
           state: guardGaps.length === 0 ? 'met' : 'gap',
           evidence: { operators: services.ops.mode, guardedRoutes: guarded.length, unguardedRoutes: bare },
           gaps: guardGaps,
@@ -31,10 +31,10 @@ export function createAccessControls({ host, services }: Pick<ComplianceContext,
         },
         {
           id: 'availability/health',
-          title: 'Failures are noticed',
+          title: 'Failures are detected',
           state: plugins.has('health') ? 'met' : 'gap',
           evidence: { health: plugins.has('health'), decisions: plugins.has('decisions'), observability: plugins.has('observability') },
-          gaps: plugins.has('health') ? [] : ['Nothing tells whether the app can serve: enable the plugin health'],
+          gaps: plugins.has('health') ? [] : ['There is no health check of the app: enable the plugin health'],
         },
       ]
     },

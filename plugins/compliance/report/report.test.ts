@@ -10,17 +10,17 @@ it('a report names the part whose evidence cannot be read', async () => {
   })
   assert.equal(report.summary.gaps, 1)
   assert.deepEqual(reportText(report).slice(-2), [
-    '✗ The controls of "audit" can be read (audit/unread)',
-    '  ! Its evidence could not be read: the disk is full',
+    '✗ The controls of the part "audit" can be read (audit/unread)',
+    '  ! The evidence could not be read: the disk is full',
   ])
 })
 
-it('a report waits for no part that does not respond', async () => {
+it('a report does not wait for a part that does not respond', async () => {
   const { controls } = await makeReport({
     app: { name: 'shop', environment: 'test' },
     now: 0,
     parts: { audit: { controls: () => new Promise(() => undefined) } },
     waitMs: 1,
   })
-  assert.deepEqual(controls[0]?.gaps, ['Its evidence could not be read: no response within 1 ms'])
+  assert.deepEqual(controls[0]?.gaps, ['The evidence could not be read: no response within 1 ms'])
 })

@@ -1,7 +1,7 @@
 import { messageOf, withDeadline } from 'zin'
 import type { CompliancePart, Control } from '../part.js'
 
-/** Controls of the app, as of now. */
+/** The controls of the app at one point in time. */
 export interface ComplianceReport {
   readonly app: string
   readonly environment: string
@@ -21,7 +21,7 @@ export interface ReportInput {
   readonly waitMs?: number
 }
 
-/** Asks every part for its controls. A part that fails, or takes too long, is a gap, not an end of the report. */
+/** Collects the controls of every part. A part that fails or times out becomes a gap; the report continues. */
 export async function makeReport({ app, now, parts, waitMs = 4_000 }: ReportInput): Promise<ComplianceReport> {
   const controls = (await Promise.all(Object.entries(parts).map(([name, part]) => controlsOf(name, part, waitMs)))).flat()
   const count = (state: Control['state']): number => controls.filter((control) => control.state === state).length
@@ -38,14 +38,14 @@ async function controlsOf(name: string, part: CompliancePart, waitMs: number): P
   try {
     return await withDeadline(part.controls(), waitMs, `no response within ${waitMs} ms`)
   } catch (error) {
-    const gaps = [`Its evidence could not be read: ${messageOf(error)}`]
-    return [{ id: `${name}/unread`, title: `The controls of "${name}" can be read`, state: 'gap', evidence: {}, gaps }]
+    const gaps = [`The evidence could not be read: ${messageOf(error)}`]
+    return [{ id: `${name}/unread`, title: `The controls of the part "${name}" can be read`, state: 'gap', evidence: {}, gaps }]
   }
 }
 
 const marks = { met: '✓', gap: '✗', off: '–' } as const
 
-/** The report for people, line by line. */
+/** Returns the report as lines of text. */
 export function reportText({ app, at, controls, environment, summary }: ComplianceReport): readonly string[] {
   const { gaps, met, off } = summary
   return [

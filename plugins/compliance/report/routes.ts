@@ -23,7 +23,7 @@ export function reportRoutes(report: () => Promise<ComplianceReport>): readonly 
     defineRoute({
       method: 'GET',
       path: '/api/compliance/report',
-      summary: 'Controls of the app with evidence and gaps',
+      summary: 'Controls of the app, with evidence and gaps',
       tag: 'compliance',
       use: ['ops'],
       response: { 200: reportResponse },

@@ -6,11 +6,11 @@ import type { KeyRing } from '../keys.js'
 export interface PurgeAuditInput {
   readonly store: AuditStore
   readonly keys: KeyRing
-  /** Older entries are deleted: ms since 1970. */
+  /** Entries older than this are deleted, in ms since 1970. */
   readonly before: number
-  /** Nodes that run: their chains stay, even when they are empty. */
+  /** Live nodes; their chains are kept even if empty. */
   readonly alive: ReadonlySet<string>
-  /** Statements that delete, at most. */
+  /** Maximum number of deletions. */
   readonly steps: number
 }
 
@@ -20,14 +20,14 @@ export interface PurgedEntries {
   readonly more: boolean
 }
 
-/** Entries of one statement. */
+/** Entries per deletion. */
 const stepEntries = 1000
-/** Chains that are in memory at once. */
+/** Chains per read. */
 const pageSize = 100
 
 /**
- * Deletes old entries from the start of each chain. The hash of the last deleted one stays, sealed, in its place, so that the rest can be
- * verified. Chains that are done and empty go from the start of the register, in the same way.
+ * Deletes old entries from the start of each chain. The hash of the last deleted entry is kept under a seal, so that the rest can be
+ * verified. Finished, empty chains are removed from the start of the register in the same way.
  */
 export async function purgeAudit(input: PurgeAuditInput): Promise<PurgedEntries> {
   const { steps, store } = input
@@ -51,7 +51,7 @@ export async function purgeAudit(input: PurgeAuditInput): Promise<PurgedEntries>
   }
 }
 
-/** Deletes up to a thousand entries; undefined when none is old enough. */
+/** Deletes up to 1,000 entries; returns undefined if none is old enough. */
 async function purgeStep({ before, keys, store }: PurgeAuditInput, chain: Chain): Promise<Chain | undefined> {
   const after = idOf(chain.chain, chain.purged)
   const to = Math.min(after + stepEntries, idOf(chain.chain, chain.entries))
@@ -60,7 +60,7 @@ async function purgeStep({ before, keys, store }: PurgeAuditInput, chain: Chain)
   const lastOld = young === undefined ? to : young - 1
   if (lastOld <= after) return undefined
   const [entry] = await store.entries({ after: lastOld - 1, to: lastOld, limit: 1 })
-  // A hole is for the verification to find; what is beyond it stays.
+  // Gaps are left for the verification to find; nothing beyond them is deleted.
   if (entry === undefined) return undefined
   const shorter = withoutStart(keys.current, chain, { purged: lastOld - idOf(chain.chain, 0), purgedHash: entry.hash })
   await store.purge(shorter, after + 1, lastOld)

@@ -2,18 +2,18 @@ import type { Queues } from 'zin/plugins/queues'
 
 export interface PurgeJobsInput {
   readonly queues: Pick<Queues, 'names' | 'queue'>
-  /** Jobs that ended, or were added as dead letters, at least so long ago are deleted, ms. */
+  /** Minimum age of deleted jobs, since they ended or were added as dead letters, in ms. */
   readonly ageMs: number
-  /** Commands that delete, at most. */
+  /** Maximum number of deletions. */
   readonly steps: number
 }
 
-/** Jobs of one command. */
+/** Jobs per deletion. */
 const stepJobs = 500
-/** The queue of the jobs of a worker that failed for good ends so; its jobs only wait. */
+/** Suffix of the queues of permanently failed jobs, which stay in the state `wait`. */
 const deadSuffix = '-dead'
 
-/** Deletes the records of old jobs that have ended, and old dead letters; jobs that still have to run stay. */
+/** Deletes records of old ended jobs and old dead letters; jobs that still have to run are kept. */
 export async function purgeJobs({ ageMs, queues, steps }: PurgeJobsInput): Promise<{ readonly jobs: number; readonly more: boolean }> {
   let jobs = 0
   let left = steps

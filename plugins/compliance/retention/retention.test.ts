@@ -62,7 +62,7 @@ describe('retention of 2 days', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  it('deletes nothing that is younger', async () => {
+  it('deletes no newer data', async () => {
     laterMs = dayMs
     const result = await run()
     assert.deepEqual([result.jobs, result.entries], [0, 0])
@@ -70,7 +70,7 @@ describe('retention of 2 days', () => {
     assert.equal(await decisionsAbout('desk:1'), 1)
   })
 
-  it('deletes older records of jobs, dead letters, audit entries and history, and leaves what still has to run', async () => {
+  it('deletes older records of jobs, dead letters, audit entries and history, and keeps jobs that still have to run', async () => {
     const { pagination } = await compliance().entries()
     laterMs = 2 * dayMs + 60_000
     const result = await run()
@@ -90,7 +90,7 @@ describe('retention of 2 days', () => {
     assert.equal(await decisionsAbout('desk:1'), 0)
   })
 
-  it('leaves a log that verifies, with entries of the runs', async () => {
+  it('leaves a verifiable log with entries of the runs', async () => {
     const { entries, intact, purged } = await compliance().verify()
     assert.equal(intact, true)
     assert.ok(entries > 0 && purged > 0)

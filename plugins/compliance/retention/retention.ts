@@ -7,34 +7,34 @@ import { purgeAudit } from './purge-audit.js'
 import { purgeJobs } from './purge-jobs.js'
 import { retentionRoutes } from './routes.js'
 
-/** What a run of the purge has deleted. */
+/** The result of a purge. */
 export interface PurgeResult {
-  /** Data from before this time are gone, ISO 8601. */
+  /** Data older than this was deleted, ISO 8601. */
   readonly before: string
   readonly jobs: number
   readonly entries: number
-  /** History of plugins from which old data were deleted, as `<plugin>.<data>`. */
+  /** Plugin history from which old data was deleted, as `<plugin>.<data>`. */
   readonly history: readonly string[]
   /** Whether more is left for the next run. */
   readonly more: boolean
-  /** Parts that failed, one sentence each. */
+  /** Failed parts, one sentence each. */
   readonly problems: readonly string[]
 }
 
 export interface Retention extends CompliancePart {
-  /** Purges now, whichever process leads; in steps of at most a thousand rows. */
+  /** Purges immediately, on any node, in steps of at most 1,000 rows. */
   run(): Promise<PurgeResult>
 }
 
 const dayMs = 86_400_000
-/** How often the leader purges, and how soon again while more is left, in ms. */
+/** Interval at which the leader purges, and the shorter one while more is left, in ms. */
 const everyMs = 3_600_000
 const moreMs = 60_000
-/** Deleting statements of one run, of each kind. */
+/** Maximum number of deletions per run and kind of data. */
 const steps = 100
 const role = 'compliance.retention'
 
-/** WORKER_DATA_RETENTION: one process deletes what is older. */
+/** The part for WORKER_DATA_RETENTION: the leader deletes older data. */
 export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entries' | 'note' | 'store' | 'enabled'>): Retention {
   const { clock, hooks, log, services, settings } = ctx
   const { WORKER_DATA_RETENTION: days } = settings
@@ -56,7 +56,7 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
       }
     }
     const alive = async () => new Set((await services.cluster.readNodes()).flatMap(({ alive, id }) => (alive ? [id] : [])))
-    // BullMQ counts the age of jobs by the clock of this machine.
+    // BullMQ computes the age of jobs from the system clock.
     const ageMs = Math.max(0, Date.now() - before)
     const [jobs, old, trail] = await Promise.all([
       attempt('jobs', () => purgeJobs({ queues: services.queues, ageMs, steps }), { jobs: 0, more: false }),
@@ -81,7 +81,7 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
     }
     const also = history.length === 0 ? '' : `, and history (${history.join(', ')})`
     const text = `${result.jobs} jobs, ${result.entries} audit entries${also} from before ${result.before}`
-    for (const problem of problems) log.error(`retention could not delete ${problem}`)
+    for (const problem of problems) log.error(`retention failed to delete ${problem}`)
     const failed = problems.length === 0 ? '' : `; failed: ${problems.join('; ')}`
     audit.note('retention.purge', 'data:expired', `${text}${failed}`, problems.length === 0 ? 'done' : 'failed')
     return result
@@ -94,7 +94,7 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
     return running
   }
 
-  /** On the leader, once an hour, or soon again while more is left. */
+  /** Purges on the leader once an hour, or after a minute while more is left. */
   const tick = async (): Promise<void> => {
     leadership ??= services.cluster.lead(role)
     if (!leadership.leads || clock.monotonic() < dueAt) return
@@ -105,7 +105,7 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
 
   ctx.routes(retentionRoutes((work) => ctx.manage({ action: 'retention.run', target: 'data:expired' }, work), run))
   ctx.onReady(() => {
-    // A process that has just started runs for the role; whether it leads is known a minute later.
+    // Leadership is contested at startup; whether this node leads is known by the first tick.
     leadership = services.cluster.lead(role)
     ctx.every(moreMs, tick)
   })
@@ -120,21 +120,21 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
   }
 }
 
-/** A run counts for so long, in ms. */
+/** How long a run counts as recent, in ms. */
 const freshMs = 2 * dayMs
 
 async function retentionControls(audit: Pick<Audit, 'enabled' | 'entries'>, days: number, now: number): Promise<readonly Control[]> {
   const [last] = audit.enabled ? (await audit.entries({ action: 'retention.purge', limit: 1 })).entries : []
   const gaps = [
-    ...(audit.enabled ? [] : ['Nothing tells whether it runs: set WORKER_AUDIT_LOG to true']),
-    ...(audit.enabled && last === undefined ? ['It has not run yet; it does within two minutes of the start of the app'] : []),
-    ...(last !== undefined && now - last.at > freshMs ? ['It has not run for two days: see the log of the app for its errors'] : []),
+    ...(audit.enabled ? [] : ['There is no record of whether it runs: set WORKER_AUDIT_LOG to true']),
+    ...(audit.enabled && last === undefined ? ['It has not run yet; it runs within two minutes after the app starts'] : []),
+    ...(last !== undefined && now - last.at > freshMs ? ['It has not run for two days: check the app log for errors'] : []),
     ...(last?.outcome === 'failed' ? [`Its last run failed: ${last.reason}`] : []),
   ]
   return [
     {
       id: 'retention/purge',
-      title: 'Job records, audit and history are deleted when they are no longer needed',
+      title: 'Job records, audit entries and history are deleted after the retention period',
       state: gaps.length === 0 ? 'met' : 'gap',
       evidence: {
         WORKER_DATA_RETENTION: days,

@@ -5,13 +5,13 @@ const purgeResponse = Type.Object({
   ok: Type.Literal(true),
   before: Type.String({ description: 'ISO 8601' }),
   jobs: Type.Integer(),
-  entries: Type.Integer({ description: 'Of the audit log' }),
-  history: Type.Array(Type.String(), { description: 'Of plugins, as <plugin>.<data>' }),
+  entries: Type.Integer({ description: 'Audit log entries' }),
+  history: Type.Array(Type.String(), { description: 'History of plugins, as <plugin>.<data>' }),
   more: Type.Boolean({ description: 'Whether more is left for the next run' }),
   problems: Type.Array(Type.String()),
 })
 
-/** @param managed does the work as a management action. */
+/** @param managed Runs the work as a management action. */
 export function retentionRoutes(
   managed: (work: () => Promise<PurgeResult>) => Promise<PurgeResult>,
   run: () => Promise<PurgeResult>,
@@ -20,7 +20,7 @@ export function retentionRoutes(
     defineRoute({
       method: 'POST',
       path: '/api/compliance/retention/run',
-      summary: 'Delete what is older than WORKER_DATA_RETENTION now, instead of within the hour',
+      summary: 'Delete data older than WORKER_DATA_RETENTION now, without waiting for the hourly run',
       tag: 'compliance',
       use: ['ops'],
       response: { 200: purgeResponse },

@@ -12,7 +12,7 @@ import { compliance, complianceService } from '../index.js'
 const minuteMs = 60_000
 const cleanedAtOnce = 500
 
-/** An app whose node leads as told, with a queue of so many old jobs. */
+/** An app whose leadership is controlled, with a queue of the given number of old jobs. */
 async function retentionApp(t: TestContext, old: number) {
   t.mock.timers.enable({ apis: ['setInterval'] })
   const clock = fakeClock()
@@ -58,7 +58,7 @@ async function retentionApp(t: TestContext, old: number) {
   }
 }
 
-it('retention runs once an hour, on the node that leads', async (t) => {
+it('retention runs once an hour, on the leader', async (t) => {
   const { pass, role, runs } = await retentionApp(t, 0)
   await pass(61)
   assert.equal(await runs(), 0)
@@ -74,7 +74,7 @@ it('retention runs once an hour, on the node that leads', async (t) => {
   await eventually('it has run again', async () => (await runs()) === 2)
 })
 
-it('retention deletes at most a hundred steps at once, and goes on a minute later', async (t) => {
+it('retention makes at most a hundred deletions per run, and continues a minute later', async (t) => {
   const { host, left, pass, role, runs } = await retentionApp(t, 100 * cleanedAtOnce + 700)
   const { body } = await host.inject({ method: 'POST', path: '/api/compliance/retention/run', headers: { 'x-requested-with': 'test' } })
   assert.deepEqual([body.jobs, body.more, left()], [100 * cleanedAtOnce, true, 700])

@@ -3,15 +3,15 @@ import { type Database, inList, upsertRows } from 'zin/plugins/database'
 /** The erasure of the data of one subject. */
 export interface Erasure {
   readonly id: string
-  /** Digest: the id of the subject itself is kept nowhere. */
+  /** Digest of the subject; its id is not stored. */
   readonly subject: string
-  /** `waiting`: what is left are jobs that run; they are erased when they end. */
+  /** `waiting`: only running jobs are left, which are erased when they end. */
   readonly state: 'running' | 'waiting' | 'completed' | 'failed'
   /** Jobs and schedules that were erased. */
   readonly erased: number
-  /** Jobs that are still running. */
+  /** Number of jobs still running. */
   readonly pending: number
-  /** What other plugins erased. */
+  /** Records erased by other plugins. */
   readonly elsewhere: number
   readonly error: string | null
   readonly actor: { readonly kind: string; readonly id: string; readonly via: string }
@@ -29,7 +29,7 @@ export interface PendingJob {
 export interface Erasures {
   save(erasure: Erasure): Promise<void>
   get(id: string): Promise<Erasure | undefined>
-  /** Those that have not ended and were not touched since, ms since 1970: their process has ended. */
+  /** Returns open erasures that were last updated before a time (ms since 1970), because their process has ended. */
   abandoned(before: number): Promise<readonly Erasure[]>
   addPending(id: string, jobs: readonly PendingJob[]): Promise<void>
   pending(id: string): Promise<readonly PendingJob[]>
@@ -56,7 +56,7 @@ interface PendingRow extends PendingJob {
 
 const table = 'zin_erasures'
 const pendingTable = 'zin_erasure_jobs'
-/** Running jobs of one subject. */
+/** Maximum number of pending jobs read per erasure. */
 const mostPending = 10_000
 
 export function databaseErasures(database: Database): Erasures {

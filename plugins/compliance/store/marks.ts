@@ -1,10 +1,10 @@
 import { type Database, upsertRows } from 'zin/plugins/database'
 
-/** Small facts that outlive the process, such as how far a background task has come. */
+/** Small persistent values, such as the progress of a background task. */
 export interface Marks {
   get(name: string): Promise<string | undefined>
   set(name: string, value: string): Promise<void>
-  /** Deletes those whose names begin so. */
+  /** Deletes all marks whose names begin with the prefix. */
   deleteAll(prefix: string): Promise<void>
 }
 

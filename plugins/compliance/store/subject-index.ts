@@ -2,24 +2,24 @@ import { type Database, inList, upsertRows } from 'zin/plugins/database'
 
 /** A job of a subject. */
 export interface IndexedJob {
-  /** Digest. */
+  /** Digest of the subject. */
   readonly subject: string
   readonly queue: string
-  /** Its id, or `@<id>` of a schedule. */
+  /** Job id, or `@<id>` for a schedule. */
   readonly job: string
-  /** When it was added, ms since 1970. */
+  /** When the job was added or last found to exist, in ms since 1970. */
   readonly at: number
 }
 
-/** Which jobs are about whom. */
+/** Index of jobs by subject. */
 export interface SubjectIndex {
   add(entries: readonly IndexedJob[]): Promise<void>
-  /** In the order of queue and job, at most `limit`, behind `after`. */
+  /** Returns at most `limit` entries after `after`, ordered by queue and job. */
   find(subjects: readonly string[], after: Pick<IndexedJob, 'queue' | 'job'> | undefined, limit: number): Promise<readonly IndexedJob[]>
   has(subjects: readonly string[]): Promise<boolean>
   isEmpty(): Promise<boolean>
   remove(queue: string, jobs: readonly string[]): Promise<void>
-  /** Oldest first, at most `limit`. */
+  /** Returns at most `limit` entries, oldest first. */
   olderThan(before: number, limit: number): Promise<readonly IndexedJob[]>
 }
 

@@ -3,7 +3,7 @@ import { type Command, defineCommand } from 'zin'
 import type { Erasure } from '../store/erasures.js'
 import type { SubjectExport } from './service.js'
 
-const subjectArgument = { name: 'subject', summary: 'The id of the subject as it stands in the data of jobs', required: true } as const
+const subjectArgument = { name: 'subject', summary: 'The id of the subject as it appears in the job data', required: true } as const
 const pathOf = (subject: string): string => `/api/compliance/subjects/${encodeURIComponent(subject)}`
 
 function counted(number: number, what: string): string {
@@ -14,7 +14,7 @@ function counted(number: number, what: string): string {
 export const subjectCommands: readonly Command[] = [
   defineCommand({
     name: 'gdpr:export',
-    summary: 'Show everything that the app keeps about a subject',
+    summary: 'Show all data that the app stores about a subject',
     args: [subjectArgument],
     needs: 'running app',
     route: 'GET /api/compliance/subjects/:id/export',
@@ -23,7 +23,11 @@ export const subjectCommands: readonly Command[] = [
       const found = await app.request<SubjectExport>({ method: 'GET', path: `${pathOf(subject)}/export` })
       if (print.json) return print.record(found)
       const what = `${counted(found.jobs.length, 'job')} and ${counted(found.records.length, 'other record')}`
-      print.line(found.jobs.length + found.records.length === 0 ? 'Nothing is kept about this subject' : `${what}; --json shows them whole`)
+      print.line(
+        found.jobs.length + found.records.length === 0
+          ? 'Nothing is stored about this subject'
+          : `${what}; use --json to show them in full`,
+      )
       for (const { queue, id, state, createdAt } of found.jobs) print.line(`  ${queue} ${id}  ${state}  added ${createdAt}`)
       for (const { plugin, kind, id } of found.records) print.line(`  ${plugin}: ${kind} ${id}`)
       for (const problem of found.problems) print.line(problem)
@@ -32,17 +36,17 @@ export const subjectCommands: readonly Command[] = [
   }),
   defineCommand({
     name: 'gdpr:erase',
-    summary: 'Erase everything that the app keeps about a subject',
+    summary: 'Erase all data that the app stores about a subject',
     args: [subjectArgument],
     needs: 'running app',
     route: 'DELETE /api/compliance/subjects/:id',
     json: true,
     confirms: true,
     run: async ({ app, args: { subject = '' }, confirm, print, signal }) => {
-      await confirm('This erases all jobs of the subject with their results, errors and logs')
+      await confirm('This erases all jobs of the subject, with their results, errors and logs')
       let { erasure } = await app.request<{ erasure: Erasure }>({ method: 'DELETE', path: pathOf(subject) })
       while (erasure.state === 'running' || erasure.state === 'waiting') {
-        if (!print.json) print.line(`${erasure.erased} erased${erasure.pending > 0 ? `, ${erasure.pending} still run` : ''} …`)
+        if (!print.json) print.line(`${erasure.erased} erased${erasure.pending > 0 ? `, ${erasure.pending} still running` : ''} …`)
         await wait(2_000, undefined, { signal })
         erasure = (await app.request<{ erasure: Erasure }>({ method: 'GET', path: `/api/compliance/erasures/${erasure.id}` })).erasure
       }

@@ -6,8 +6,8 @@ const scheme = 'zs1:'
 const digestLength = 43
 
 /**
- * Stands for the ids of subjects wherever they are kept: an HMAC under a key of its own, so that neither the index nor the options of a
- * job name anybody.
+ * Creates digests that replace subject ids wherever they are stored: an HMAC under a separate key, so that neither the index nor the
+ * options of a job contain the id.
  */
 export class SubjectDigests {
   readonly #keys: readonly Buffer[]
@@ -16,12 +16,12 @@ export class SubjectDigests {
     this.#keys = keysFor('subjects', settings).all.map(({ key }) => key)
   }
 
-  /** Under the present key. */
+  /** Returns the digest under the current key. */
   of(subject: string): string {
     return digest(this.#keys[0] as Buffer, subject)
   }
 
-  /** Under all keys: what an earlier key made is found as well. */
+  /** Returns the digests under all keys, including earlier ones. */
   allOf(subject: string): readonly string[] {
     return this.#keys.map((key) => digest(key, subject))
   }
@@ -31,12 +31,12 @@ function digest(key: Buffer, subject: string): string {
   return createHmac('sha256', key).update(subject, 'utf8').digest('base64url')
 }
 
-/** Digests as they stand in the option `subject`. */
+/** Packs digests for the option `subject`. */
 export function packed(digests: readonly string[]): string {
   return scheme + digests.join('')
 }
 
-/** The digests in the option `subject`; empty for anything else. */
+/** Returns the digests in an option `subject`; empty for anything else. */
 export function unpacked(option: unknown): readonly string[] {
   if (typeof option !== 'string' || !option.startsWith(scheme)) return []
   const text = option.slice(scheme.length)

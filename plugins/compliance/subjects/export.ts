@@ -2,7 +2,7 @@ import type { Job } from 'bullmq'
 import { messageOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 
-/** A job in an export, decrypted. Times are ISO 8601, null when unset. */
+/** A decrypted job in an export. Times are ISO 8601, null if unset. */
 export interface ExportedJob {
   readonly queue: string
   readonly id: string
@@ -17,10 +17,10 @@ export interface ExportedJob {
   readonly finishedAt: string | null
 }
 
-/** Lines of a log in an export. */
+/** Maximum number of log lines per job. */
 const logLines = 1_000
 
-/** Undefined: the job is gone, and cannot be restored either. */
+/** Returns a job for the export; undefined if it no longer exists and cannot be restored. */
 export async function exportedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
   const found = await queues.job(queue, id)
   if (found === undefined) return exportedDeletedJob(queues, queue, id)
@@ -40,7 +40,7 @@ export async function exportedJob(queues: Queues, queue: string, id: string): Pr
   }
 }
 
-/** One that was deleted, and can still be restored. */
+/** Returns a deleted job that can still be restored. */
 async function exportedDeletedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
   const job = await queues.deletedJob(queue, id)
   if (job === undefined) return undefined
@@ -60,7 +60,7 @@ async function exportedDeletedJob(queues: Queues, queue: string, id: string): Pr
   }
 }
 
-/** A value, or why it cannot be restored. */
+/** Resolves to the value, or to the reason why it cannot be restored. */
 function readable(value: Promise<unknown>): Promise<unknown> {
   return value.catch((error: unknown) => `(${messageOf(error)})`)
 }

@@ -15,7 +15,7 @@ export interface FindParts {
   readonly pauseMs?: number
 }
 
-/** A step of a search: jobs of one queue, and how many jobs were read for it. */
+/** A step of a search: jobs and schedules of one queue. */
 export interface FoundJobs {
   readonly queue: string
   /** Ids of jobs. */
@@ -24,14 +24,14 @@ export interface FoundJobs {
   readonly schedules: readonly string[]
 }
 
-/** A job as the store keeps it. */
+/** A job as stored. */
 type StoredJob = Omit<DeletedJob, 'id' | 'opts'> & { readonly id?: string; readonly opts: object }
 
-/** Entries of the index that are read at once. */
+/** Index entries per read. */
 const atOnce = 500
 const markOf = (queue: string): string => `subjects.indexed:${queue}`
 
-/** Finds the jobs of subjects: in the index, and by a walk over queues whose older jobs are not in the index yet. */
+/** Finds the jobs of subjects, in the index and by walking over queues whose older jobs are not indexed yet. */
 export class SubjectJobs {
   readonly #parts: FindParts
 
@@ -40,8 +40,8 @@ export class SubjectJobs {
   }
 
   /**
-   * The jobs of a subject. A queue is walked once after its subjects were declared, which puts the jobs of all subjects into the index; then
-   * the index alone says what there is. A job may be found twice.
+   * Yields the jobs of a subject. A queue is walked once after its subjects were declared, which indexes the jobs of all subjects; after
+   * that, only the index is used. A job may be yielded twice.
    */
   async *find(subject: string, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
     const { digests, marks, queues } = this.#parts
@@ -55,14 +55,14 @@ export class SubjectJobs {
       if (signal.aborted) return
       const declared = this.#declarationOf(queue)
       const isIndexed = (await marks.get(markOf(queue))) === declared
-      // The store itself adds the jobs of a schedule, so that only a walk finds those that have run.
+      // The store itself adds the jobs of a schedule, so only a walk finds them.
       if (isIndexed && !scheduled.has(queue)) continue
       yield* this.#walked(queue, new Set(wanted), signal)
       if (!signal.aborted && !isIndexed) await marks.set(markOf(queue), declared)
     }
   }
 
-  /** Dead letters of jobs of a subject, from the index. */
+  /** Yields dead letters of a subject's jobs, from the index. */
   async *deadLetters(subject: readonly string[], queues: ReadonlySet<string>): AsyncGenerator<FoundJobs, void, undefined> {
     for await (const step of this.#indexed(subject)) if (queues.has(step.queue)) yield step
   }
@@ -91,7 +91,7 @@ export class SubjectJobs {
       if (found.some((one) => wanted.has(one))) schedules.push(key)
     }
     if (schedules.length > 0) yield { queue, jobs: [], schedules }
-    // Found jobs are returned after the walk: the caller purges them, and that would move those that are not read yet.
+    // Yields the jobs after the walk: the caller purges them, which would shift those not read yet.
     const theirs = new Set<string>()
     for await (const jobs of walk({ queues, queue, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
       for (const id of await this.#index(queue, jobs, wanted)) theirs.add(id)
@@ -102,7 +102,7 @@ export class SubjectJobs {
     if (theirs.size > 0) yield { queue, jobs: [...theirs], schedules: [] }
   }
 
-  /** Puts jobs into the index. The ids of those of the wanted subjects. */
+  /** Indexes jobs. Returns the ids of those of the wanted subjects. */
   async #index(queue: string, jobs: readonly StoredJob[], wanted: ReadonlySet<string>): Promise<readonly string[]> {
     const entries: IndexedJob[] = []
     for (const job of jobs) {
@@ -112,7 +112,7 @@ export class SubjectJobs {
     return entries.filter(({ subject }) => wanted.has(subject)).map(({ job }) => job)
   }
 
-  /** The digests of a stored job: of its option, or of its decrypted data. One that cannot be read has those of its option. */
+  /** Returns the digests of a stored job, from its option and its decrypted data; only from its option if the data cannot be read. */
   async #digestsOf(queue: string, job: Pick<StoredJob, 'queueName' | 'data' | 'opts'>): Promise<readonly string[]> {
     const { declarations, digests, queues } = this.#parts
     const known = unpacked((job.opts as { readonly subject?: unknown }).subject)
@@ -122,7 +122,7 @@ export class SubjectJobs {
     return [...new Set([...known, ...subjectsIn(data, paths).map((subject) => digests.of(subject))])]
   }
 
-  /** Changes with the declared paths, so that a queue is walked again after they changed. */
+  /** Returns a mark that changes with the declared paths, so that a queue is walked again after a change. */
   #declarationOf(queue: string): string {
     return this.#parts.digests.of(JSON.stringify(pathsOf(this.#parts.declarations, queue)))
   }

@@ -9,17 +9,17 @@ import { packed, type SubjectDigests, unpacked } from './digest.js'
 export interface IndexJobsParts {
   readonly declarations: Declarations
   readonly digests: SubjectDigests
-  /** Absent: the option `subject` is replaced by its digest, and nothing is indexed. */
+  /** If absent, the option `subject` is still replaced by its digest, but nothing is indexed. */
   readonly index: SubjectIndex | undefined
   readonly clock: Clock
 }
 
-/** The row of a schedule: jobs are added by the store itself, so that only the schedule can be indexed. */
+/** Returns the index row of a schedule. Its jobs are added by the store itself, so only the schedule can be indexed. */
 export const scheduleRow = (id: string): string => `@${id}`
 
 /**
- * Notes whom jobs are about before they are added: the digests stand in the option `subject` of each job, and in the index with the id of
- * the job. Jobs without an id get one here, because an entry that is written afterwards could be missing after a crash.
+ * Indexes jobs by subject before they are added: the digests are stored in the option `subject` of each job, and in the index with the job
+ * id. Jobs without an id get one here, because an entry written after the job could be missing after a crash.
  */
 export function indexJobs({ clock, declarations, digests, index }: IndexJobsParts) {
   return async (jobs: readonly NewJob[], queue: string, { schedule }: JobAddition): Promise<readonly NewJob[] | undefined> => {
@@ -42,7 +42,7 @@ export function indexJobs({ clock, declarations, digests, index }: IndexJobsPart
   }
 }
 
-/** The digests of a job: of the paths of its queue, of its option, and of the job whose dead letter it is. */
+/** Returns the digests of a job: from the paths of its queue, from its option, and from the original job of a dead letter. */
 function digestsOf({ data, options }: NewJob, queue: string, declarations: Declarations, digests: SubjectDigests): readonly string[] {
   const subject = options?.subject
   const known = unpacked(subject)

@@ -5,18 +5,18 @@ import type { Subjects } from './service.js'
 
 const use = ['ops']
 const tag = 'compliance'
-/** The permission of all routes about subjects. */
+/** The permission that all subject routes require. */
 const permission = 'compliance:subjects'
 
-/** The rights of subjects. */
+/** Routes that export and erase the data of subjects. */
 export function subjectRoutes(subjects: Subjects, ops: Ops): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/compliance/subjects/:id/export',
-      summary: 'Everything that the app keeps about a subject',
+      summary: 'All data that the app stores about a subject',
       description:
-        'Jobs of all states with data, results, errors and logs as they were added, and what other plugins keep. Requires the permission compliance:subjects.',
+        'Jobs in all states with their decrypted data, results, errors and logs, plus the records of other plugins. Requires the permission compliance:subjects.',
       tag,
       use,
       params: subjectParams,
@@ -29,9 +29,9 @@ export function subjectRoutes(subjects: Subjects, ops: Ops): readonly Route[] {
     defineRoute({
       method: 'DELETE',
       path: '/api/compliance/subjects/:id',
-      summary: 'Erase everything that the app keeps about a subject',
+      summary: 'Erase all data that the app stores about a subject',
       description:
-        'Removes jobs of all states; running ones when they end. 202: it goes on, and GET /api/compliance/erasures/:id shows its progress. Requires the permission compliance:subjects.',
+        'Removes jobs in all states; running jobs are removed when they end. A 202 means that it is still in progress: GET /api/compliance/erasures/:id shows how far it is. Requires the permission compliance:subjects.',
       tag,
       use,
       params: subjectParams,
@@ -47,7 +47,7 @@ export function subjectRoutes(subjects: Subjects, ops: Ops): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/compliance/erasures/:id',
-      summary: 'The progress of an erasure',
+      summary: 'Progress of an erasure',
       tag,
       use,
       params: erasureParams,

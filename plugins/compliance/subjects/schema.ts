@@ -4,14 +4,14 @@ const iso = Type.String({ description: 'ISO 8601' })
 const isoOrNull = Type.Union([iso, Type.Null()])
 
 export const subjectParams = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 600, description: 'The id of the subject as it stands in the data of jobs' }),
+  id: Type.String({ minLength: 1, maxLength: 600, description: 'The id of the subject as it appears in the job data' }),
 })
 
 export const erasureParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) })
 
 export const eraseQuery = Type.Object(
   {
-    wait: Type.Integer({ minimum: 0, maximum: 30_000, default: 10_000, description: 'How long to wait for the end, in ms' }),
+    wait: Type.Integer({ minimum: 0, maximum: 30_000, default: 10_000, description: 'How long to wait for the erasure to finish, in ms' }),
   },
   { additionalProperties: false },
 )
@@ -20,10 +20,10 @@ const erasure = Type.Object({
   id: Type.String({ description: 'UUID' }),
   subject: Type.String({ description: 'Digest of the subject' }),
   state: Type.Union([Type.Literal('running'), Type.Literal('waiting'), Type.Literal('completed'), Type.Literal('failed')], {
-    description: 'waiting: jobs of the subject still run, and are erased when they end',
+    description: 'waiting: jobs of the subject are still running, and are erased when they end',
   }),
   erased: Type.Integer({ description: 'Jobs and schedules that were erased' }),
-  pending: Type.Integer({ description: 'Jobs that still run' }),
+  pending: Type.Integer({ description: 'Jobs that are still running' }),
   elsewhere: Type.Integer({ description: 'Records that other plugins erased' }),
   error: Type.Union([Type.String(), Type.Null()]),
   actor: Type.Object({ kind: Type.String(), id: Type.String(), via: Type.String() }),
@@ -53,8 +53,8 @@ export const exportResponse = Type.Object({
   exportedAt: iso,
   jobs: Type.Array(exportedJob),
   records: Type.Array(Type.Object({ plugin: Type.String(), kind: Type.String(), id: Type.String(), data: Type.Any() }), {
-    description: 'What other plugins keep about the subject',
+    description: 'Records of other plugins about the subject',
   }),
-  complete: Type.Boolean({ description: 'False: `problems` says what is missing' }),
+  complete: Type.Boolean({ description: 'False if something is missing, which `problems` lists' }),
   problems: Type.Array(Type.String()),
 })

@@ -21,14 +21,32 @@ export interface SubjectsParts {
   readonly digests: SubjectDigests
   readonly declarations: Declarations
   readonly hooks: { readonly [K in keyof ComplianceHooks]: SlotOf<ComplianceHooks[K]> }
-  /** Overwrites what deleted rows left in the files of the database. */
+  /** Overwrites remains of deleted rows in the files of the database. */
   readonly scrubDatabase: () => Promise<void>
-  /** Lets plugins refuse and record what is done. */
+  /** Runs a management action, which plugins can refuse and record. */
   readonly manage: Manage
-  /** Records how an erasure ended that went on after its request. */
+  /** Records the outcome of an erasure that continued after its request. */
   readonly onEnded: (erasure: Erasure) => void
   readonly clock: Clock
   readonly log: Logger
+  readonly times?: Partial<ErasureTimes>
+}
+
+/** Times of an erasure, in ms. */
+interface ErasureTimes {
+  /** How often it checks whether pending jobs have ended. Default 1000. */
+  readonly pendingMs: number
+  /** How long after the end of a job its dead letter may arrive. Default 3000. */
+  readonly deadLetterMs: number
+  /** How often it is updated, so that no other node considers it abandoned. Default 5000. */
+  readonly heartbeatMs: number
+}
+
+/** An erasure of this process. */
+interface RunningErasure {
+  current: Erasure
+  /** The last write; writes run sequentially. */
+  saved: Promise<void>
 }
 
 type Manage = <T>(
@@ -36,38 +54,37 @@ type Manage = <T>(
   work: (note: (facts: ActionFacts) => void) => Promise<T>,
 ) => Promise<T>
 
-/** Everything about a subject. */
+/** The exported data of a subject. */
 export interface SubjectExport {
   readonly subject: string
   readonly exportedAt: string
   readonly jobs: readonly ExportedJob[]
-  /** What other plugins keep. */
+  /** Records of other plugins. */
   readonly records: readonly (SubjectRecord & { readonly plugin: string })[]
-  /** False: there are more than 10,000 jobs, or a plugin failed; `problems` says which. */
+  /** False if something is missing, such as jobs beyond 10,000 or the records of a plugin that failed; `problems` lists the reasons. */
   readonly complete: boolean
   readonly problems: readonly string[]
 }
 
 const mostExported = 10_000
-/** How often it is looked whether jobs that an erasure waits for have ended, in ms. */
-const pendingMs = 1_000
-/** How long a dead letter of a job may come after its end, in ms. */
-const deadLetterMs = 3_000
-/** An erasure that was not touched for this long has lost its process, in ms. */
+const defaultTimes: ErasureTimes = { pendingMs: 1_000, deadLetterMs: 3_000, heartbeatMs: 5_000 }
+/** An erasure that was not updated for this long is considered abandoned by its process, in ms. */
 const abandonedMs = 15_000
 const purgedAtOnce = 100
 
-/** Exports and erases what the app keeps about a subject. */
+/** Exports and erases the data of subjects. */
 export class Subjects {
   readonly #parts: SubjectsParts
   readonly #closing = new AbortController()
-  readonly #running = new Map<string, { current: Erasure; readonly ended: Promise<void> }>()
+  readonly #times: ErasureTimes
+  readonly #running = new Map<string, RunningErasure & { readonly ended: Promise<void> }>()
 
   constructor(parts: SubjectsParts) {
     this.#parts = parts
+    this.#times = { ...defaultTimes, ...parts.times }
   }
 
-  /** 400 SUBJECT_INVALID, SUBJECT_UNDECLARED; 409 GDPR_OFF. */
+  /** Exports the data of a subject. 400 SUBJECT_INVALID, SUBJECT_UNDECLARED; 409 GDPR_OFF. */
   async export(subject: string): Promise<SubjectExport> {
     await this.#check(subject)
     return this.#managed('subject.export', subject, () => this.#export(subject))
@@ -82,13 +99,14 @@ export class Subjects {
         const key = `${step.queue}:${id}`
         if (found.has(key)) continue
         if (found.size >= mostExported) {
-          problems.push(`There are more than ${mostExported} jobs`)
+          problems.push(`There are more than ${mostExported} jobs; only the first ones are included`)
           break search
         }
         const job = await exportedJob(queues, step.queue, id)
         if (job !== undefined) found.set(key, job)
       }
     }
+    if (this.#closing.signal.aborted) problems.push('The app is stopping, so the search is incomplete; repeat the request')
     const records: (SubjectRecord & { readonly plugin: string })[] = []
     for (const [plugin, theirs] of await hooks.exportSubject.call(subject)) {
       if (theirs instanceof Error) problems.push(`The plugin ${plugin} failed: ${theirs.message}`)
@@ -98,7 +116,7 @@ export class Subjects {
     return { subject, exportedAt, jobs: [...found.values()], records, complete: problems.length === 0, problems }
   }
 
-  /** Starts an erasure, and waits up to `waitMs` for its end. The errors of `export`; 503 ERASURE_FAILED. */
+  /** Starts an erasure, and waits up to `waitMs` for it to finish. Throws the errors of `export`, and 503 ERASURE_FAILED. */
   async erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
     await this.#check(subject)
     return this.#managed('subject.erase', subject, async (note) => {
@@ -126,39 +144,39 @@ export class Subjects {
       updatedAt: now,
     }
     await erasures.save(erasure)
-    const running = { current: erasure, ended: Promise.resolve() }
+    const running = { current: erasure, saved: Promise.resolve(), ended: Promise.resolve() }
     this.#running.set(erasure.id, running)
     const ended = this.#run(running, () => this.#eraseAll(running, subject))
     Object.assign(running, { ended })
     await Promise.race([ended, wait(waitMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined)])
     const responded = running.current
-    if (isOpen(responded)) void ended.then(() => this.#tellEnd(running.current))
+    if (isOpen(responded)) void ended.then(() => this.#recordEnd(running.current))
     return responded
   }
 
-  /** 404 ERASURE_NOT_FOUND. */
+  /** Returns the progress of an erasure. 404 ERASURE_NOT_FOUND. */
   async erasure(id: string): Promise<Erasure> {
     const found = this.#running.get(id)?.current ?? (await this.#parts.erasures.get(id))
     if (found === undefined) throw subjectErrors.ERASURE_NOT_FOUND(id)
     return found
   }
 
-  /** Takes over erasures whose process has ended while jobs that they wait for ran. The leader does it. */
+  /** Resumes abandoned erasures that wait for running jobs, and fails those that were still searching. Called on the leader. */
   async resume(): Promise<void> {
     const { clock, erasures } = this.#parts
     for (const erasure of await erasures.abandoned(clock.now() - abandonedMs)) {
       if (this.#running.has(erasure.id)) continue
-      // The id of the subject is not stored, so the search cannot be repeated; the caller has to.
+      // The id of the subject is not stored, so only the caller can repeat the search.
       const interrupted = 'its process ended during the search; repeat the request'
       if (erasure.state === 'running') {
-        const failed = { current: erasure }
+        const failed = { current: erasure, saved: Promise.resolve() }
         await this.#save(failed, { state: 'failed', error: interrupted })
-        this.#tellEnd(failed.current)
+        this.#recordEnd(failed.current)
         continue
       }
-      const running = { current: erasure, ended: Promise.resolve() }
+      const running = { current: erasure, saved: Promise.resolve(), ended: Promise.resolve() }
       this.#running.set(erasure.id, running)
-      const ended = this.#run(running, () => this.#awaitPending(running)).then(() => this.#tellEnd(running.current))
+      const ended = this.#run(running, () => this.#awaitPending(running)).then(() => this.#recordEnd(running.current))
       Object.assign(running, { ended })
     }
   }
@@ -168,8 +186,8 @@ export class Subjects {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  /** One that did not end goes on after the next start, in another process. */
-  #tellEnd(erasure: Erasure): void {
+  /** Records the end of an erasure. An open one is resumed later, by the leader. */
+  #recordEnd(erasure: Erasure): void {
     if (!isOpen(erasure)) this.#parts.onEnded(erasure)
   }
 
@@ -184,70 +202,86 @@ export class Subjects {
     if (Object.keys(declarations).length === 0 && (await index.isEmpty())) throw subjectErrors.SUBJECT_UNDECLARED()
   }
 
-  async #run(running: { current: Erasure }, work: () => Promise<void>): Promise<void> {
+  async #run(running: RunningErasure, work: () => Promise<void>): Promise<void> {
     const { id } = running.current
+    const heartbeat = setInterval(() => void this.#save(running, {}).catch(() => undefined), this.#times.heartbeatMs).unref()
     try {
       await work()
     } catch (error) {
-      this.#parts.log.warn({ err: error, erasure: id }, `an erasure failed: ${messageOf(error)}`)
+      this.#parts.log.warn({ err: error, erasure: id }, `erasure ${id} failed: ${messageOf(error)}`)
       await this.#save(running, { state: 'failed', error: messageOf(error).slice(0, 500) }).catch(() => undefined)
+    } finally {
+      clearInterval(heartbeat)
     }
     this.#running.delete(id)
   }
 
-  async #eraseAll(running: { current: Erasure }, subject: string): Promise<void> {
+  async #eraseAll(running: RunningErasure, subject: string): Promise<void> {
     const { erasures, hooks, jobs } = this.#parts
     const { id } = running.current
-    for await (const { queue, jobs: ids, schedules } of jobs.find(subject, this.#closing.signal)) {
+    const { signal } = this.#closing
+    for await (const { queue, jobs: ids, schedules } of jobs.find(subject, signal)) {
       await this.#eraseSchedules(running, queue, schedules)
       await erasures.addPending(
         id,
         (await this.#purge(running, queue, ids)).map((job) => ({ queue, job })),
       )
     }
+    // An incomplete search stays `running`, so that the leader marks the erasure as failed.
+    if (signal.aborted) return
     let elsewhere = 0
     const failed: string[] = []
     for (const [plugin, count] of await hooks.eraseSubject.call(subject)) {
       if (count instanceof Error) failed.push(`the plugin ${plugin} did not erase its part: ${count.message}`)
       else elsewhere += count
     }
-    await this.#save(running, { elsewhere })
+    // The error is stored now, so that the erasure also fails if another process resumes it.
+    await this.#save(running, { elsewhere, error: failed.length === 0 ? null : failed.join('; ').slice(0, 500) })
     await this.#awaitPending(running)
-    if (failed.length > 0) throw new Error(failed.join('; '))
   }
 
-  /** Erases jobs as they end, and the dead letters of those that failed for good. */
-  async #awaitPending(running: { current: Erasure }): Promise<void> {
-    const { erasures, jobs } = this.#parts
-    const { id, subject } = running.current
-    const { signal } = this.#closing
-    let pending = await erasures.pending(id)
-    const awaited = byQueue(pending)
-    const deadLetters = new Set(pending.map(({ queue }) => deadLettersOf(queue)))
-    if (pending.length > 0) await this.#scrub()
-    while (pending.length > 0) {
-      await this.#save(running, { state: 'waiting', pending: pending.length })
-      await wait(pendingMs, undefined, { signal }).catch(() => undefined)
-      if (signal.aborted) return
-      for (const [queue, ids] of byQueue(pending)) {
-        const left = new Set(await this.#purge(running, queue, ids))
-        await erasures.removePending(
-          id,
-          queue,
-          ids.filter((one) => !left.has(one)),
-        )
-      }
-      pending = await erasures.pending(id)
+  /** Erases pending jobs as they end, and the dead letters of those that failed permanently. */
+  async #awaitPending(running: RunningErasure): Promise<void> {
+    const { erasures, log } = this.#parts
+    const { id } = running.current
+    for (let pending = await erasures.pending(id); pending.length > 0; pending = await erasures.pending(id)) {
+      const awaited = byQueue(pending)
+      await this.#scrub()
+      await this.#eraseEnded(running, awaited)
+      // The jobs stay pending, so that another process also looks for their dead letters.
+      if (this.#closing.signal.aborted) return
+      for (const [queue, ids] of awaited) await erasures.removePending(id, queue, ids)
     }
-    if (deadLetters.size > 0) {
-      await wait(deadLetterMs, undefined, { signal }).catch(() => undefined)
-      // Again, for what plugins on other nodes noted of the last attempts in the meantime.
-      for (const [queue, ids] of awaited) await this.#purge(running, queue, ids)
-      for await (const step of jobs.deadLetters([subject], deadLetters)) await this.#purge(running, step.queue, step.jobs)
-    }
-    if (signal.aborted) return
+    if (this.#closing.signal.aborted) return
     await this.#scrub()
-    await this.#save(running, { state: 'completed', pending: 0 })
+    const { error } = running.current
+    if (error !== null) log.warn({ erasure: id }, `erasure ${id} failed: ${error}`)
+    await this.#save(running, { state: error === null ? 'completed' : 'failed', pending: 0 })
+  }
+
+  /** Waits until jobs have ended, and erases them and their dead letters. Returns early when the app is stopping. */
+  async #eraseEnded(running: RunningErasure, awaited: ReadonlyMap<string, readonly string[]>): Promise<void> {
+    const { signal } = this.#closing
+    const left = new Map(awaited)
+    while (left.size > 0) {
+      const pending = [...left.values()].reduce((sum, ids) => sum + ids.length, 0)
+      await this.#save(running, { state: 'waiting', pending })
+      await wait(this.#times.pendingMs, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return
+      for (const [queue, ids] of left) {
+        const busy = await this.#purge(running, queue, ids)
+        if (busy.length > 0) left.set(queue, busy)
+        else left.delete(queue)
+      }
+    }
+    await wait(this.#times.deadLetterMs, undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+    // Purges again, for data that plugins on other nodes stored about the last attempts meanwhile.
+    for (const [queue, ids] of awaited) await this.#purge(running, queue, ids)
+    const deadLetters = new Set([...awaited.keys()].map(deadLettersOf))
+    for await (const step of this.#parts.jobs.deadLetters([running.current.subject], deadLetters)) {
+      await this.#purge(running, step.queue, step.jobs)
+    }
   }
 
   async #scrub(): Promise<void> {
@@ -255,8 +289,8 @@ export class Subjects {
     await this.#parts.scrubDatabase()
   }
 
-  /** The ids of jobs that are left because they run. */
-  async #purge(running: { current: Erasure }, queue: string, ids: readonly string[]): Promise<readonly string[]> {
+  /** Removes jobs; returns the ids of those that remain because they are running. */
+  async #purge(running: RunningErasure, queue: string, ids: readonly string[]): Promise<readonly string[]> {
     const { index, queues } = this.#parts
     const left: string[] = []
     for (let from = 0; from < ids.length; from += purgedAtOnce) {
@@ -270,7 +304,7 @@ export class Subjects {
     return left
   }
 
-  async #eraseSchedules(running: { current: Erasure }, queue: string, schedules: readonly string[]): Promise<void> {
+  async #eraseSchedules(running: RunningErasure, queue: string, schedules: readonly string[]): Promise<void> {
     const { index, queues } = this.#parts
     for (const schedule of schedules) {
       await queues.queue(queue).removeJobScheduler(schedule)
@@ -279,10 +313,12 @@ export class Subjects {
     }
   }
 
-  async #save(running: { current: Erasure }, changes: Partial<Erasure>): Promise<void> {
+  async #save(running: RunningErasure, changes: Partial<Erasure>): Promise<void> {
     const { clock, erasures } = this.#parts
-    running.current = { ...running.current, ...changes, updatedAt: new Date(clock.now()).toISOString() }
-    await erasures.save(running.current)
+    const current: Erasure = { ...running.current, ...changes, updatedAt: new Date(clock.now()).toISOString() }
+    running.current = current
+    running.saved = running.saved.catch(() => undefined).then(() => erasures.save(current))
+    await running.saved
   }
 }
 
@@ -290,7 +326,7 @@ function isOpen({ state }: Erasure): boolean {
   return state === 'running' || state === 'waiting'
 }
 
-/** How far an erasure is, for the audit log: no text of an error. */
+/** Describes the progress of an erasure for the audit log, without error messages. */
 export function erasureText({ elsewhere, erased, id, pending, state }: Erasure): string {
   const left = state === 'waiting' ? `, still running: ${pending}` : ''
   return `erasure ${id} ${state}; jobs and schedules: ${erased}, other records: ${elsewhere}${left}`

@@ -16,7 +16,7 @@ const resumeMs = 15_000
 const pruneMs = 3_600_000
 const dayMs = 86_400_000
 
-/** The subjects of jobs can be exported and erased. */
+/** The part that exports and erases the data of subjects. */
 export function subjectsPart(ctx: ComplianceContext, marks: Marks, audit: Pick<Audit, 'note'>): CompliancePart {
   const { clock, hooks, log, options, services, settings } = ctx
   const { cluster, database, ops, queues } = services
@@ -55,13 +55,15 @@ export function subjectsPart(ctx: ComplianceContext, marks: Marks, audit: Pick<A
     ctx.onStop(() => leadership.resign())
     ctx.onStop(() => subjects.close())
     if (!enabled) {
-      // What is added now is not indexed: once the setting is true again, all queues have to be walked.
+      // Jobs added now are not indexed, so all queues have to be walked once the setting is true again.
       ctx.onReady(() => marks.deleteAll('subjects.indexed:'))
       return
     }
     ctx.every(resumeMs, () => (leadership.leads ? subjects.resume() : undefined))
     ctx.every(pruneMs, () =>
-      leadership.leads ? pruneIndex({ queues, index, before: clock.now() - settings.WORKER_DATA_RETENTION * dayMs }) : undefined,
+      leadership.leads
+        ? pruneIndex({ queues, index, now: clock.now(), before: clock.now() - settings.WORKER_DATA_RETENTION * dayMs })
+        : undefined,
     )
   })
   return { controls: () => [control(enabled, Object.keys(declarations))] }
@@ -74,6 +76,6 @@ function control(enabled: boolean, queues: readonly string[]): Control {
     title: 'The data of a subject can be exported and erased',
     state: !enabled ? 'off' : gap ? 'gap' : 'met',
     evidence: { queues: queues.length },
-    gaps: gap ? ['No queue declares where its jobs name their subjects: set the option subjects'] : [],
+    gaps: gap ? ['No queue declares which fields identify subjects: set the option subjects'] : [],
   }
 }

@@ -14,7 +14,7 @@ import type { ComplianceOptions } from '../options.js'
 
 export type Env = Readonly<Record<string, string>>
 
-/** What the worker of the test app does with a job, by its name. */
+/** Processors of the test app's worker, by job name. */
 export type Steps = Readonly<Record<string, (job: Job) => Promise<unknown>>>
 
 export interface ComplianceApp {
@@ -35,7 +35,7 @@ export async function complianceApp({
   readonly env: Env
   readonly dataDir: string
   readonly options?: Partial<ComplianceOptions>
-  /** By queue: the fields by which its jobs are found. */
+  /** Searchable fields by queue. */
   readonly search?: QueuesOptions['search']
   readonly steps?: Steps
   readonly extra?: readonly Plugin[]

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { createConnection } from 'mysql2/promise'
 
-/** Where a text occurs in the files of a folder. */
+/** Returns the files of a folder that contain a text. */
 export async function filesWith(folder: string, text: string): Promise<readonly string[]> {
   const needles = [Buffer.from(text, 'utf8'), Buffer.from(text, 'utf16le')]
   const found: string[] = []
@@ -16,7 +16,7 @@ export async function filesWith(folder: string, text: string): Promise<readonly 
   return found
 }
 
-/** The keys of a Redis with a text in their name or content, of all types, streams included. */
+/** Returns the Redis keys of any type with a text in their name or content. */
 export async function redisKeysWith(url: string, prefix: string, text: string): Promise<readonly string[]> {
   const redis = new Redis(url)
   try {
@@ -50,7 +50,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
   }
 }
 
-/** The tables of a MySQL or MariaDB database with a text in any row. */
+/** Returns the tables of a MySQL or MariaDB database with a text in any row. */
 export async function tablesWith(url: string, text: string): Promise<readonly string[]> {
   const connection = await createConnection(url)
   try {

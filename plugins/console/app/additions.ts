@@ -11,12 +11,12 @@ interface Additions {
 /** The pages and panels of all modules. */
 export const additions = new Value<Additions>({ pages: [], panels: [] })
 
-/** Whether the page is there for the caller, who may sign in as somebody else meanwhile. */
+/** Whether the caller may see the page. Checked on each use, because the caller may sign in as someone else. */
 function isShown({ may }: ConsolePage): boolean {
   return may === undefined || session.value?.may[may] === true
 }
 
-/** The page at an address. A literal path comes before one with parameters. */
+/** Returns the page at a path. Literal paths take precedence over paths with parameters. */
 export function pageAt(path: string, search: string): { readonly page: ConsolePage; readonly place: ConsolePlace } | undefined {
   const sorted = additions.value.pages.filter(isShown).sort((a, b) => Number(a.path.includes(':')) - Number(b.path.includes(':')))
   for (const page of sorted) {
@@ -26,7 +26,7 @@ export function pageAt(path: string, search: string): { readonly page: ConsolePa
   return undefined
 }
 
-/** The pages of the navigation in their order. */
+/** Returns the pages with a navigation entry, in order. */
 export function navigation(): readonly (ConsolePage & { readonly nav: NonNullable<ConsolePage['nav']> })[] {
   return additions.value.pages
     .filter((page): page is ConsolePage & { nav: NonNullable<ConsolePage['nav']> } => page.nav !== undefined && isShown(page))

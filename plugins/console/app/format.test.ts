@@ -5,7 +5,7 @@ import { rowWindow, windowTop } from './ui/window.js'
 
 const plain = (text: string): string => text.replaceAll('\u00a0', ' ')
 
-test('numbers read as a person would write them', () => {
+test('numbers, durations and sizes are formatted for reading', () => {
   assert.deepEqual([0, 9_999, 12_345, 1_234_567, 2.5e9].map(count).map(plain), ['0', '9,999', '12 k', '1.2 M', '2.5 G'])
   assert.deepEqual([0, 0.4, 340, 1_200, 59_700, 840_000, 7_500_000, 273_600_000].map(duration).map(plain), [
     '0 ms',
@@ -23,7 +23,7 @@ test('numbers read as a person would write them', () => {
   assert.deepEqual([relative(0, 180_000), relative(7_500_000, 0), relative(5, 0)].map(plain), ['3 min ago', 'in 2 h 05', 'now'])
 })
 
-test('of a long list only the rows around those in sight are drawn, and the rest has its height', () => {
+test('only rows near the visible ones are rendered, and spacers keep the height of a long list', () => {
   const [count, row, view] = [10_000, 32, 640]
   const { after, before, end, first } = rowWindow(count, row, 160_000, view)
   assert.deepEqual([first, end], [4_992, 5_032])

@@ -1,6 +1,6 @@
-// How numbers and durations read. Pure, so that tests need no browser.
+// Formats numbers, durations and times. Pure, so tests need no browser.
 
-/** To make one of these takes longer than to draw a row. */
+/** Created once: constructing a formatter takes longer than rendering a row. */
 const exactly = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
 const absolutely = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
@@ -13,7 +13,7 @@ const absolutely = new Intl.DateTimeFormat('en-GB', {
   timeZoneName: 'short',
 })
 
-/** `412`, `12.3 k`, `1.2 M`. A space that does not break stands before the unit. */
+/** `412`, `12.3 k`, `1.2 M`, with a non-breaking space before the unit. */
 export function count(value: number): string {
   if (!Number.isFinite(value)) return '–'
   const size = Math.abs(value)
@@ -27,12 +27,12 @@ export function count(value: number): string {
   return plain(value)
 }
 
-/** With separators: `12,340`. */
+/** With thousands separators: `12,340`. */
 export function exact(value: number): string {
   return Number.isFinite(value) ? exactly.format(value) : '–'
 }
 
-/** Of ms: `340 ms`, `1.2 s`, `14 min`, `2 h 05`, `3 d 4 h`. */
+/** From ms: `340 ms`, `1.2 s`, `14 min`, `2 h 05`, `3 d 4 h`. */
 export function duration(ms: number): string {
   if (!Number.isFinite(ms)) return '–'
   if (ms < 1) return ms <= 0 ? '0\u00a0ms' : '<\u00a01\u00a0ms'
@@ -46,7 +46,7 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)}\u00a0d\u00a0${hours % 24}\u00a0h`
 }
 
-/** Of 0–1: `14.3 %`. */
+/** From a ratio of 0–1: `14.3 %`. */
 export function percent(ratio: number): string {
   if (!Number.isFinite(ratio)) return '–'
   const value = ratio * 100
@@ -79,7 +79,7 @@ export function relative(at: number, now: number): string {
   return gap > 0 ? `${duration(gap)} ago` : `in ${duration(-gap)}`
 }
 
-/** In the zone of the viewer, with its name: `23 Nov 2026, 01:13:24.285 UTC`. */
+/** In the viewer's time zone, with its name: `23 Nov 2026, 01:13:24.285 UTC`. */
 export function absolute(at: number): string {
   return absolutely.format(at)
 }

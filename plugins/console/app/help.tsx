@@ -8,7 +8,7 @@ export const openHelp = (): void => isOpen.set(true)
 
 const groups = ['Everywhere', 'Go to', 'Page', 'List'] as const
 
-/** The keys of what is shown. */
+/** The dialog with all shortcuts available now. */
 export function KeyHelp() {
   return useValue(isOpen) ? <Opened close={() => isOpen.set(false)} /> : null
 }
@@ -23,7 +23,7 @@ function Opened({ close }: { readonly close: () => void }) {
   }, [])
   return (
     <dialog ref={dialog} class="dialog help" aria-labelledby="help-title" onClose={close} onCancel={close}>
-      <h2 id="help-title">Keys</h2>
+      <h2 id="help-title">Keyboard shortcuts</h2>
       <div class="help-groups">
         {groups.map((group) => {
           const mine = keys.filter((one) => one.group === group)

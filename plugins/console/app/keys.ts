@@ -1,7 +1,7 @@
 import { Value } from './data/signal.js'
 import { isAsking } from './ui/dialog.js'
 
-/** A key, or two one after the other: `?`, `g q`. */
+/** A shortcut of one key or a sequence of two: `?`, `g q`. */
 export interface KeyBinding {
   readonly keys: string
   readonly title: string
@@ -9,28 +9,28 @@ export interface KeyBinding {
   readonly run: () => void
 }
 
-/** The keys of what is shown now. */
+/** The shortcuts available now. */
 const bindings = new Value<readonly KeyBinding[]>([])
 
 export const allBindings = bindings
 
-/** Adds keys until the returned function is called. */
+/** Adds shortcuts; the returned function removes them. */
 export function bind(added: readonly KeyBinding[]): () => void {
   bindings.set([...bindings.value, ...added])
   return () => bindings.set(bindings.value.filter((one) => !added.includes(one)))
 }
 
-/** The keys that tables and lists hear themselves. */
+/** Keys handled by tables themselves, listed for the help dialog. */
 export const listKeys: readonly Omit<KeyBinding, 'run'>[] = [
   { keys: 'j', title: 'Next row', group: 'List' },
   { keys: 'k', title: 'Previous row', group: 'List' },
   { keys: 'Enter', title: 'Open the row', group: 'List' },
-  { keys: 'x', title: 'Mark the row', group: 'List' },
-  { keys: 'Shift x', title: 'Mark all rows from the last marked one', group: 'List' },
-  { keys: 'Shift ↓', title: 'Mark this row and the next one', group: 'List' },
+  { keys: 'x', title: 'Select the row', group: 'List' },
+  { keys: 'Shift x', title: 'Select all rows from the last selected one', group: 'List' },
+  { keys: 'Shift ↓', title: 'Select this row and the next one', group: 'List' },
 ]
 
-/** Time for the second key, ms. */
+/** Time limit for the second key, in ms. */
 const pairMs = 1_500
 
 export function listenToKeys(): void {

@@ -12,7 +12,7 @@ import { Loaded } from './ui/states.js'
 import { Table } from './ui/table.js'
 import { Time } from './ui/time.js'
 
-/** What contributed modules get: the parts that the built-in pages are made of. */
+/** The kit passed to contributed modules: the components of the built-in pages. */
 export const kit: ConsoleKit = {
   // biome-ignore lint/suspicious/noExplicitAny: attributes differ by element and component
   h: (type: string | ConsoleView<any>, props?: object | null, ...children: ConsoleNode[]) =>

@@ -6,7 +6,7 @@ import { kit } from './kit.js'
 import { builtIn } from './pages/index.js'
 import { toast } from './ui/toast.js'
 
-/** Loads the modules of plugins, which are made as the built-in ones are. One that fails is left out and named. */
+/** Loads the built-in pages and the modules of plugins. A module that fails is skipped and reported. */
 export async function loadPages(): Promise<void> {
   add(builtIn)
   for (const { plugin, url } of session.value?.modules ?? []) {
@@ -14,7 +14,7 @@ export async function loadPages(): Promise<void> {
       const { default: module } = (await import(url)) as { default: ConsoleModule }
       add([module])
     } catch (error) {
-      toast('bad', `The pages of plugin "${plugin}" cannot be shown: ${messageOf(error)}`)
+      toast('bad', `The pages of plugin "${plugin}" could not be loaded: ${messageOf(error)}`)
     }
   }
 }

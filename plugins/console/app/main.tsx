@@ -1,5 +1,5 @@
 import { render } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { BootReport } from '../service.js'
 import { ApiError, request } from './data/api.js'
 import { hasCredential, setCredential } from './data/credentials.js'
@@ -15,11 +15,12 @@ import { Loading, Problem } from './ui/states.js'
 
 type State =
   | { readonly kind: 'starting' | 'ready' }
-  | { readonly kind: 'sign in'; readonly problem: string | undefined }
+  | { readonly kind: 'sign in'; readonly problem: string | undefined; readonly attempt: number }
   | { readonly kind: 'failed'; readonly error: ApiError }
 
 function App() {
   const [state, set] = useState<State>({ kind: 'starting' })
+  const attempts = useRef(0)
   const start = async (): Promise<void> => {
     try {
       const first = session.value === undefined
@@ -32,17 +33,18 @@ function App() {
       else {
         const problem = hasCredential() ? known.message : undefined
         setCredential(undefined)
-        set({ kind: 'sign in', problem })
+        set({ kind: 'sign in', problem, attempt: ++attempts.current })
       }
     }
   }
   useEffect(() => {
-    // Credentials that cover queues only are refused by other APIs: the caller is still signed in then.
+    // Credentials for queues only get a 401 from other APIs; the caller is still signed in.
     whenUnauthorized(() => session.value?.may.operate !== false && void start())
     void start()
   }, [])
   if (state.kind === 'ready') return <Shell />
-  if (state.kind === 'sign in') return <SignIn key={state.problem} problem={state.problem} done={() => void start()} />
+  // A new form for each attempt: the same problem may occur twice.
+  if (state.kind === 'sign in') return <SignIn key={state.attempt} problem={state.problem} done={() => void start()} />
   return (
     <main class="starting">
       <h1 class="visually-hidden">Console</h1>

@@ -13,7 +13,7 @@ export function Palette() {
   return useValue(isOpen) ? <Opened close={() => isOpen.set(false)} /> : null
 }
 
-/** How long typing has to rest before jobs are searched, ms. */
+/** Debounce: pause in typing before a search starts, in ms. */
 const restMs = 250
 
 function Opened({ close }: { readonly close: () => void }) {
@@ -73,7 +73,7 @@ function Opened({ close }: { readonly close: () => void }) {
       </div>
       <div id="palette-hits" class="palette-hits" role="listbox" aria-label="Results">
         {hits.hits.map((hit, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the input above hears the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input above handles the keys
           <div
             key={`${hit.kind} ${hit.to}`}
             id={`hit-${index}`}

@@ -5,15 +5,15 @@ export const base = '/console'
 
 type Listener = () => void
 
-/** The address bar as the state of the page. */
+/** Keeps the state of the page in the URL. */
 class Router {
   readonly #listeners = new Set<Listener>()
 
   constructor() {
-    addEventListener('popstate', () => this.#tell())
+    addEventListener('popstate', () => this.#notify())
   }
 
-  /** Path below `/console`, with its slash. */
+  /** Path below `/console`, with a leading slash. */
   get path(): string {
     return location.pathname.slice(base.length).replace(/\/+$/, '') || '/'
   }
@@ -26,7 +26,7 @@ class Router {
     const url = `${base}${to === '/' ? '' : to}` || base
     if (replace) history.replaceState(null, '', url)
     else if (url !== location.pathname + location.search) history.pushState(null, '', url)
-    this.#tell()
+    this.#notify()
     if (!replace) scrollTo(0, 0)
   }
 
@@ -35,21 +35,21 @@ class Router {
     return () => this.#listeners.delete(listener)
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener()
   }
 }
 
 export const router = new Router()
 
-/** The address, kept up to date. */
+/** Returns the current path and query, and re-renders when they change. */
 export function useAddress(): { readonly path: string; readonly search: string } {
   const [address, set] = useState({ path: router.path, search: router.search })
   useEffect(() => router.on(() => set({ path: router.path, search: router.search })), [])
   return address
 }
 
-/** Changes parts of the query; undefined and '' remove one. */
+/** Changes query parameters; undefined and '' remove a parameter. */
 export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
   const query = new URLSearchParams(router.search)
   for (const [name, value] of Object.entries(changes)) {
@@ -59,7 +59,7 @@ export function setQuery(changes: Readonly<Record<string, string | undefined>>):
   router.go(`${router.path}${query.size === 0 ? '' : `?${query}`}`, true)
 }
 
-/** The place of a path in a pattern like `/queues/:name`; undefined when it does not match. */
+/** Matches a path against a pattern like `/queues/:name`; undefined if it does not match. */
 export function placeOf(pattern: string, path: string, search: string): ConsolePlace | undefined {
   const wanted = pattern.split('/')
   const given = path.split('/')
@@ -78,7 +78,7 @@ export function placeOf(pattern: string, path: string, search: string): ConsoleP
   return { params, query: new URLSearchParams(search) }
 }
 
-/** A path with its parts encoded: `` path`/queues/${name}` ``. */
+/** Builds a path with encoded values: `` path`/queues/${name}` ``. */
 export function path(strings: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return strings.reduce((made, text, index) => `${made}${index === 0 ? '' : encodeURIComponent(values[index - 1] ?? '')}${text}`, '')
 }

@@ -26,7 +26,7 @@ interface JobSearch {
 
 const mostOfAKind = 8
 
-/** Pages, queues and workers at once; jobs when the app has looked for them. Says how far it looked. */
+/** Searches pages locally, and queues, workers and jobs in the app. Shows pages at once and the rest when it arrives. */
 export async function searchAll(text: string, signal: AbortSignal, show: (found: Found) => void): Promise<void> {
   const wanted = text.trim().toLowerCase()
   const has = (name: string): boolean => name.toLowerCase().includes(wanted)
@@ -72,6 +72,6 @@ export async function searchAll(text: string, signal: AbortSignal, show: (found:
 }
 
 function noteOf(searched: Searched, found: number): string {
-  const matched = found === 0 ? 'No job matched' : `${found === 1 ? '1 job' : `${exact(found)} jobs`} matched`
+  const matched = found === 0 ? 'No jobs matched' : `${found === 1 ? '1 job' : `${exact(found)} jobs`} matched`
   return `${matched}; ${extentOf(searched)}`
 }

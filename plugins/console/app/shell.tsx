@@ -29,7 +29,7 @@ export function Shell() {
     () =>
       bind([
         { keys: '/', title: 'Search (also Ctrl K)', group: 'Everywhere', run: openPalette },
-        { keys: '?', title: 'These keys', group: 'Everywhere', run: openHelp },
+        { keys: '?', title: 'Keyboard shortcuts', group: 'Everywhere', run: openHelp },
         { keys: 'p', title: 'Pause or resume updates', group: 'Everywhere', run: () => paused.set(!paused.value) },
         { keys: 't', title: 'Change the theme', group: 'Everywhere', run: nextTheme },
         ...navigation().flatMap((page) =>
@@ -44,7 +44,7 @@ export function Shell() {
   return (
     <>
       <a class="skip" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <Rail path={path} />
       <div class="frame">
@@ -52,7 +52,7 @@ export function Shell() {
         <main id="content" tabIndex={-1}>
           {found === undefined ? (
             <Page title="Not found">
-              <Empty title="There is no such page">
+              <Empty title="This page does not exist">
                 <Link to="/">Go to the overview</Link>
               </Empty>
             </Page>
@@ -69,7 +69,7 @@ export function Shell() {
   )
 }
 
-/** After a change of page, the keyboard and screen readers go on at its title. */
+/** Moves the focus to the title after navigation, for keyboard and screen-reader users. */
 function useFocusOnNewPage(path: string): void {
   const isFirst = useRef(true)
   useEffect(() => {
@@ -120,12 +120,18 @@ function Header() {
         type="button"
         class="button icon-only"
         onClick={nextTheme}
-        aria-label={`Theme: ${chosen === 'auto' ? 'that of the system' : chosen}`}
-        title={`Theme: ${chosen === 'auto' ? 'that of the system' : chosen}`}
+        aria-label={`Theme: ${chosen === 'auto' ? 'system' : chosen}`}
+        title={`Theme: ${chosen === 'auto' ? 'system' : chosen}`}
       >
         <Icon name={chosen === 'auto' ? 'auto' : chosen === 'light' ? 'sun' : 'moon'} />
       </button>
-      <button type="button" class="button icon-only hide-phone" onClick={openHelp} aria-label="Keys" title="Keys (?)">
+      <button
+        type="button"
+        class="button icon-only hide-phone"
+        onClick={openHelp}
+        aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts (?)"
+      >
         <Icon name="help" />
       </button>
     </header>

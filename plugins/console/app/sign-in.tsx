@@ -5,12 +5,12 @@ import { messageOf } from './data/message.js'
 type Way = 'basic' | 'key' | 'login'
 
 const ways: readonly { readonly id: Way; readonly title: string }[] = [
-  { id: 'basic', title: 'User and password' },
+  { id: 'basic', title: 'User name and password' },
   { id: 'key', title: 'API key' },
-  { id: 'login', title: 'Account of the app' },
+  { id: 'login', title: 'App account' },
 ]
 
-/** Asks for what lets this tab in. `problem`: why the last try failed. */
+/** The sign-in form. `problem`: why the last attempt failed. */
 export function SignIn({ done, problem }: { readonly done: () => void; readonly problem: string | undefined }) {
   const [way, setWay] = useState<Way>('basic')
   const [name, setName] = useState('')
@@ -35,7 +35,7 @@ export function SignIn({ done, problem }: { readonly done: () => void; readonly 
   return (
     <main class="sign-in">
       <h1>Console</h1>
-      <p class="dim">This app asks for credentials. They are kept in this tab until it is closed.</p>
+      <p class="dim">This app requires credentials. They are kept until this tab is closed.</p>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -53,7 +53,7 @@ export function SignIn({ done, problem }: { readonly done: () => void; readonly 
         </fieldset>
         {way !== 'key' && (
           <label class="field">
-            <span>{way === 'login' ? 'Email' : 'User'}</span>
+            <span>{way === 'login' ? 'Email' : 'User name'}</span>
             <input class="input" autocomplete="username" required value={name} onInput={(event) => setName(event.currentTarget.value)} />
           </label>
         )}

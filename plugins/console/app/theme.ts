@@ -5,7 +5,7 @@ export type Theme = 'auto' | 'light' | 'dark'
 const place = 'zin-console-theme'
 const known: readonly Theme[] = ['auto', 'light', 'dark']
 
-/** The theme that the user chose; `auto` is that of the system. */
+/** The chosen theme; `auto` follows the system. */
 export const theme = new Value<Theme>(known.find((one) => one === localStorage.getItem(place)) ?? 'auto')
 
 export function applyTheme(): void {

@@ -9,15 +9,15 @@ import { RetriedJobs } from './retried-jobs.js'
 
 const counted = (version: string, completed: number, failed: number) => ({ worker: 'mails', version, completed, failed })
 
-describe('what needs a person', () => {
-  it('is a version that surely fails more than 5 %, beside the one with the most attempts', () => {
+describe('what needs attention', () => {
+  it('includes a version that certainly fails more than 5 %, compared with the one with the most attempts', () => {
     const [found, ...others] = failingVersions([counted('1.0.0', 995, 5), counted('1.1.0', 270, 30), counted('0.9.0', 3, 0)])
     const beside = { version: '1.0.0', failed: 5, attempts: 1000 }
     assert.deepEqual(found, { worker: 'mails', version: '1.1.0', failed: 30, attempts: 300, beside })
     assert.deepEqual(others, [])
   })
 
-  it('is no version that fails 1 of 10, or 4 %, or only a job that is named itself', () => {
+  it('excludes a version that fails 1 of 10 attempts, 4 %, or only because of a job that is listed itself', () => {
     assert.deepEqual(failingVersions([counted('1.0.0', 9, 1)]), [])
     assert.deepEqual(failingVersions([counted('1.0.0', 960, 40)]), [])
     const explained = failingVersions([counted('1.0.0', 100, 50)], () => 49)
@@ -32,7 +32,7 @@ describe('what needs a person', () => {
   })
   const stats = { queues: { mails: { attempts: 10, failureRate: 1, active: 0, size: 1 } } } as unknown as QueueStats
 
-  it('is a job that fails again and again, also while it is between two lists, until it has ended', async () => {
+  it('includes a job that fails repeatedly, also while it moves between lists, until it has ended', async () => {
     let [listed, held]: readonly [JobPage, JobDetails] = [page(job({}), job({ id: '2', attempts: 2 })), job({ attempts: 10 })]
     const jobs = new RetriedJobs(() => ({ jobs: async () => listed, job: async () => held }))
     const found = async () => (await jobs.find(stats)).jobs.map(({ attempts, id }) => [id, attempts])
@@ -43,7 +43,7 @@ describe('what needs a person', () => {
     assert.deepEqual(await found(), [])
   })
 
-  it('is looked for in every failing queue in turn, twenty queues a look, and what was found stays until its next turn', async () => {
+  it('scans all failing queues in rotation, twenty per scan, and keeps findings until the next scan of their queue', async () => {
     const asked = new Set<string>()
     const jobs = new RetriedJobs(() => ({
       jobs: async (_list, { queue = '' } = {}) => {
@@ -70,24 +70,24 @@ describe('what needs a person', () => {
     assert.deepEqual(await jobs.find({ queues: { q0 } } as unknown as QueueStats), { jobs: [], queues: 1, of: 1 })
   })
 
-  it('reads no job of a queue without failures', async () => {
+  it('reads no jobs of queues without failures', async () => {
     const refuse = () => Promise.reject(new Error('asked'))
     const jobs = new RetriedJobs(() => ({ jobs: refuse, job: refuse }))
     const quiet = { queues: { mails: { attempts: 10, failureRate: 0, active: 1, size: 1 } } } as unknown as QueueStats
     assert.deepEqual(await jobs.find(quiet), { jobs: [], queues: 0, of: 0 })
   })
 
-  it('says which job holds others up, why it fails, and where it is', () => {
+  it('states which job blocks others, why it fails, and where to find it', () => {
     const entry = { waiting: 31, throughput: 0, oldestWaitingMs: 840_000 } as QueueStats['queues'][string]
     const item = retriedJob(job({ id: 'a/b', error: 'card declined\n    at x' }), entry)
     assert.deepEqual([item.tone, item.to], ['bad', '/queues/mails/jobs/a%2Fb'])
     assert.equal(
       item.text.replaceAll('\u00a0', ' '),
-      'job a/b (mail) has failed 9 of 100 attempts and is tried again, while 30 jobs wait, the oldest for 14 min: card declined',
+      'job a/b (mail) has failed 9 of 100 attempts and is being retried, while 30 jobs wait, the oldest for 14 min: card declined',
     )
   })
 
-  it('is looked for no longer than a few seconds in all, and what was not looked at is named', async () => {
+  it('limits the total time of a scan, and names what could not be read in time', async () => {
     const never = () => new Promise<never>(() => undefined)
     const asked: string[] = []
     const stats = () => {

@@ -11,9 +11,9 @@ export type { AttentionItem } from './items.js'
 
 export interface Attention {
   readonly items: readonly AttentionItem[]
-  /** What could not be looked at. */
+  /** Sources that could not be read. */
   readonly unknown: readonly string[]
-  /** How far the look went where it did not see everything, in sentences. */
+  /** Notes on incomplete coverage, in sentences. */
   readonly notes: readonly string[]
   /** ISO 8601. */
   readonly at: string
@@ -25,23 +25,23 @@ export interface AttentionParts {
   readonly canaries: () => Canaries | undefined
   readonly breaker: () => Breaker | undefined
   readonly now: () => number
-  /** Longest time of a look, in ms: what was not looked at by then is unknown. Default: 4500. */
+  /** Time limit of a scan, in ms; sources not read by then are reported as unknown. Default: 4500. */
   readonly waitMs?: number
 }
 
-/** All callers of a process share one look in this time, ms. */
+/** All callers of a process share one scan for this long, in ms. */
 const sharedMs = 2_000
 const pageSize = 100
 const mostWorkers = 2_000
-/** Workers with a canary or a breaker that are asked, and how many at once. */
+/** Limit on workers whose canary or breaker is read, and how many are read concurrently. */
 const mostAsked = 200
 const atOnce = 20
-/** Workers whose versions are compared, those with the most failures first. */
+/** Limit on workers whose versions are compared, those with the most failures first. */
 const mostCompared = 200
-/** Queues with fewer failed attempts within the hour have no failing version. */
+/** Queues with fewer failed attempts in the last hour are not checked for failing versions. */
 const fewFailures = 3
 
-/** What needs a person now, over all nodes. */
+/** Finds what needs attention now, across all nodes. */
 export class AttentionService {
   readonly #parts: AttentionParts
   readonly #retried: RetriedJobs
@@ -92,7 +92,7 @@ export class AttentionService {
     await look('retried jobs', async () => {
       const stats = await this.#parts.monitor().stats()
       const { jobs, of, queues } = await this.#retried.find(stats)
-      if (queues < of) notes.push(`Jobs that fail again and again were looked for in ${queues} of ${of} failing queues so far.`)
+      if (queues < of) notes.push(`Repeatedly failing jobs: ${queues} of ${of} failing queues checked so far.`)
       items.push(...jobs.map((job) => retriedJob(job, stats.queues[job.queue])))
       const explained = new Set(items.filter(({ kind, tone }) => tone === 'bad' && kind !== 'job').map(({ subject }) => subject))
       const others = workers.filter(({ name }) => !explained.has(name))
@@ -103,7 +103,7 @@ export class AttentionService {
   }
 }
 
-/** Versions that fail too often, without the failures of jobs that are named themselves. One round trip, and none while nothing fails. */
+/** Versions that fail too often, not counting failures of jobs that are listed themselves. One round trip, none while nothing fails. */
 async function failing(
   service: Workers,
   workers: readonly WorkerView[],
@@ -146,7 +146,7 @@ async function each(
   return found
 }
 
-/** A worker that may have a canary, and has none. */
+/** Ignores the error of a worker without a canary. */
 function noCanary(error: unknown): undefined {
   if ((error as { readonly code?: unknown }).code !== 'NO_CANARY') throw error
   return undefined

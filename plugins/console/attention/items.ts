@@ -1,4 +1,4 @@
-// What needs a person, in words with its numbers, and where it is looked into. Pure.
+// Builds the items of the attention list. Pure.
 import type { Breaker } from 'zin/plugins/breaker'
 import type { Canaries } from 'zin/plugins/canary'
 import type { JobDetails, QueueEntry } from 'zin/plugins/queue-monitor'
@@ -6,18 +6,18 @@ import type { Workers, WorkerView } from 'zin/plugins/workers'
 import { duration, exact, percent, plural } from '../app/format.js'
 import type { FailingVersion, VersionShare } from '../shared/failing-versions.js'
 
-/** Something that needs a person. */
+/** Something that needs the attention of an operator. */
 export interface AttentionItem {
   readonly tone: 'bad' | 'warn'
   readonly kind: 'worker' | 'version' | 'node' | 'breaker' | 'canary' | 'job'
   readonly subject: string
   /** The queue whose attempts fail because of it. */
   readonly queue?: string
-  /** What is wrong, in words with its numbers. */
+  /** What is wrong, with numbers. */
   readonly text: string
-  /** ISO 8601; absent: unknown. */
+  /** ISO 8601; absent if unknown. */
   readonly since?: string
-  /** Where in the console it is looked into. */
+  /** Path in the console for details. */
   readonly to: string
 }
 
@@ -25,12 +25,12 @@ const mostText = 200
 const workerPage = (name: string): string => `/workers/${encodeURIComponent(name)}`
 
 export function failedWorker({ name, updatedAt }: WorkerView): AttentionItem {
-  const text = 'has failed, and takes no jobs until it is restarted'
+  const text = 'has failed and takes no jobs until it is restarted'
   return { tone: 'bad', kind: 'worker', subject: name, text, since: updatedAt, to: workerPage(name) }
 }
 
 export function lostNode({ id, leaseUntil }: Awaited<ReturnType<Workers['nodes']>>[number]): AttentionItem {
-  const text = 'lost its lease: other nodes have taken over its share of the workers'
+  const text = 'lost its lease; its workers have been reassigned to other nodes'
   return { tone: 'bad', kind: 'node', subject: id, text, since: leaseUntil, to: `/nodes/${encodeURIComponent(id)}` }
 }
 
@@ -44,7 +44,10 @@ export function openCircuits(
     subject: circuit.jobName === null ? name : `${name} (${circuit.jobName})`,
     queue: queueName,
     since: circuit.since,
-    text: circuit.state === 'open' ? `circuit is open, so that its jobs wait: ${circuit.reason}` : `circuit tries again: ${circuit.reason}`,
+    text:
+      circuit.state === 'open'
+        ? `circuit is open and its jobs are held: ${circuit.reason}`
+        : `circuit is half-open and probing: ${circuit.reason}`,
     to: workerPage(name),
   }))
 }
@@ -52,11 +55,11 @@ export function openCircuits(
 export function waitingCanary(canary: Awaited<ReturnType<Canaries['status']>> | undefined): readonly AttentionItem[] {
   if (canary?.state !== 'PAUSED') return []
   const { canary: version, evidence, pausedFor, updatedAt, worker } = canary
-  const text = `canary ${version.version} waits for a decision${pausedFor === undefined ? '' : ` (${pausedFor})`}: ${evidence.reason}`
+  const text = `canary ${version.version} is waiting for a decision${pausedFor === undefined ? '' : ` (${pausedFor})`}: ${evidence.reason}`
   return [{ tone: 'warn', kind: 'canary', subject: worker, text, since: updatedAt, to: workerPage(worker) }]
 }
 
-/** A job that fails again and again; it is worse while nothing of its queue completes and others wait. */
+/** A job that fails repeatedly. The tone is `bad` if other jobs of its queue wait and none completes. */
 export function retriedJob(
   { attempts, createdAt, error, id, maxAttempts, name, queue }: JobDetails,
   entry: QueueEntry | undefined,
@@ -71,7 +74,7 @@ export function retriedJob(
     subject: queue,
     queue,
     text: [
-      `job ${id} (${cut(name)}) has failed ${exact(attempts)} of ${exact(maxAttempts)} attempts and is tried again`,
+      `job ${id} (${cut(name)}) has failed ${exact(attempts)} of ${exact(maxAttempts)} attempts and is being retried`,
       held ? `, while ${plural(others, 'job')} wait${others === 1 ? 's' : ''}${waiting}` : '',
       error === null ? '' : `: ${cut(error.split('\n')[0] ?? '')}`,
     ].join(''),
@@ -82,7 +85,7 @@ export function retriedJob(
 
 export function failingVersion({ beside, worker, ...own }: FailingVersion, queue: string): AttentionItem {
   const other = beside === undefined ? '' : `; version ${beside.version} fails ${shareOf(beside)}`
-  const text = `version ${own.version} fails ${shareOf(own)} of its attempts, ${exact(own.failed)} of ${exact(own.attempts)} within the hour${other}`
+  const text = `version ${own.version} fails ${shareOf(own)} of its attempts, ${exact(own.failed)} of ${exact(own.attempts)} in the last hour${other}`
   return { tone: 'warn', kind: 'version', subject: worker, queue, text, to: workerPage(worker) }
 }
 

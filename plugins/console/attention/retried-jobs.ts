@@ -1,32 +1,34 @@
 import type { JobDetails, QueueEntry, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
 
-/** From this many failed attempts on, a job that is tried again needs a person. */
+/** A retried job with at least this many failed attempts needs attention. */
 const leastAttempts = 5
-/** Failing queues that every look looks at, those with the most failed attempts, and how many of the others each time, in turn. */
+/**
+ * Failing queues checked by every scan (those with the most failed attempts), and how many of the others are checked per scan, in rotation.
+ */
 const mostFailing = 10
-const inTurn = 10
-/** Queues that are asked at once; jobs of each list, and jobs of a queue that are named. */
+const inRotation = 10
+/** Queues read concurrently, jobs read per list, and jobs reported per queue. */
 const atOnce = 5
 const mostRead = 20
 const mostNamed = 3
-/** Most jobs of all queues that are named. */
+/** Jobs reported over all queues. */
 const mostJobs = 50
 const lists = ['active', 'waiting', 'delayed'] as const
 
 type Reads = Pick<QueueMonitor, 'jobs' | 'job'>
 
 export interface Retried {
-  /** The ones with the most attempts first. */
+  /** Most attempts first. */
   readonly jobs: readonly JobDetails[]
-  /** Failing queues that have been looked at, of all of them. */
+  /** Failing queues checked so far, out of `of`. */
   readonly queues: number
   readonly of: number
 }
 
-/** Finds jobs that fail again and again, and are tried again all the same. */
+/** Finds jobs that fail repeatedly and are still being retried. */
 export class RetriedJobs {
   readonly #monitor: () => Reads
-  /** By failing queue, when it was looked at. A job between two lists is missed by a look: those that were found are asked for by their id. */
+  /** Last scan and its findings, by failing queue. A scan misses a job that moves between lists, so known jobs are also read by id. */
   readonly #looked = new Map<string, { readonly look: number; readonly jobs: readonly JobDetails[] }>()
   #look = 0
 
@@ -34,7 +36,7 @@ export class RetriedJobs {
     this.#monitor = monitor
   }
 
-  /** Reads nothing while no attempt fails. */
+  /** Reads no jobs while no attempt fails. */
   async find(stats: QueueStats): Promise<Retried> {
     const failing = Object.entries(stats.queues)
       .filter(([queue, entry]) => entry.active + entry.size > 0 && (mayFail(entry) || this.#jobsOf(queue).length > 0))
@@ -43,7 +45,7 @@ export class RetriedJobs {
     for (const queue of this.#looked.keys()) if (!failing.includes(queue)) this.#looked.delete(queue)
     const lastLook = (queue: string): number => this.#looked.get(queue)?.look ?? 0
     const others = failing.slice(mostFailing).sort((a, b) => lastLook(a) - lastLook(b))
-    const chosen = [...failing.slice(0, mostFailing), ...others.slice(0, inTurn)]
+    const chosen = [...failing.slice(0, mostFailing), ...others.slice(0, inRotation)]
     const look = ++this.#look
     for (let from = 0; from < chosen.length; from += atOnce) {
       const some = chosen.slice(from, from + atOnce)
@@ -71,12 +73,12 @@ export class RetriedJobs {
   }
 }
 
-/** Of a queue that runs jobs without workers of the app, nobody knows. */
+/** A queue consumed by something other than this app's workers has no failure rate; it may fail whenever it has active jobs. */
 function mayFail({ active, failureRate }: QueueEntry): boolean {
   return failureRate === null ? active > 0 : failureRate > 0
 }
 
-/** Of the last hour. */
+/** Failed attempts of the last hour. */
 export function failedAttempts({ attempts, failureRate }: QueueEntry): number {
   return Math.round(attempts * (failureRate ?? 0))
 }

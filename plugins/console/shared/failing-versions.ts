@@ -1,9 +1,9 @@
-// Which version of a worker fails too often. Pure; the page and the server use the same.
+// Finds the version of a worker that fails too often. Pure; used by the page and the server.
 
 import { failsTooOften } from './failure-share.js'
 import { grouped } from './group.js'
 
-/** What is counted of a version. */
+/** The counters of a version. */
 interface Counted {
   readonly worker: string
   readonly version?: string
@@ -20,15 +20,15 @@ export interface VersionShare {
 
 export interface FailingVersion extends VersionShare {
   readonly worker: string
-  /** The other version with the most attempts; absent: there was none. */
+  /** The other version with the most attempts; absent if there is none. */
   readonly beside?: VersionShare
 }
 
 /**
- * For each worker the version that fails most, when that is more than workers may.
+ * Returns, for each worker, the version with the highest failure rate if that rate is above the tolerated one.
  *
  * @param counts of the last hour, by version.
- * @param explained failed attempts of a worker that another cause explains.
+ * @param explained failed attempts of a worker that have another known cause.
  */
 export function failingVersions(counts: readonly Counted[], explained: (worker: string) => number = () => 0): readonly FailingVersion[] {
   return [...grouped(counts, ({ worker }) => worker)].flatMap(([worker, ofWorker]) => {

@@ -1,16 +1,16 @@
-// When a share of failed attempts says that something is wrong. Pure; the page and the server use the same.
+// Decides whether a failure rate indicates a problem. Pure; used by the page and the server.
 
-/** A worker may fail this share of its attempts, as for its health score. */
+/** Tolerated failure rate of a worker, the same as for its health score. */
 const toleratedFailures = 0.05
-/** A share of fewer attempts proves little. */
+/** With fewer attempts, a failure rate is not meaningful. */
 const fewAttempts = 5
 
-/** Whether more failures than tolerated are certain: 2 of 10 failed attempts say less than 200 of 1,000. */
+/** Whether the failure rate is above the tolerated rate with 95 % confidence: 2 of 10 failed attempts say less than 200 of 1,000. */
 export function failsTooOften(share: number, attempts: number): boolean {
   return attempts >= fewAttempts && leastShare(share, attempts) > toleratedFailures
 }
 
-/** The lower bound of the true share, by Wilson at 95 %. */
+/** Returns the lower bound of the 95 % Wilson interval. */
 function leastShare(share: number, of: number): number {
   const z = 1.96
   const middle = share + (z * z) / (2 * of)

@@ -1,4 +1,4 @@
-/** Lists by a key, in the order in which the keys appear. */
+/** Groups a list by key, in order of first appearance. */
 export function grouped<T, K>(list: readonly T[], keyOf: (one: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>()
   for (const one of list) {

@@ -29,15 +29,15 @@ const guest = definePlugin({
 export interface ConsoleApp {
   readonly host: TestHost
   readonly url: string
-  /** Adds a job that fails at once, and resolves when it has. */
+  /** Adds a job that fails on its only attempt, and resolves to its id. */
   fail(name?: string): Promise<string>
-  /** Jobs with hostile names and errors in every state, and a schedule. */
+  /** Adds jobs with hostile names and errors in every state, and a schedule. */
   plantHostile(): Promise<void>
-  /** Ids of what was planted: `retried` of `mails`, the others of `hostile-data`. */
+  /** Ids of the added jobs: `retried` in `mails`, the others in `hostile-data`. */
   readonly hostileIds: { readonly retried: string; readonly flow: string; readonly child: string }
 }
 
-/** An app with the console, a worker on `mails` that fails jobs with `bad`, and the queue `hostile-data` that nothing reads. */
+/** An app with the console, a worker on `mails` that fails jobs with `bad`, and the queue `hostile-data` without a consumer. */
 export async function consoleApp(env: Readonly<Record<string, string>> = {}, options: Partial<ConsoleOptions> = {}): Promise<ConsoleApp> {
   const host = await createTestHost({
     listen: true,
@@ -91,7 +91,7 @@ export async function consoleApp(env: Readonly<Record<string, string>> = {}, opt
 
 async function plantHostile(host: TestHost): Promise<ConsoleApp['hostileIds']> {
   const service = host.service(queuesService)
-  // Each pause is twice the one before, so that it costs little after a few attempts.
+  // Exponential backoff, so that the job costs little after a few attempts.
   const backoff = { type: 'exponential', delay: 20 } as const
   const retried = await service.add('mails', hostile, { bad: true }, { attempts: 30, backoff })
   await retried.log(hostile)

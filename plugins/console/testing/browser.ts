@@ -7,7 +7,7 @@ export const wide = { width: 1440, height: 900 }
 export const phone = { width: 390, height: 844 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Presses of Tab after which something counts as out of reach. */
+/** Number of Tab presses after which an element counts as unreachable. */
 const mostTabs = 300
 
 interface AxeInPage {
@@ -16,7 +16,7 @@ interface AxeInPage {
   ): Promise<{ readonly violations: readonly { readonly help: string; readonly nodes: readonly { readonly html: string }[] }[] }>
 }
 
-/** The browser of TEST_CHROMIUM. */
+/** Launches the browser at TEST_CHROMIUM. */
 export function launch(): Promise<Browser> {
   const executablePath = process.env.TEST_CHROMIUM
   assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- console')
@@ -26,13 +26,13 @@ export function launch(): Promise<Browser> {
 export interface AuditedPage {
   /** Below `/console`. */
   readonly path: string
-  /** Its heading. */
+  /** The heading of the page. */
   readonly title: string
 }
 
 /**
- * Opens each page at a width: axe finds nothing in either theme, nothing is wider than the screen, and on a wide one, Tab reaches everything
- * that can be clicked.
+ * Opens each page in a viewport and asserts: axe finds no violations in either theme, nothing is wider than the screen, and on a wide
+ * screen every clickable element can be reached with Tab.
  */
 export async function auditPages(
   browser: Browser,
@@ -66,7 +66,9 @@ function violations(page: Page, options?: object): Promise<readonly string[]> {
   }, options)
 }
 
-/** What can be clicked, and Tab does not reach. Of tabs, rows and radio buttons it reaches one; arrow keys go on from there. */
+/**
+ * Returns clickable elements that Tab does not reach. Of a group of tabs, rows or radio buttons, Tab reaches one and arrow keys the rest.
+ */
 async function outOfReach(page: Page): Promise<readonly string[]> {
   await page.evaluate(() => {
     const clickable = 'a[href], button, input, select, textarea, summary'
@@ -89,7 +91,7 @@ async function outOfReach(page: Page): Promise<readonly string[]> {
   return read()
 }
 
-/** Presses Tab until something has the focus. */
+/** Presses Tab until an element has the focus. */
 export async function tabTo(page: Page, what: Locator): Promise<void> {
   await what.first().waitFor()
   for (let tabs = 0; tabs < mostTabs; tabs++) {

@@ -11,10 +11,10 @@ import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { webConsole } from '../index.js'
 
-/** A reason, a subject and the name of a job that would act if they were read as HTML. */
+/** Used as a reason, a subject and a job name; would run code if it were parsed as HTML. */
 export const hostile = '<img src=x onerror=globalThis.hacked=1>'
 
-/** An app with an audit log, and jobs about the subjects `ann` and the hostile one. A key reads queues and nothing else. */
+/** An app with an audit log, jobs about the subject `ann` and a hostile one, and an API key that can only read queues. */
 export async function compliantApp(readKey: string): Promise<TestHost> {
   const host = await createTestHost({
     listen: true,

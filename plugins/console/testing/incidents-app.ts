@@ -18,12 +18,12 @@ import { webConsole } from '../index.js'
 
 export const declined = 'card declined: insufficient funds'
 
-/** An app of two processes on one Redis, in which somebody plants incidents. */
+/** An app of two processes on one Redis, with functions that cause incidents. */
 export interface IncidentsApp {
   readonly url: string
-  /** A job that fails, is next again at once, and so keeps 30 other jobs waiting. Resolves to its id after a few attempts. */
+  /** Adds a job that fails, runs again immediately, and so blocks 30 other jobs. Resolves to its id after a few attempts. */
   poisonJob(): Promise<string>
-  /** 200 attempts of version 1.0.0, which fails none, then 300 of 1.1.0, which fails every tenth. */
+  /** Runs 200 attempts of version 1.0.0, which never fails, then 300 of 1.1.0, which fails every tenth. */
   releaseBadVersion(): Promise<void>
   /** Suspends the second process until its lease has ended. Resolves to the id of its node. */
   loseProcess(): Promise<string>
@@ -97,7 +97,7 @@ async function releaseBadVersion(host: TestHost): Promise<void> {
   await run(300)
 }
 
-/** Attempts that ended, by what the app counts. */
+/** Returns the number of finished attempts counted by the app. */
 async function attemptsOf(host: TestHost): Promise<number> {
   const counts = await host.service(workersService).counts(['email-sender'])
   return counts.reduce((sum, { completed, failed }) => sum + completed + failed, 0)

@@ -21,7 +21,7 @@ import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { webConsole } from '../index.js'
 
-/** Text that would act if it were read as HTML. */
+/** Text that would run code if it were parsed as HTML. */
 export const hostile = '<img src=x onerror=globalThis.hacked=1>'
 
 /** The user that can sign in. */
@@ -44,8 +44,8 @@ const fails = (each: number): WorkerProcessor => {
 }
 
 /**
- * An app as an operator meets it: a worker with a canary that is judged, one whose breaker is open, one that is stopped, and decisions,
- * one of them with hostile text.
+ * An app with typical states: a worker with a running canary, one whose breaker is open, one that is stopped, and decisions, one of them
+ * with hostile text.
  */
 export async function operatedApp(): Promise<OperatedApp> {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-console-'))

@@ -1,17 +1,19 @@
 import type { IncomingMessage, RequestOptions } from 'node:http'
 import { Readable } from 'node:stream'
 
-/** A fetch with connections of its own. */
+/** A fetch with its own connections. */
 export interface AgentFetch {
   readonly fetch: typeof globalThis.fetch
   /** Closes the connections; requests in flight fail. */
   close(): void
 }
 
-/** Idle connections are closed before the server does so, which is after 5 s in Node: a request on one that just closed would fail. */
+/** Idle connections are closed before the server closes them (after 5 s in Node), because a request on a closing connection would fail. */
 const idleMs = 3_000
 
-/** A fetch of text bodies over at most `limit` kept connections. Unlike those of the global fetch they are closed with their owner. */
+/**
+ * Creates a fetch for text bodies over at most `limit` keep-alive connections. Unlike those of the global fetch, its owner can close them.
+ */
 export async function agentFetch(url: string, limit: number): Promise<AgentFetch> {
   const { Agent, request } = await (url.startsWith('https:') ? import('node:https') : import('node:http'))
   const agent = new Agent({ keepAlive: true, maxSockets: limit, maxFreeSockets: limit, timeout: idleMs })
@@ -34,7 +36,7 @@ export async function agentFetch(url: string, limit: number): Promise<AgentFetch
       const { statusCode: status = 502, rawHeaders } = response
       const headers = new Headers()
       for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '')
-      // A status that has no body must not be given one.
+      // Response rejects a body for these statuses.
       const empty = status < 200 || status === 204 || status === 205 || status === 304
       if (empty) response.resume()
       return new Response(empty ? null : (Readable.toWeb(response) as ReadableStream), { status: status < 200 ? 502 : status, headers })

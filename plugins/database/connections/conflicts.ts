@@ -2,10 +2,10 @@ import type { DatabaseConnection, Driver } from 'kysely'
 import { isConflict } from '../failures.js'
 import { forwardingDriver } from './driver.js'
 
-/** Attempts in all. Every deadlock lets at least one of its transactions succeed. */
+/** Maximum number of attempts. Every deadlock lets at least one of its transactions succeed. */
 const attempts = 10
 
-/** Retries the work when it lost a deadlock; throws the last error. */
+/** Retries the work when it was the victim of a deadlock; throws the last error. */
 export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -19,7 +19,7 @@ export async function retryConflicts<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * A Kysely driver that retries a statement that lost a deadlock. Inside a transaction the server has rolled back the earlier
+ * A Kysely driver that retries a statement that was the victim of a deadlock. Inside a transaction the server has rolled back the earlier
  * statements as well: the error goes to the caller, which must retry the whole transaction.
  */
 export function retryingDriver(inner: Driver): Driver {

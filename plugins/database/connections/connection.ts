@@ -12,7 +12,7 @@ export interface Connection {
   /** Throws DATABASE_NOT_STARTED before the first connect and after close. */
   // biome-ignore lint/suspicious/noExplicitAny: each plugin names its own tables
   tables(): Kysely<any>
-  /** Runs the queries in one transaction, in order: all or nothing. Repeated after a deadlock. */
+  /** Runs the queries in one transaction, in order: all or nothing. Retried after a deadlock. */
   batch(queries: readonly CompiledQuery[]): Promise<readonly QueryResult<unknown>[]>
   /** Single flight, bounded in time. */
   connect(): Promise<void>

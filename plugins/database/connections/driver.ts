@@ -9,7 +9,7 @@ export interface BoundedDriverOptions {
   readonly onAcquire?: (error: unknown) => void
 }
 
-/** A driver that delegates everything; subclasses override parts of it. */
+/** A driver that delegates every call; spread it and override some. */
 export function forwardingDriver(inner: Driver): Driver {
   const { savepoint, rollbackToSavepoint, releaseSavepoint } = inner
   return {

@@ -29,7 +29,7 @@ export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool 
   return {
     getConnection: (callback) => {
       pool.getConnection((error, connection) => {
-        if (error) callback(honest(error, `Database ${options.where} cannot be reached`), undefined as never)
+        if (error) callback(mapUnavailable(error, `Database ${options.where} cannot be reached`), undefined as never)
         else callback(undefined, bounded(connection))
       })
     },
@@ -55,7 +55,7 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
   const run = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
     new Promise((resolve, reject) => {
       connection.query(sql, [...values], (error: unknown, result: unknown) => {
-        if (error) reject(honest(error, `Database ${where} did not complete a statement`))
+        if (error) reject(mapUnavailable(error, `Database ${where} did not complete a statement`))
         else resolve(result as MysqlQueryResult)
       })
     })
@@ -82,7 +82,7 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
 }
 
 /** Maps a driver error to a 503 when the server is unavailable; a deadlock error stays as it is, to be retried. */
-function honest(error: unknown, what: string): unknown {
+function mapUnavailable(error: unknown, what: string): unknown {
   if (!isUnavailable(error) || isConflict(error)) return error
   return Object.assign(databaseErrors.DATABASE_UNAVAILABLE(`${what}: ${reasonOf(error)}`), { cause: error })
 }

@@ -8,14 +8,14 @@ export interface ProxyConfig {
   readonly name: string
   readonly driver: 'rdb-proxy' | 'edge-remote'
   readonly url: string
-  /** With the secret empty, requests are not signed. */
+  /** Requests are not signed when the secret is empty. */
   readonly keyId: string
   readonly secret: string
   readonly mode: 'sql' | 'registry'
   readonly headers: Readonly<Record<string, string>>
-  /** Of the signature headers. */
+  /** Prefix of the signature header names. */
   readonly headerPrefix: string
-  /** Most requests at once. */
+  /** Maximum number of concurrent requests. */
   readonly poolLimit: number
 }
 
@@ -53,7 +53,7 @@ export function edgeRemoteConfig(settings: Settings): ProxyConfig {
     throw refused('DB_CONNECTION is "edge-remote" and EDGE_REMOTE_URL is empty; set it to the URL of the edge proxy')
   if (EDGE_REMOTE_KEY_ID === '' || secret === '')
     throw refused(
-      'DB_CONNECTION is "edge-remote", which needs EDGE_REMOTE_KEY_ID and EDGE_REMOTE_SECRET (or APP_KEY): the edge proxy accepts signed requests only',
+      'DB_CONNECTION is "edge-remote", which requires EDGE_REMOTE_KEY_ID and EDGE_REMOTE_SECRET (or APP_KEY): the edge proxy accepts signed requests only',
     )
   return {
     name: 'default',
@@ -71,7 +71,7 @@ export function edgeRemoteConfig(settings: Settings): ProxyConfig {
 function checkedUrl(setting: string, text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const plain = url !== undefined && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ''
-  if (!plain) throw refused(`${setting} must be an http or https URL without user, password, query and fragment`)
+  if (!plain) throw refused(`${setting} must be an http or https URL without user, password, query or fragment`)
   return url.href
 }
 

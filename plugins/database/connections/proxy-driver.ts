@@ -1,21 +1,41 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import { forwardingDriver } from './driver.js'
 
+/** Limits the requests in progress of one connection; others wait in order. */
+export interface Slots {
+  take(): Promise<void>
+  /** Passes the slot on to the first that waits. */
+  give(): void
+}
+
+export function createSlots(limit: number): Slots {
+  const waiting: (() => void)[] = []
+  let free = limit
+  return {
+    async take() {
+      if (free > 0) free--
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    give() {
+      const next = waiting.shift()
+      if (next === undefined) free++
+      else next()
+    },
+  }
+}
+
 export interface ProxyDriverOptions {
-  /** Most connections in use at once. */
-  readonly limit: number
-  /** Called with the outcome of each request and its SQL; its result is thrown when it failed. */
+  /** One is taken for each connection in use. */
+  readonly slots: Slots
+  /** Called with the outcome of each request and its SQL. For a failed request, its return value is thrown. */
   readonly outcome: (error: unknown, sql?: string) => unknown
-  /** What is thrown when the proxy does not begin a transaction. */
+  /** Maps the error of a transaction that the proxy did not begin. */
   readonly notBegun: (error: unknown) => unknown
 }
 
-/** Bounds the requests that run at once, as a pool does, and translates errors of the proxy. */
-export function proxyDriver(inner: Driver, { limit, outcome, notBegun }: ProxyDriverOptions): Driver {
-  const waiting: (() => void)[] = []
-  let free = limit
-
-  const told = async <T>(work: Promise<T>, sql?: string): Promise<T> => {
+/** Limits concurrent requests like a pool, and maps the errors of the proxy. */
+export function proxyDriver(inner: Driver, { slots, outcome, notBegun }: ProxyDriverOptions): Driver {
+  const reported = async <T>(work: Promise<T>, sql?: string): Promise<T> => {
     try {
       const result = await work
       outcome(undefined)
@@ -28,16 +48,15 @@ export function proxyDriver(inner: Driver, { limit, outcome, notBegun }: ProxyDr
   return {
     ...forwardingDriver(inner),
     async acquireConnection() {
-      if (free > 0) free--
-      else await new Promise<void>((resolve) => waiting.push(resolve))
+      await slots.take()
       const connection = await inner.acquireConnection()
       const execute: DatabaseConnection['executeQuery'] = connection.executeQuery.bind(connection)
       const stream: DatabaseConnection['streamQuery'] = connection.streamQuery.bind(connection)
-      connection.executeQuery = (query) => told(execute(query), query.sql)
+      connection.executeQuery = (query) => reported(execute(query), query.sql)
       connection.streamQuery = async function* <Row>(query: CompiledQuery, chunkSize?: number): AsyncIterableIterator<QueryResult<Row>> {
         const rows = stream<Row>(query, chunkSize)
         try {
-          for (let next = await told(rows.next()); !next.done; next = await told(rows.next())) yield next.value
+          for (let next = await reported(rows.next()); !next.done; next = await reported(rows.next())) yield next.value
         } finally {
           await rows.return?.()
         }
@@ -46,19 +65,17 @@ export function proxyDriver(inner: Driver, { limit, outcome, notBegun }: ProxyDr
     },
     async beginTransaction(connection, settings) {
       try {
-        await told(inner.beginTransaction(connection, settings))
+        await reported(inner.beginTransaction(connection, settings))
       } catch (error) {
         throw notBegun(error)
       }
     },
-    commitTransaction: (connection) => told(inner.commitTransaction(connection)),
-    rollbackTransaction: (connection) => told(inner.rollbackTransaction(connection)),
+    commitTransaction: (connection) => reported(inner.commitTransaction(connection)),
+    rollbackTransaction: (connection) => reported(inner.rollbackTransaction(connection)),
     async releaseConnection(connection) {
-      // A transaction that is still open is rolled back; the proxy does so by itself when it is not told.
+      // Rolls back a transaction that is still open; if the request fails, the proxy does so after its timeout.
       await inner.releaseConnection(connection).catch((error: unknown) => outcome(error))
-      const next = waiting.shift()
-      if (next === undefined) free++
-      else next()
+      slots.give()
     },
   }
 }

@@ -3,7 +3,7 @@ import { ProxyError } from 'zin/clients'
 import { databaseErrors } from '../errors.js'
 import type { ProxyConfig } from './proxy-config.js'
 
-/** Codes of a proxy that is away, busy or cannot reach its database. */
+/** Error codes of a proxy that is unreachable, busy or cannot reach its database. */
 const unavailable: ReadonlySet<string> = new Set([
   'PROXY_UNREACHABLE',
   'DEADLINE_EXCEEDED',
@@ -23,30 +23,30 @@ const unavailable: ReadonlySet<string> = new Set([
 ])
 
 /** Maps an error of the proxy to a 503 when it, or the database behind it, is unavailable; everything else stays as it is. */
-export function honestProxyError(error: unknown, where: string, sql = ''): unknown {
+export function mapProxyError(error: unknown, where: string, sql = ''): unknown {
   if (error instanceof ProxyError && error.code === 'UNKNOWN_STATEMENT' && sql !== '')
     return Object.assign(databaseErrors.DATABASE_STATEMENT_UNREGISTERED(where, sql), { cause: error })
   if (error instanceof ProxyError && error.code === 'SQL_MODE_DISABLED')
     return Object.assign(
       databaseErrors.DATABASE_CONFIG(
-        `the proxy of ${where} runs registered statements only. Let it run in sql mode while migrations are applied`,
+        `the proxy of ${where} runs registered statements only. Run it in sql mode while migrations are applied`,
       ),
       { cause: error },
     )
-  if (!isAway(error)) return error
+  if (!isProxyUnavailable(error)) return error
   const unknown = error.outcomeUnknown ? '. Whether a statement took effect is unknown' : ''
   return Object.assign(databaseErrors.DATABASE_UNAVAILABLE(`Database ${where}: ${error.code}: ${error.message}${unknown}`), {
     cause: error,
   })
 }
 
-function isAway(error: unknown): error is ProxyError {
+function isProxyUnavailable(error: unknown): error is ProxyError {
   return error instanceof ProxyError && (unavailable.has(error.code) || (error.code === 'INVALID_RESPONSE' && error.retryable))
 }
 
-/** Whether it may help to ask again, at boot: a host name that the proxy does not serve stays one. */
+/** Whether a retry at boot may succeed; not so for errors of the configuration, such as a host name that the proxy does not serve. */
 export function isWorthRetrying(error: unknown): boolean {
-  return isAway(error) && error.code !== 'MISDIRECTED' && error.code !== 'CONFIG_ERROR' && error.code !== 'DB_AUTH_FAILED'
+  return isProxyUnavailable(error) && error.code !== 'MISDIRECTED' && error.code !== 'CONFIG_ERROR' && error.code !== 'DB_AUTH_FAILED'
 }
 
 /** The boot error of a proxy that did not respond in time. */
@@ -62,11 +62,11 @@ export function proxyRefusal(config: ProxyConfig, error: unknown): ZinError {
   const { url, credentials, mode } = settingsOf(config)
   const code = error instanceof ProxyError ? error.code : ''
   const hints: Readonly<Record<string, string>> = {
-    UNAUTHORIZED: `Set ${credentials} to those of the proxy; the clock of this machine must be right`,
+    UNAUTHORIZED: `Set ${credentials} to those of the proxy, and check the clock of this machine`,
     FORBIDDEN_SCOPE: 'Give the key the scopes for reading, writing, DDL and SQL',
     INVALID_RESPONSE: `Correct ${url}`,
     NOT_FOUND: `Correct ${url}`,
-    MISDIRECTED: `Let the proxy serve the host in ${url} (app.allowedHosts)`,
+    MISDIRECTED: `Add the host in ${url} to app.allowedHosts of the proxy`,
     SQL_MODE_DISABLED: `Start the proxy in sql mode: ${mode}`,
     UNKNOWN_STATEMENT: `The proxy runs registered statements only. Start it in sql mode (${mode}), or register the statements of this app with hashIds`,
   }
@@ -75,7 +75,7 @@ export function proxyRefusal(config: ProxyConfig, error: unknown): ZinError {
   )
 }
 
-/** Maps the error of a proxy without interactive transactions. */
+/** Maps the error of a proxy without interactive transactions; returns other errors unchanged. */
 export function noTransactions(error: unknown, config: ProxyConfig, where: string): unknown {
   if (!(error instanceof ProxyError) || (error.code !== 'TX_NOT_SUPPORTED' && error.code !== 'NOT_FOUND')) return error
   const edge = 'which runs all of its statements as one transaction'
@@ -85,7 +85,7 @@ export function noTransactions(error: unknown, config: ProxyConfig, where: strin
   )
 }
 
-/** Whether the proxy responded, but runs registered statements only, so that nothing more can be asked of it. */
+/** Whether the proxy responded, but runs registered statements only, so that no other statement can be sent to it. */
 export function runsRegisteredOnly(error: unknown): boolean {
   return error instanceof ProxyError && (error.code === 'UNKNOWN_STATEMENT' || error.code === 'SQL_MODE_DISABLED')
 }

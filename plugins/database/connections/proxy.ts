@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { type Clock, type Logger, messageOf, systemClock } from 'zin'
+import { type Clock, type Logger, messageOf, systemClock, withDeadline } from 'zin'
 import { createProxyClient, kyselyMysql, kyselyResult, kyselySqlite, kyselyStatement, type SqlClient } from 'zin/clients'
 import { databaseErrors } from '../errors.js'
 import { isUnavailable } from '../failures.js'
@@ -10,8 +10,8 @@ import type { Connection } from './connection.js'
 import { boundedDriver } from './driver.js'
 import { withLease } from './lease-lock.js'
 import type { ProxyConfig } from './proxy-config.js'
-import { proxyDriver } from './proxy-driver.js'
-import { honestProxyError, isWorthRetrying, noTransactions, proxyRefusal, proxyUnreachable, runsRegisteredOnly } from './proxy-errors.js'
+import { createSlots, proxyDriver } from './proxy-driver.js'
+import { isWorthRetrying, mapProxyError, noTransactions, proxyRefusal, proxyUnreachable, runsRegisteredOnly } from './proxy-errors.js'
 
 export interface ProxyDeps {
   readonly clock: Clock
@@ -23,7 +23,7 @@ export interface ProxyDeps {
   readonly migrationTimeoutMs: number
 }
 
-/** Parameters of one statement: 100 in D1; 256 is the default of the relational proxy. */
+/** Maximum number of parameters in one statement: 100 in D1; 256 is the default of the relational proxy. */
 const maxParameters = { 'rdb-proxy': 256, 'edge-remote': 100 } as const
 const pingLimitMs = 5000
 
@@ -31,25 +31,28 @@ interface Open {
   readonly agent: AgentFetch
   readonly client: SqlClient
   readonly tables: Kysely<unknown>
-  /** For migrations: in sql mode, and with their time limit. */
+  /** For migrations: in sql mode, with their timeout. */
   readonly patient: Kysely<unknown>
 }
 
-/** A database behind the relational proxy or the edge proxy. There is nothing to keep open: each statement is one signed request. */
+/** A database behind the relational proxy or the edge proxy. Each statement is one signed request; there are no sessions. */
 export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connection {
   const where = `behind the proxy ${config.url}`
   const dialect = config.driver === 'rdb-proxy' ? 'mysql' : 'sqlite'
+  /** Shared by all handles and batches, so that a connection is always left for pings. */
+  const slots = createSlots(config.poolLimit)
+  const late = () => databaseErrors.DATABASE_BUSY(config.name, deps.acquireTimeoutMs)
   let open: Open | undefined
   let opening: Promise<void> | undefined
   let connected = false
-  /** Whether the proxy has responded once: only then may the app use the tables. */
+  /** Whether the proxy has responded once; the tables can be used only then. */
   let reached = false
 
   const saw = (error: unknown, sql = ''): unknown => {
-    const honest = error === undefined ? undefined : honestProxyError(error, where, sql)
+    const mapped = error === undefined ? undefined : mapProxyError(error, where, sql)
     if (error === undefined) connected = true
-    else if (isUnavailable(honest)) connected = false
-    return honest
+    else if (isUnavailable(mapped)) connected = false
+    return mapped
   }
 
   const clientOf = ({ fetch }: AgentFetch, mode: ProxyConfig['mode'], timeoutMs: number): SqlClient =>
@@ -67,7 +70,6 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
   const handleOf = async (client: SqlClient): Promise<Kysely<unknown>> => {
     const { Kysely, MysqlDialect, SqliteDialect } = await import('kysely')
     const base = dialect === 'mysql' ? kyselyMysql(client, MysqlDialect) : kyselySqlite(client, SqliteDialect)
-    const late = () => databaseErrors.DATABASE_BUSY(config.name, deps.acquireTimeoutMs)
     return new Kysely<unknown>({
       ...deps.queries.logOf(config.name, dialect),
       dialect: {
@@ -77,7 +79,7 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
           boundedDriver(
             retryingDriver(
               proxyDriver(base.createDriver(), {
-                limit: config.poolLimit,
+                slots,
                 outcome: saw,
                 notBegun: (error) => noTransactions(error, config, where),
               }),
@@ -91,8 +93,17 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
     })
   }
 
+  const inSlot = async <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = slots.take()
+    await withDeadline(turn, deps.acquireTimeoutMs, late).catch((error: unknown) => {
+      void turn.then(() => slots.give())
+      throw error
+    })
+    return work().finally(() => slots.give())
+  }
+
   const openClients = async (): Promise<Open> => {
-    // One more for pings, which must not wait for a free connection.
+    // One more, for pings.
     const agent = await agentFetch(config.url, config.poolLimit + 1)
     const client = clientOf(agent, config.mode, deps.statementTimeoutMs)
     return { agent, client, tables: await handleOf(client), patient: await handleOf(clientOf(agent, 'sql', deps.migrationTimeoutMs)) }
@@ -141,19 +152,19 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
     async batch(queries) {
       const { client } = opened()
       const began = deps.clock.monotonic()
-      const tell = (error?: unknown): void => {
+      const notify = (error?: unknown): void => {
         const sql = queries.map((query) => query.sql).join('; ')
         const ms = deps.clock.monotonic() - began
-        deps.queries.tell({ connection: config.name, dialect, sql, ms, ...(error === undefined ? {} : { error }) })
+        deps.queries.notify({ connection: config.name, dialect, sql, ms, ...(error === undefined ? {} : { error }) })
       }
       return retryConflicts(async () => {
         try {
-          const results = await client.transaction(queries.map(kyselyStatement))
+          const results = await inSlot(() => client.transaction(queries.map(kyselyStatement)))
           saw(undefined)
-          if (deps.queries.active) tell()
+          if (deps.queries.active) notify()
           return results.map((result) => kyselyResult(result, result.meta.changes === undefined))
         } catch (error) {
-          if (deps.queries.active) tell(error)
+          if (deps.queries.active) notify(error)
           throw saw(error, queries.map(({ sql }) => sql).join('; '))
         }
       })
@@ -177,7 +188,7 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
   }
 }
 
-/** Asks until the proxy and its database respond or the time is up; a refusal (wrong secret, registry mode) is not retried. */
+/** Sends queries until the proxy and its database respond or the time is up; a refusal (wrong secret, registry mode) is not retried. */
 async function reach(client: SqlClient, config: ProxyConfig, { log, connectTimeoutMs }: ProxyDeps): Promise<void> {
   // Real time, not the app's clock: this waits for a server.
   const deadline = systemClock.monotonic() + connectTimeoutMs
@@ -186,7 +197,7 @@ async function reach(client: SqlClient, config: ProxyConfig, { log, connectTimeo
       await client.queryOne('select 1', [], { timeoutMs: Math.max(1, deadline - systemClock.monotonic()) })
       return
     } catch (error) {
-      // It responds; whether the statements of this app are registered shows when they are sent.
+      // The proxy is reachable; statements that are not registered fail when they are sent.
       if (config.mode === 'registry' && runsRegisteredOnly(error)) return
       if (!isWorthRetrying(error)) throw proxyRefusal(config, error)
       if (systemClock.monotonic() + wait >= deadline) throw proxyUnreachable(config, connectTimeoutMs, error)

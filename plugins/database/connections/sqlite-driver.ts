@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
 import type Libsql from 'libsql'
-import { withDeadline } from 'zin'
+import { systemClock, withDeadline } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { forwardingDriver } from './driver.js'
 import { locked, whileLocked } from './sqlite-lock.js'
@@ -15,9 +15,15 @@ export interface SqliteDriverOptions {
   readonly statementTimeoutMs: number
 }
 
-const writes = /^\s*(?:insert|update|delete|replace|create|alter|drop|with\b[\s\S]*\b(?:insert|update|delete))\b/i
+/** White space and comments before a statement; each comment matches in one way only, so that many of them stay fast. */
+const leading = String.raw`^(?:\s|--[^\n]*\n|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*`
+const writes = new RegExp(
+  String.raw`${leading}(?:insert|update|delete|replace|create|alter|drop|with\b[\s\S]*\b(?:insert|update|delete))\b`,
+  'i',
+)
+const explains = new RegExp(String.raw`${leading}explain\b`, 'i')
 
-/** Locks first: a prepared statement of libsql that finds the file locked stays open, and no later commit would succeed. */
+/** Acquires the lock first: a libsql statement that finds the file locked stays open, and later commits would fail. */
 function alone<T>(file: Libsql.Database, run: () => T): T {
   file.exec('begin immediate')
   try {
@@ -30,9 +36,7 @@ function alone<T>(file: Libsql.Database, run: () => T): T {
   }
 }
 
-const explains = /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*explain\b/i
-
-/** The plan of a write stays open behind its last row, and no later commit would succeed; the second call closes it. */
+/** Returns the query plan. The plan of a write stays open after its last row, and later commits would fail; the second call closes it. */
 function planOf<Row>(file: Libsql.Database, { parameters, sql }: CompiledQuery): QueryResult<Row> {
   const prepared = file.prepare(sql)
   const rows = prepared.all([...parameters]) as Row[]
@@ -59,13 +63,17 @@ export function sqliteDriver(inner: Driver, { file, name, path, acquireTimeoutMs
   const attempt = async <T>(connection: DatabaseConnection, run: () => T | Promise<T>): Promise<T> => {
     const busy = () => databaseErrors.DATABASE_BUSY(name, acquireTimeoutMs)
     return whileLocked({ limitMs: statementTimeoutMs, late: () => locked(path, statementTimeoutMs) }, async () => {
+      // Real time, not the app's clock: this waits for work in progress. One limit for all transactions that begin earlier.
+      const deadline = systemClock.monotonic() + acquireTimeoutMs
       while (owner !== undefined && owner !== connection) {
+        const leftMs = deadline - systemClock.monotonic()
+        if (leftMs <= 0) throw busy()
         let wake: () => void = () => undefined
         const freed = new Promise<void>((resolve) => {
           wake = resolve
           waiting.add(wake)
         })
-        await withDeadline(freed, acquireTimeoutMs, busy).finally(() => waiting.delete(wake))
+        await withDeadline(freed, leftMs, busy).finally(() => waiting.delete(wake))
       }
       return run()
     })

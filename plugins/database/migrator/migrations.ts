@@ -8,7 +8,7 @@ export interface MigrationResult extends KnownMigration {
   readonly error?: string
 }
 
-/** All of them, or those of some plugins. */
+/** Selects all migrations, or those of some plugins. */
 export interface MigrationFilter {
   readonly plugins?: readonly string[] | undefined
 }

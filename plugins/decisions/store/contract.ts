@@ -1,12 +1,12 @@
 import type { Decision, DecisionFilter } from '../contract.js'
 
-/** A checked filter. */
+/** A validated filter. */
 export type StoreQuery = Omit<DecisionFilter, 'page' | 'limit'> & { readonly offset: number; readonly limit: number }
 
-/** Where decisions are kept. One contract test covers all implementations. */
+/** The store of decisions. One contract test covers all implementations. */
 export interface DecisionStore {
   readonly kind: 'memory' | 'sqlite' | 'mysql'
-  /** Adds decisions; those that are stored already stay as they are. */
+  /** Adds decisions. Idempotent. */
   add(decisions: readonly Decision[]): Promise<void>
   /** Newest first. */
   list(query: StoreQuery): Promise<{ readonly decisions: readonly Decision[]; readonly total: number }>

@@ -18,7 +18,7 @@ interface DecisionRow {
 
 const table = 'zin_decisions'
 
-/** Decisions in a table, shared by all nodes of the app. */
+/** Stores decisions in a table shared by all nodes of the app. */
 export function databaseStore(database: Database): DecisionStore {
   const tables = () => database.tables<Record<typeof table, DecisionRow>>()
   const matching = ({ subject, kind, since }: StoreQuery) =>
@@ -35,16 +35,9 @@ export function databaseStore(database: Database): DecisionStore {
       if (decisions.length > 0) await upsertRows(tables(), { table, key: ['id'], rows: decisions.map(rowOf), existing: 'replace' })
     },
     async list(query) {
-      const rows = await matching(query)
-        .selectAll()
-        .orderBy('at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(query.limit)
-        .offset(query.offset)
-        .execute()
-      const { total } = await matching(query)
-        .select((eb) => eb.fn.countAll().as('total'))
-        .executeTakeFirstOrThrow()
+      const page = matching(query).selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(query.limit).offset(query.offset)
+      const count = matching(query).select((eb) => eb.fn.countAll().as('total'))
+      const [rows, { total }] = await Promise.all([page.execute(), count.executeTakeFirstOrThrow()])
       return { decisions: rows.map(decisionOf), total: Number(total) }
     },
     async prune(before, most) {

@@ -1,10 +1,10 @@
 import type { Decision } from '../contract.js'
 import type { DecisionStore } from './contract.js'
 
-/** Most decisions in memory; with more, the oldest are dropped. */
+/** Maximum number of decisions in memory; beyond it, the oldest are dropped. */
 const most = 10_000
 
-/** Decisions in memory, lost when the process ends. */
+/** Stores decisions in memory; they are lost when the process ends. */
 export function memoryStore(): DecisionStore {
   let kept: readonly Decision[] = []
   const newestFirst = (a: Decision, b: Decision): number => compare(b.at, a.at) || compare(b.id, a.id)

@@ -9,22 +9,22 @@ import { findWrangler, runWrangler } from './wrangler.js'
 
 export interface DeployOptions {
   readonly plan: DeployPlan
-  /** The app's folder, whose wrangler is used. */
+  /** Folder of the app; its wrangler is used. */
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly dryRun: boolean
   readonly signal: AbortSignal
-  /** A line of progress. */
+  /** Prints a line of progress. */
   readonly say: (line: string) => void
 }
 
 export interface Deployed {
   readonly bundle: { readonly bytes: number; readonly gzipped: number }
-  /** Where the worker is; a dry run has none. */
+  /** URL of the worker; absent after a dry run. */
   readonly url?: string
 }
 
-/** Writes the worker and its configuration below `.zin/edge`, and has wrangler send both; then the secret. */
+/** Writes the worker and its configuration to `.zin/edge` and deploys them with wrangler, then sets the secret. */
 export async function deploy({ plan, folder, env, dryRun, signal, say }: DeployOptions): Promise<Deployed> {
   const wrangler = findWrangler(folder)
   const cwd = join(folder, '.zin', 'edge')
@@ -41,10 +41,10 @@ export async function deploy({ plan, folder, env, dryRun, signal, say }: DeployO
     await run(['deploy', '--dry-run', '--outdir', join(cwd, 'dist')])
     return { bundle }
   }
-  say(`Sending the worker "${plan.name}" …`)
+  say(`Deploying the worker "${plan.name}" …`)
   const printed = await run(['deploy'])
-  // Without it the worker refuses every request.
-  say(`Putting the secret ${plan.secret.name} …`)
+  // Until the secret is set, the worker refuses every request.
+  say(`Setting the secret ${plan.secret.name} …`)
   await run(['secret', 'put', plan.secret.name], plan.secret.value)
   const url = /https:\/\/\S+\.workers\.dev\b/.exec(printed)?.[0]
   return { bundle, ...(url === undefined ? {} : { url }) }

@@ -3,15 +3,15 @@ import { edgeProxyErrors } from '../errors.js'
 import { compatibilityDate } from '../local/workerd-server.js'
 import type { EdgeProxySettings, edgeDeploySettings } from '../settings.js'
 
-/** What `zin deploy` sends, but for the secret and the code. */
+/** What `zin deploy` sends, except for the code. */
 export interface DeployPlan {
-  /** The file that wrangler reads. */
+  /** Content of the configuration file for wrangler. */
   readonly config: Readonly<Record<string, unknown>>
   readonly name: string
   readonly binding: string
   readonly database: string
   readonly vars: Readonly<Record<string, string>>
-  /** Put by `wrangler secret`; never a variable. */
+  /** Set with `wrangler secret put`; never a variable. */
   readonly secret: { readonly name: 'EDGE_REMOTE_SECRET'; readonly value: string }
 }
 
@@ -19,10 +19,10 @@ const namePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
 /** A UUID. */
 const idPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const minSecretBytes = 32
-/** What wrangler sends at most for one variable, in bytes. */
+/** Maximum size of one variable, in bytes. */
 const maxVarBytes = 5_120
 
-/** Checks what is to be sent. Throws EDGE_DEPLOY_CONFIG. Pure. */
+/** Checks the settings and returns what to send. Throws EDGE_DEPLOY_CONFIG. Pure. */
 export function deployPlan(settings: EdgeProxySettings & SettingValues<typeof edgeDeploySettings>): DeployPlan {
   const { EDGE_DATABASE_NAME: databaseName, EDGE_DATABASE_ID: databaseId } = settings
   const workerName = settings.EDGE_WORKER_NAME || `${settings.APP_NAME.toLowerCase().replace(/[^a-z0-9]+/g, '-')}-edge`
@@ -30,7 +30,7 @@ export function deployPlan(settings: EdgeProxySettings & SettingValues<typeof ed
     throw edgeProxyErrors.EDGE_DEPLOY_CONFIG('EDGE_WORKER_NAME must be 1 to 63 lower-case letters, digits and hyphens, such as shop-edge')
   if (databaseName === '')
     throw edgeProxyErrors.EDGE_DEPLOY_CONFIG(
-      'EDGE_DATABASE_NAME is not set; create a database with "npx wrangler d1 create <name>", and set its name',
+      'EDGE_DATABASE_NAME is not set; create a database with "npx wrangler d1 create <name>" and set its name',
     )
   if (!idPattern.test(databaseId))
     throw edgeProxyErrors.EDGE_DEPLOY_CONFIG('EDGE_DATABASE_ID must be the database_id that "npx wrangler d1 create <name>" prints, a UUID')
@@ -38,7 +38,7 @@ export function deployPlan(settings: EdgeProxySettings & SettingValues<typeof ed
   const from = settings.EDGE_REMOTE_SECRET ? 'EDGE_REMOTE_SECRET' : 'APP_KEY'
   if (Buffer.byteLength(value) < minSecretBytes)
     throw edgeProxyErrors.EDGE_DEPLOY_CONFIG(
-      `${from} has ${Buffer.byteLength(value)} bytes; a deployed proxy needs ${minSecretBytes} or more`,
+      `${from} has ${Buffer.byteLength(value)} bytes; a deployed proxy requires ${minSecretBytes} or more`,
     )
   const { EDGE_REMOTE_MODE, EDGE_STATEMENTS_JSON, EDGE_RATE_PER_MINUTE, EDGE_BINDING, SIGNATURE_HEADER_PREFIX } = settings
   const vars = {
@@ -51,7 +51,7 @@ export function deployPlan(settings: EdgeProxySettings & SettingValues<typeof ed
   const large = Object.entries(vars).find(([, text]) => Buffer.byteLength(text) > maxVarBytes)
   if (large !== undefined)
     throw edgeProxyErrors.EDGE_DEPLOY_CONFIG(
-      `${large[0]} has ${Buffer.byteLength(large[1])} bytes; a variable of a worker takes ${maxVarBytes}. Register fewer or shorter statements`,
+      `${large[0]} has ${Buffer.byteLength(large[1])} bytes; the maximum for a worker variable is ${maxVarBytes}. Register fewer or shorter statements`,
     )
   return {
     name: workerName,
@@ -69,7 +69,7 @@ export function deployPlan(settings: EdgeProxySettings & SettingValues<typeof ed
   }
 }
 
-/** Without the space that only people need. The text is valid JSON. */
+/** Removes insignificant whitespace from valid JSON. */
 function compact(json: string): string {
   return JSON.stringify(JSON.parse(json))
 }

@@ -9,16 +9,23 @@ export interface WranglerRun {
   /** Command and options. */
   readonly args: readonly string[]
   readonly cwd: string
+  /** Only the variables that wrangler needs are passed on. */
   readonly env: Readonly<Record<string, string | undefined>>
-  /** For its standard input: a secret never is an argument. */
+  /** Standard input: secrets are never passed as arguments. */
   readonly input?: string
   readonly signal: AbortSignal
 }
 
-/** Names of settings that a program started by `zin deploy` has no use for. */
-const secrets: ReadonlySet<string> = new Set(['EDGE_REMOTE_SECRET', 'APP_KEY'])
+/** Variables that wrangler needs, in upper case because Windows ignores case. All others may be secrets of the app, for example from `.env`. */
+const passedOn =
+  /^(CLOUDFLARE_.*|CF_(ACCOUNT_ID|API_.*)|WRANGLER_.*|((HTTPS?|ALL|NO)_PROXY)|PATH|PATHEXT|HOME|USER|USERNAME|USERPROFILE|XDG_.*|(LOCAL)?APPDATA|PROGRAMDATA|SYSTEMROOT|WINDIR|COMSPEC|TMPDIR|TMP|TEMP|LANG|LC_.*|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|NODE_OPTIONS|NODE_EXTRA_CA_CERTS|NODE_TLS_REJECT_UNAUTHORIZED|NODE_USE_SYSTEM_CA|NODE_USE_ENV_PROXY|SSL_CERT_(FILE|DIR))$/
 
-/** The file of the wrangler that is installed in the folder. Throws EDGE_DEPLOY_CONFIG. */
+/** Returns the variables that wrangler needs. */
+export function wranglerEnv(env: WranglerRun['env']): WranglerRun['env'] {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => passedOn.test(name.toUpperCase())))
+}
+
+/** Returns the entry file of the wrangler installed in the folder. Throws EDGE_DEPLOY_CONFIG. */
 export function findWrangler(folder: string): string {
   try {
     const manifest = createRequire(join(folder, 'package.json')).resolve('wrangler/package.json')
@@ -29,12 +36,11 @@ export function findWrangler(folder: string): string {
   }
 }
 
-/** Runs wrangler to its end, and returns what it printed. Throws EDGE_DEPLOY_FAILED. */
+/** Runs wrangler and returns its output. Throws EDGE_DEPLOY_FAILED. */
 export async function runWrangler(file: string, { args, cwd, env, input, signal }: WranglerRun): Promise<string> {
-  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name)))
   const child = spawn(process.execPath, [file, ...args], {
     cwd,
-    env: { WRANGLER_SEND_METRICS: 'false', ...own, ...(input === undefined ? {} : { CI: '1' }) },
+    env: { WRANGLER_SEND_METRICS: 'false', ...wranglerEnv(env), ...(input === undefined ? {} : { CI: '1' }) },
     stdio: ['pipe', 'pipe', 'pipe'],
     signal,
   })

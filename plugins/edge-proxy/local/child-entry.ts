@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 const built = 'plugins/edge-proxy/local/sqlite-child.js'
 
-/** The file that the process of a database begins with, and what Node needs to run it: in the sources, or in the build, where this code may be in any chunk. */
+/**
+ * Returns the entry file of the database process and the Node arguments to run it, from the sources or from the build, where this code may
+ * be in any chunk.
+ */
 export function childEntry(): { readonly file: string; readonly execArgv: readonly string[] } {
   const here = fileURLToPath(import.meta.url)
   if (here.endsWith('.ts')) return { file: join(dirname(here), 'sqlite-child.ts'), execArgv: ['--import', import.meta.resolve('tsx')] }

@@ -1,6 +1,6 @@
-/** The proxy on this machine. */
+/** A proxy running on this machine. */
 export interface LocalServer {
   readonly url: string
-  /** Ends requests in flight and everything that it started. */
+  /** Drains requests in flight, then stops everything that it started. */
   close(): Promise<void>
 }

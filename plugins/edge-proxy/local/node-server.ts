@@ -5,22 +5,22 @@ import type { EdgeHandler } from '../worker/handler.js'
 import { type EdgeRequest, joined } from '../worker/request.js'
 import type { LocalServer } from './local-server.js'
 
-/** Time that requests in flight have at the end, in ms. */
+/** Time limit for draining requests in flight, in ms. */
 const drainMs = 5_000
 
 export interface NodeServerParts {
   readonly handle: EdgeHandler
   readonly host: string
   readonly port: number
-  /** Called when no request runs any more. */
+  /** Called when all requests have ended. */
   readonly onClose: () => Promise<void>
 }
 
-/** Serves the handler by Node's own HTTP server. */
+/** Serves the handler with Node's HTTP server. */
 export async function startNodeServer({ handle, host, port, onClose }: NodeServerParts): Promise<LocalServer> {
   const server = createServer((req, res) => {
     void handle(requestOf(req)).then(({ status, headers, body }) => {
-      // A body that nobody reads must not be taken for the next request.
+      // The rest of an unread body must not be parsed as the next request.
       if (!req.complete) res.setHeader('connection', 'close')
       send(res, status, headers, body)
     })

@@ -10,33 +10,33 @@ import { openSqliteBinding } from './sqlite-binding.js'
 import { findMiniflare, startWorkerdServer } from './workerd-server.js'
 
 export interface RunOptions {
-  /** Where the package miniflare is looked for. */
+  /** Folder in which the package miniflare is searched. */
   readonly folder: string
   readonly dataDir: string
   readonly settings: EdgeSettings
   readonly binding: string
   readonly host: string
   readonly port: number
-  /** `auto` is workerd where miniflare is installed. */
+  /** `auto`: workerd if miniflare is installed, otherwise Node. */
   readonly runtime: 'auto' | 'node' | 'workerd'
   readonly onError: (text: string) => void
 }
 
 export interface RunningProxy extends LocalServer {
-  /** For the start line: `workerd (miniflare)`. */
+  /** For the startup line, such as `workerd by miniflare, D1`. */
   readonly runtime: string
   /** Folder or file of the data. */
   readonly data: string
   readonly config: EdgeConfig
 }
 
-/** Starts the proxy on this machine. Throws a ZinError for wrong settings and for an address that cannot be had. */
+/** Starts the proxy on this machine. Throws a ZinError for invalid settings or an unusable address. */
 export async function runProxy(options: RunOptions): Promise<RunningProxy> {
   const config = await checkedConfig(options.settings)
   const miniflare = options.runtime === 'node' ? undefined : findMiniflare(options.folder)
   if (miniflare === undefined && options.runtime === 'workerd')
     throw edgeProxyErrors.EDGE_PROXY_CONFIG(
-      '--runtime workerd needs the package miniflare; install it with "npm install --save-dev miniflare"',
+      '--runtime workerd requires the package miniflare; install it with "npm install --save-dev miniflare"',
     )
   try {
     return { config, ...(miniflare === undefined ? await onNode(options, config) : await onWorkerd(options, miniflare)) }
@@ -45,12 +45,12 @@ export async function runProxy(options: RunOptions): Promise<RunningProxy> {
     const taken = code === 'EADDRINUSE' || /address already in use/i.test(messageOf(error))
     const foreign = code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
     if (!taken && !foreign && code !== 'EACCES') throw error
-    const why = taken ? 'the port is taken' : foreign ? 'this machine has no such address' : 'it needs more rights'
+    const why = taken ? 'the port is in use' : foreign ? 'it is not an address of this machine' : 'permission denied'
     throw edgeProxyErrors.EDGE_PROXY_ADDRESS(options.host, options.port, why)
   }
 }
 
-/** Throws EDGE_PROXY_CONFIG, which names the setting. */
+/** Reads and checks the settings. Throws EDGE_PROXY_CONFIG, which names the setting. */
 export async function checkedConfig(settings: EdgeSettings): Promise<EdgeConfig> {
   try {
     return await readConfig(settings)
@@ -61,7 +61,7 @@ export async function checkedConfig(settings: EdgeSettings): Promise<EdgeConfig>
 
 async function onNode({ dataDir, host, port, onError }: RunOptions, config: EdgeConfig) {
   const data = join(dataDir, 'edge.db')
-  const db = await openSqliteBinding(data, (why) => onError(`the database process is started again: ${why}`))
+  const db = await openSqliteBinding(data, (why) => onError(`the database process exited unexpectedly, restarting it: ${why}`))
   const handle = createHandler({
     db,
     config,
@@ -85,9 +85,9 @@ async function onWorkerd({ dataDir, settings, binding, host, port }: RunOptions,
   }
 }
 
-/** The built worker in one file, which `zin/edge` is. */
+/** Returns the built worker, the single file behind `zin/edge`. */
 export function workerFile(): string {
-  // By the root of the package, since this file is in another place of it when it is built.
+  // Search from here up to the package root, because the build moves this file.
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, 'dist', 'edge.js')
     if (existsSync(file)) return file
@@ -95,7 +95,7 @@ export function workerFile(): string {
   throw edgeProxyErrors.EDGE_PROXY_CONFIG('the file dist/edge.js of the package zin is missing; install zin again')
 }
 
-/** The text of a statements file. Throws EDGE_PROXY_CONFIG. */
+/** Reads a statements file. Throws EDGE_PROXY_CONFIG. */
 export function readStatements(folder: string, file: string): string {
   const path = isAbsolute(file) ? file : join(folder, file)
   try {

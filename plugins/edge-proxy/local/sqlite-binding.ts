@@ -4,17 +4,18 @@ import type { TimedDatabase } from '../worker/timed-database.js'
 import type { SqliteResult, SqliteStatement } from './sqlite-protocol.js'
 import { SqliteQueue } from './sqlite-queue.js'
 
-/** A SQLite file with the methods of a D1 binding, which ends what takes too long. */
+/** A SQLite file with the methods of a D1 binding and time limits. */
 export interface SqliteBinding extends Omit<EdgeBinding, 'batch'>, TimedDatabase {
-  /** Ends what runs, and closes the file. */
+  /** Ends the running request and closes the file. */
   close(): Promise<void>
 }
 
 interface LocalStatement extends EdgeStatement, SqliteStatement {}
 
 /**
- * Opens the file, which only its owner may read, in a process of its own: a statement blocks its thread, and only the end of a process ends
- * it. @param onLost hears that the process ended by itself; it is started again.
+ * Opens the file, readable only by its owner, in a child process: a statement blocks its thread, and only killing the process ends it.
+ *
+ * @param onLost called when the process exits unexpectedly; it is restarted.
  */
 export async function openSqliteBinding(path: string, onLost: (why: string) => void = () => undefined): Promise<SqliteBinding> {
   const queue = new SqliteQueue({ path, onLost })

@@ -1,4 +1,4 @@
-// The entry of the process that runs the statements of one file: they block it, and it can be ended at any time.
+// Entry of the child process that runs the statements of one file. They block it, and it can be killed at any time.
 import { Worker } from 'node:worker_threads'
 import { openSqliteFile, type SqliteFile, TooLargeError } from './sqlite-file.js'
 import { type FromSqlite, maxResultBytes, type SqliteRequest, type ToSqlite } from './sqlite-protocol.js'
@@ -31,7 +31,7 @@ function serve(file: SqliteFile): void {
   send({ type: 'ready' })
 }
 
-/** A statement would outlive an app that was killed, and take memory without end: a thread sees both when this one cannot. */
+/** Kills this process if the app is gone or memory exceeds the limit; runs in a thread, because a statement blocks this one. */
 function watch(): void {
   const code = `
     setInterval(() => {
@@ -40,7 +40,7 @@ function watch(): void {
   new Worker(code, { eval: true, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: 16 } }).unref()
 }
 
-// Signals of a terminal or service manager go to all processes; the app decides when statements end.
+// A terminal or service manager sends signals to all processes, but the app decides when statements end.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit(0))
 watch()

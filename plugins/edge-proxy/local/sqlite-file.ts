@@ -4,19 +4,19 @@ import Database from 'libsql'
 import { firstKeyword } from 'zin/plugins/sql-wire'
 import type { SqliteRequest, SqliteResult, SqliteStatement } from './sqlite-protocol.js'
 
-/** A SQLite file, whose statements run in this thread. */
+/** A SQLite file; its statements run in this thread. */
 export interface SqliteFile {
-  /** Throws a {@link TooLargeError}, and errors in the words of D1. */
+  /** Throws a {@link TooLargeError}, or errors with messages like those of D1. */
   run(request: SqliteRequest): readonly SqliteResult[]
   close(): void
 }
 
-/** The results have more bytes than were allowed; nothing was written. */
+/** The results exceed the size limit; nothing was written. */
 export class TooLargeError extends Error {
   override readonly name = 'TooLargeError'
 }
 
-/** Opens the file, which only its owner may read. @param maxBytes of the results of a request, with 8 for each value. */
+/** Opens the file, readable only by its owner. @param maxBytes maximum size of the results of a request, counting 8 extra bytes for each value. */
 export function openSqliteFile(path: string, maxBytes: number): SqliteFile {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (process.platform !== 'win32') {
@@ -42,12 +42,12 @@ export function openSqliteFile(path: string, maxBytes: number): SqliteFile {
 
 type Prepare = (sql: string) => Database.Statement
 
-/** Tables that show files, pages of the database and statements of others. */
+/** Tables that expose files, database pages and statements of other callers. */
 const unsafeTables = ['fsdir', 'sqlite_dbpage', 'sqlite_stmt']
 
 /**
- * Prepares statements without what libsql has beyond D1: functions that read and write files of this machine, run SQL or set keys. By the
- * text alone: no name can be written in another way, and its authorizer knows tables only.
+ * Returns a function that prepares statements, but refuses what libsql has beyond D1: functions that access files, run SQL or set keys.
+ * Checks the text, because names cannot be written in any other way and libsql's authorizer covers only tables.
  */
 function preparer(db: Database.Database): Prepare {
   const directOnly = 0x80000
@@ -63,7 +63,7 @@ function preparer(db: Database.Database): Prepare {
   }
 }
 
-/** Locks first: a prepared statement of libsql that finds the file locked stays open, and no later commit would succeed. */
+/** Locks first: a prepared statement of libsql that finds the file locked stays open, which makes every later commit fail. */
 function transaction<T>(db: Database.Database, work: () => T): T {
   db.exec('begin immediate')
   try {
@@ -78,17 +78,17 @@ function transaction<T>(db: Database.Database, work: () => T): T {
 
 function resultOf(db: Database.Database, prepare: Prepare, { sql, values }: SqliteStatement, budget: Budget): SqliteResult {
   const prepared = prepare(sql)
-  // A Buffer alone would be taken for named parameters.
+  // A single Buffer would be mistaken for named parameters.
   const bound = [...values]
   if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(bound).changes }
   const names = prepared.columns().map(({ name }) => name)
   const rows: (readonly unknown[])[] = []
-  // To its end in any case: a statement that stays open keeps the file from being written.
+  // Always iterate to the end: an open statement blocks writes to the file.
   for (const row of prepared.raw(true).iterate(bound) as Iterable<readonly unknown[]>) if (budget.takes(row)) rows.push(row)
-  // The plan of a write stays open behind its last row, and no later commit would succeed; this closes it.
+  // The plan of a write stays open after its last row, which makes every later commit fail; this closes it.
   if (firstKeyword(sql, 'sqlite') === 'EXPLAIN') prepared.get(bound)
   if (budget.isSpent) throw new TooLargeError()
-  // Of the write itself, when it has RETURNING; after a read nobody looks.
+  // Valid for a write with RETURNING; not used after a read.
   const [[changes] = [0]] = db.prepare('select changes()').raw(true).all([]) as readonly (readonly number[])[]
   return { names, rows, changes: changes ?? 0 }
 }
@@ -110,7 +110,7 @@ class Budget {
   }
 }
 
-/** D1 puts the code of SQLite behind its words. */
+/** Formats errors like D1, with the SQLite code after the message. */
 function inD1Words<T>(work: () => T): T {
   try {
     return work()

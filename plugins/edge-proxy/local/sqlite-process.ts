@@ -2,37 +2,37 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { childEntry } from './child-entry.js'
 import type { FromSqlite, SqliteRequest, ToSqlite } from './sqlite-protocol.js'
 
-/** Heap of the process, and all of its memory, in MiB; it is killed above. */
+/** Limits for heap and total memory of the process, in MiB; it is killed above. */
 const heapMb = 256
 const memoryMb = 512
 
-/** Time to open the file, which may be locked, in ms. */
+/** Time limit for opening the file, which may be locked, in ms. */
 const openMs = 15_000
 
-/** Time to close the file, in ms; then the process is killed. */
+/** Time limit for closing the file, in ms; after that the process is killed. */
 const closeMs = 2_000
 
 type Response = Exclude<FromSqlite, { readonly type: 'ready' | 'unusable' }>
 
-/** The process that has a file open. */
+/** A child process that has a file open. */
 export interface SqliteProcess {
-  /** Resolves when the file is open. Rejects with what SQLite says, or with how the process ended. */
+  /** Resolves when the file is open. Rejects with the error of SQLite, or with how the process ended. */
   readonly ready: Promise<void>
   /** How it ended. */
   readonly ended: Promise<string>
-  /** Runs one request at a time. Rejects with how the process ended, and with nothing else. */
+  /** Runs one request at a time. Rejects only with how the process ended. */
   run(request: SqliteRequest): Promise<Response>
-  /** Ends it in the middle of whatever it does: SQLite drops what was not committed when the file is opened again. */
+  /** Kills it at once; SQLite discards uncommitted changes when the file is opened again. */
   kill(): void
-  /** Closes the file. Nothing may run. */
+  /** Closes the file. No request may be running. */
   close(): Promise<void>
 }
 
-/** Opens a file in a process of its own, which also ends when this one does. */
+/** Opens a file in a child process, which exits when this process does. */
 export function startSqliteProcess(path: string): SqliteProcess {
   const { execArgv, file } = childEntry()
   const child = fork(file, [path, String(memoryMb)], {
-    // Not the arguments of the app: its debugging port is taken.
+    // Do not inherit the app's execArgv: its debugging port is in use.
     execArgv: [`--max-old-space-size=${heapMb}`, ...execArgv],
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -81,14 +81,14 @@ export function startSqliteProcess(path: string): SqliteProcess {
 
 function endOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve) => {
-    child.on('exit', (code, signal) => resolve(signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`))
+    child.on('exit', (code, signal) => resolve(signal === null ? `exited with code ${code}` : `was ended by ${signal}`))
     child.on('error', (error) => {
-      if (child.pid === undefined) resolve(`did not start: ${error.message}`)
+      if (child.pid === undefined) resolve(`could not be started: ${error.message}`)
     })
   })
 }
 
 function post(child: ChildProcess, message: ToSqlite): void {
-  // A process that has ended is reported by its exit.
+  // A child that has exited is reported by its `exit` event.
   if (child.connected) child.send(message, () => undefined)
 }

@@ -1,22 +1,22 @@
 import type { EdgeValue } from '../worker/d1.js'
 
-/** A statement on its way to the process of its file. */
+/** A statement for the database process. */
 export interface SqliteStatement {
   readonly sql: string
   readonly values: readonly EdgeValue[]
 }
 
-/** What a statement gave. */
+/** Result of a statement. */
 export interface SqliteResult {
   readonly names: readonly string[]
   readonly rows: readonly (readonly unknown[])[]
   readonly changes: number
 }
 
-/** Statements for the process; it takes the next ones when it has responded. */
+/** Statements for the database process, which handles one request at a time. */
 export interface SqliteRequest {
   readonly statements: readonly SqliteStatement[]
-  /** All of them in one transaction that may write. */
+  /** Whether to run them in one transaction that may write. */
   readonly atomic: boolean
 }
 
@@ -27,14 +27,15 @@ export type FromSqlite =
   /** The file cannot be opened. */
   | { readonly type: 'unusable'; readonly message: string }
   | { readonly type: 'results'; readonly results: readonly SqliteResult[] }
-  /** The same as JSON, which takes half the time, but holds no blobs. */
+  /** The same as JSON, which takes half the time but cannot hold blobs. */
   | { readonly type: 'json-results'; readonly json: string }
-  /** In the words of D1. */
+  /** Message like those of D1. */
   | { readonly type: 'failed'; readonly message: string }
-  /** The results have more than {@link maxResultBytes}; nothing was written. */
+  /** The results exceed {@link maxResultBytes}; nothing was written. */
   | { readonly type: 'too-large' }
 
 /**
- * Bytes of the results of a request, with 8 for each value. Four times those of a response: what is over it has no JSON that would fit.
+ * Maximum size of the results of a request in bytes, counting 8 extra bytes for each value. Four times the limit of a response: no result
+ * above it fits into a response as JSON.
  */
 export const maxResultBytes = 16 * 1024 * 1024

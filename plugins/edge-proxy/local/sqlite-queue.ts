@@ -5,30 +5,30 @@ import { timedOut, tooManyBytes } from '../worker/failures.js'
 import { type SqliteProcess, startSqliteProcess } from './sqlite-process.js'
 import type { SqliteRequest, SqliteResult } from './sqlite-protocol.js'
 
-/** Requests that wait at the same time. */
+/** Maximum number of waiting requests. */
 const maxWaiting = 512
 
-/** What a request may take beyond its time before its process is ended: a restart takes as long, and others wait for it. In ms. */
+/** How long a request may exceed its time limit before its process is killed, in ms: a restart takes about as long, and others wait for it. */
 const graceMs = 200
 
-/** Between an end of the process that nobody asked for and the next start, in ms; twice as long after each in a row. */
+/** Backoff between an unexpected exit of the process and its restart, in ms; doubled after each one in a row. */
 const backoff = { first: 100, most: 5_000 }
 
 export interface SqliteQueueOptions {
   readonly path: string
-  /** The process has ended by itself, or does not start. */
+  /** Called when the process exits unexpectedly or cannot be started. */
   onLost(why: string): void
 }
 
 interface Waiting {
   readonly request: SqliteRequest
-  /** Ends the process that runs it. */
+  /** Kills the process that runs it. */
   end: (() => void) | undefined
   readonly resolve: (results: readonly SqliteResult[]) => void
   readonly reject: (error: Error) => void
 }
 
-/** Requests for a file, one after the other, in a process that is ended when one takes too long, and started again. */
+/** Runs requests for a file one at a time in a child process, which is killed and restarted if one takes too long. */
 export class SqliteQueue {
   readonly #options: SqliteQueueOptions
   readonly #waiting = new Set<Waiting>()
@@ -42,19 +42,22 @@ export class SqliteQueue {
     this.#options = options
   }
 
-  /** Opens the file. Rejects when it cannot be opened. */
+  /** Opens the file. Rejects if it cannot be opened. */
   async open(): Promise<void> {
     await this.#start()
   }
 
   /**
-   * Rejects with errors of the wire: QUERY_TIMEOUT when it took too long, and may have run; DB_UNAVAILABLE when the process ended by itself
-   * meanwhile, or does not start; POOL_EXHAUSTED and SHUTTING_DOWN when it has not run; RESULT_TOO_LARGE. With others when SQLite refuses it.
+   * Runs a request. Rejects with WireErrors: QUERY_TIMEOUT if it took too long and may have run; DB_UNAVAILABLE if the process exited
+   * meanwhile or cannot be started; POOL_EXHAUSTED and SHUTTING_DOWN if it has not run; RESULT_TOO_LARGE. Rejects with other errors if SQLite
+   * refuses it.
    */
   run(request: SqliteRequest, timeoutMs: number): Promise<readonly SqliteResult[]> {
     if (this.#closing.signal.aborted) return Promise.reject(shuttingDown())
     if (this.#waiting.size >= maxWaiting)
-      return Promise.reject(new WireError('POOL_EXHAUSTED', `${maxWaiting} requests wait for the database, the most at the same time`))
+      return Promise.reject(
+        new WireError('POOL_EXHAUSTED', `${maxWaiting} requests are waiting for the database already, which is the maximum`),
+      )
     return new Promise((resolve, reject) => {
       const settle = (settled: () => void): void => {
         clearTimeout(timer)
@@ -72,7 +75,7 @@ export class SqliteQueue {
     })
   }
 
-  /** Refuses what waits, ends what runs, and closes the file. */
+  /** Refuses waiting requests, ends the running one, and closes the file. */
   async close(): Promise<void> {
     this.#closing.abort()
     for (const waiting of this.#waiting) waiting.reject(shuttingDown())
@@ -90,7 +93,7 @@ export class SqliteQueue {
       waiting.reject(
         this.#running === undefined
           ? notOpen()
-          : new WireError('POOL_EXHAUSTED', `The database was busy for ${timeoutMs} ms, and the request has not run`),
+          : new WireError('POOL_EXHAUSTED', `The database was busy for ${timeoutMs} ms; the request was not run`),
       )
     } else {
       waiting.reject(timedOut())
@@ -118,7 +121,7 @@ export class SqliteQueue {
     }
     const response = await sqlite.run(waiting.request).catch(async (cause: unknown) => {
       await sqlite.ended
-      return new WireError('DB_UNAVAILABLE', 'The database is not available now', {
+      return new WireError('DB_UNAVAILABLE', 'The database is not available', {
         retryable: false,
         details: { outcome: 'unknown' },
         cause,
@@ -133,7 +136,7 @@ export class SqliteQueue {
     else waiting.reject(response.type === 'too-large' ? tooManyBytes() : new Error(response.message))
   }
 
-  /** The process with the open file; undefined when it does not start. */
+  /** Returns the process with the open file; undefined if it cannot be started. */
   async #opened(): Promise<SqliteProcess | undefined> {
     if (this.#process !== undefined) return this.#process
     const { signal } = this.#closing
@@ -169,9 +172,9 @@ export class SqliteQueue {
   }
 }
 
-/** Of a request that waited for a process that does not start. */
+/** Returns the error of a request that waited for a process that cannot be started. */
 function notOpen(): WireError {
-  return new WireError('DB_UNAVAILABLE', 'The database cannot be opened now, and the request has not run', {
+  return new WireError('DB_UNAVAILABLE', 'The database cannot be opened; the request was not run', {
     details: { outcome: 'cancelled' },
   })
 }

@@ -8,9 +8,9 @@ import type { EdgeSettings } from '../worker/config.js'
 import type { LocalServer } from './local-server.js'
 
 export interface WorkerdServerParts {
-  /** The file of miniflare. */
+  /** Entry file of miniflare. */
   readonly miniflare: string
-  /** The worker, in one file. */
+  /** File of the built worker. */
   readonly script: string
   readonly settings: EdgeSettings
   readonly binding: string
@@ -20,16 +20,16 @@ export interface WorkerdServerParts {
   readonly port: number
 }
 
-/** Of the runtime that the worker is tested with. */
+/** Compatibility date of the workerd runtime that the worker is tested with. */
 export const compatibilityDate = '2025-01-01'
 
-/** The file of the package miniflare that the folder, or Zin itself, has; undefined when neither has. */
+/** Returns the entry file of miniflare, installed in the folder or next to Zin; undefined if it is in neither. */
 export function findMiniflare(folder: string): string | undefined {
   for (const from of [join(folder, 'package.json'), import.meta.url]) {
     try {
       return createRequire(from).resolve('miniflare')
     } catch {
-      // The next one.
+      // Try the next location.
     }
   }
   return undefined
@@ -70,8 +70,8 @@ export async function startWorkerdServer(parts: WorkerdServerParts): Promise<Loc
 }
 
 /**
- * Miniflare ends the process on a signal, in the middle of a clean shutdown. Returns the function that removes the listeners that came
- * after this call.
+ * Miniflare exits the process on a signal, in the middle of a clean shutdown. Returns a function that removes signal listeners added after
+ * this call.
  */
 function withoutNewSignalListeners(): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -83,8 +83,8 @@ function withoutNewSignalListeners(): () => void {
 }
 
 /**
- * Has workerd ended when this process is killed, and cannot do it itself: a shell waits for the end of its input, which is this process.
- * Returns the function that ends the shell.
+ * Makes sure that workerd ends when this process is killed: a shell waits for its standard input, a pipe from this process, to close.
+ * Returns a function that ends the shell.
  */
 async function endWithThisProcess(): Promise<() => void> {
   const pids = process.platform === 'win32' ? [] : await workerdChildren()

@@ -11,7 +11,7 @@ import type { EdgeResponse } from '../worker/request.js'
 import { timedDatabase } from '../worker/timed-database.js'
 import { testSecret } from './edge-client.js'
 
-/** The handler without a server, on a clock of the test. */
+/** The handler without a server, with a clock set by the test. */
 export interface Direct {
   readonly db: SqliteBinding
   /** ms since 1970. */
@@ -23,7 +23,7 @@ export interface Direct {
   ): Promise<EdgeResponse>
 }
 
-/** @param over replaces the binding, whose file it gets. */
+/** @param over wraps the binding. */
 export async function direct(t: TestContext, settings: EdgeSettings = {}, over?: (db: EdgeBinding) => EdgeBinding): Promise<Direct> {
   const folder = await mkdtemp(join(tmpdir(), 'zin-edge-'))
   const db = await openSqliteBinding(join(folder, 'edge.db'))

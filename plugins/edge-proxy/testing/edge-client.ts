@@ -12,10 +12,10 @@ export interface Reply {
 export interface CallOptions {
   readonly keyId?: string
   readonly secret?: string
-  /** Over the signed ones; undefined removes one. */
+  /** Override the signed headers; undefined removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>
   readonly timestamp?: number
-  /** Sent in place of the signed body. */
+  /** Sent instead of the signed body. */
   readonly sent?: string | Uint8Array<ArrayBuffer>
   readonly method?: string
 }
@@ -28,14 +28,14 @@ export interface Signed {
 
 export interface EdgeClient {
   readonly url: string
-  /** Signs the JSON of a body, or a text or bytes as they are, and sends it. */
+  /** Signs and sends a body: text and bytes unchanged, anything else as JSON. */
   call(path: string, body: unknown, options?: CallOptions): Promise<Reply>
   sign(path: string, body: unknown, options?: CallOptions): Promise<Signed>
 }
 
 export const testSecret = 'a-secret-for-the-tests-of-the-edge-proxy'
 
-/** A client of a proxy on a real socket. */
+/** Creates a client of a proxy over HTTP. */
 export function edgeClient(url: string): EdgeClient {
   const sign: EdgeClient['sign'] = async (path, body, options = {}) => {
     const { keyId = 'tests', secret = testSecret, timestamp, method = 'POST' } = options

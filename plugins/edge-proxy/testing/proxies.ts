@@ -5,9 +5,9 @@ import { type RunningProxy, runProxy } from '../local/run-proxy.js'
 import type { EdgeSettings } from '../worker/config.js'
 import { type EdgeClient, edgeClient, testSecret } from './edge-client.js'
 
-/** Proxies of one runtime. */
+/** Starts proxies in one runtime. */
 export interface Proxies {
-  /** Starts one, with data of its own. */
+  /** Starts a proxy with a separate data folder. */
   start(settings: EdgeSettings): Promise<EdgeClient>
   stop(): Promise<void>
 }
@@ -39,7 +39,7 @@ export function proxies(runtime: 'node' | 'workerd'): Proxies {
   }
 }
 
-/** A proxy of a runtime for the contract of both SQL proxies. */
+/** Starts a proxy for the shared contract of both SQL proxies. */
 export async function openEdge(runtime: 'node' | 'workerd', mode: 'sql' | 'registry', statements: string, dataDir: string) {
   const proxy = await runProxy({
     folder: import.meta.dirname,

@@ -10,13 +10,13 @@ const ownCli = join(root, 'dist', 'cli.js')
 
 export type Env = Readonly<Record<string, string>>
 
-/** A `zin proxy` of its own process. */
+/** A `zin proxy` process. */
 export interface ProxyProcess {
   readonly client: EdgeClient
   output(): string
-  /** Sends a signal; the exit code, null when the signal ended it. */
+  /** Sends a signal; resolves to the exit code, or null if the signal killed it. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
-  /** Resolves when it has ended by itself. */
+  /** Resolves when the process has exited. */
   ended(): Promise<void>
 }
 
@@ -24,12 +24,12 @@ export interface ProxyProcess {
 export interface PlainFolder {
   readonly path: string
   proxy(args: readonly string[], env?: Env): Promise<ProxyProcess>
-  /** Runs a command to its end. */
+  /** Runs a command until it exits. */
   zin(args: readonly string[], env?: Env): Promise<{ readonly code: number | null; readonly output: string }>
   remove(): Promise<void>
 }
 
-/** `zin proxy` on a free port, in a folder that is there; resolves when it listens. @param cli default: that of this repository. */
+/** Starts `zin proxy` on a free port in an existing folder; resolves when it listens. @param cli default: the one in this repository. */
 export async function startProxy(folder: string, args: readonly string[] = [], env: Env = {}, cli = ownCli): Promise<ProxyProcess> {
   const { child, output } = launch(folder, ['proxy', '--port', '0', ...args], env, cli)
   const address = /listens on (http:\/\/\S+)[^\n]*\n/
@@ -64,7 +64,7 @@ function launch(
   return { child, output: () => text }
 }
 
-/** @param files by name. @param packages whether it has the packages of this repository, miniflare and wrangler among them. */
+/** @param files content by name. @param packages whether to link the packages of this repository, including miniflare and wrangler. */
 export async function plainFolder(files: Readonly<Record<string, string>> = {}, { packages = true } = {}): Promise<PlainFolder> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'zin-edge-')))
   await writeFile(join(path, 'package.json'), '{"name":"edge","type":"module"}')
@@ -94,8 +94,8 @@ export async function plainFolder(files: Readonly<Record<string, string>> = {}, 
 }
 
 /**
- * A module that once kills the process of the database, and with it the proxy or not, when a row was committed to the table `killer`,
- * before anybody hears of it. The proxy in Node and its processes load it first.
+ * Returns a module that kills the database process, and optionally the proxy, once, after a row was committed to the table `killer` and
+ * before the commit is reported. The proxy in Node and its child processes preload it.
  */
 export const killAfterCommit = (whom: 'proxy' | 'database'): string => `
 import { existsSync, writeFileSync } from 'node:fs'

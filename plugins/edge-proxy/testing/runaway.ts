@@ -1,9 +1,9 @@
 import Database from 'libsql'
 
-/** Never ends by itself. */
+/** A statement that never ends. */
 export const runaway = 'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c'
 
-/** Whether a transaction that may write is open. */
+/** Returns whether a write transaction is open. */
 export function isBeingWritten(file: string): boolean {
   const db = new Database(file)
   try {

@@ -4,15 +4,15 @@ import type { EdgeClient } from './edge-client.js'
 import type { Proxies } from './proxies.js'
 import { statements } from './statements.js'
 
-/** A proxy in sql mode with the table `t`, for the tests of a suite. */
+/** A proxy in sql mode with a table `t`, shared by the tests of a suite. */
 export interface SqlMode {
-  /** To be used once the tests run. */
+  /** Usable once the tests run. */
   readonly client: EdgeClient
   /** Runs a statement that must succeed. */
   exec(sql: string, params?: readonly unknown[]): Promise<void>
 }
 
-/** Starts it before the tests of the suite. */
+/** Starts the proxy before the tests of the suite. */
 export function sqlMode(proxies: Proxies): SqlMode {
   let started: EdgeClient
   const client: EdgeClient = {
@@ -34,7 +34,7 @@ export function sqlMode(proxies: Proxies): SqlMode {
   return { client, exec }
 }
 
-/** Rows of a table: nothing may run twice. */
+/** Returns the number of rows in a table. */
 export async function countOf(client: EdgeClient, table: string): Promise<number> {
   return (await client.call('queryOne', { sql: `SELECT count(*) AS n FROM ${table}` })).body.row.n
 }

@@ -1,4 +1,4 @@
-/** The registry of the tests. */
+/** Registry for the tests. */
 export const statements = JSON.stringify({
   version: 1,
   statements: {

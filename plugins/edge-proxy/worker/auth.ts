@@ -4,23 +4,23 @@ import type { EdgeConfig } from './config.js'
 import { edgeLimits } from './limits.js'
 import type { EdgeRequest } from './request.js'
 
-/** Who asked, and what came. */
+/** An authenticated request. */
 export interface Verified {
   readonly keyId: string
-  /** Names the nonce; its credential is part of it, the key id is not: any caller may choose that. */
+  /** Identifies the nonce. Includes the credential, but not the key id, which callers can choose freely. */
   readonly nonce: string
-  /** The nonce is kept until then, ms since 1970. */
+  /** When the nonce may be forgotten, in ms since 1970. */
   readonly nonceUntil: number
   readonly body: Uint8Array
   readonly bodySha256: string
 }
 
 export interface Verifier {
-  /** Throws the one 401, or PAYLOAD_TOO_LARGE. The body is read when its signature is right. */
+  /** Throws UNAUTHORIZED or PAYLOAD_TOO_LARGE. Reads the body only if the signature is valid. */
   verify(request: EdgeRequest, now: number): Promise<Verified>
 }
 
-/** Checks signatures with the one shared secret; every key id is accepted. */
+/** Creates a verifier that checks signatures with the shared secret and accepts any key id. */
 export function createVerifier({ key, names }: EdgeConfig): Verifier {
   const read: SignatureReader = signatureReader(names)
   const { windowMs, maxBodyBytes } = edgeLimits
@@ -30,7 +30,7 @@ export function createVerifier({ key, names }: EdgeConfig): Verifier {
       if (!claim.ok || checkFreshness(claim, now, windowMs) !== undefined) throw unauthorized()
       const { method, pathname, search } = request
       if ((await checkWebMac(method, { pathname, search }, claim, key)) !== undefined) throw unauthorized()
-      // The device binding of layer 7; here both are the name that the caller gave itself.
+      // Device binding (layer 7); here both ids are chosen by the caller.
       if (claim.deviceId !== undefined && claim.deviceId !== claim.keyId) throw unauthorized()
       const body = await request.body(maxBodyBytes)
       if (body === undefined)

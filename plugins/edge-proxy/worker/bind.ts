@@ -1,23 +1,23 @@
 import { fromBase64, type SqlToken, WireError, type WireParam } from 'zin/plugins/sql-wire'
 import type { EdgeValue } from './d1.js'
 
-/** SQL whose placeholders are numbered, and cast where D1 would bind another type. */
+/** SQL with numbered placeholders, cast where D1 would bind another type. */
 export interface BoundSql {
   readonly sql: string
   readonly values: readonly EdgeValue[]
-  /** Values for the SQL as it came, which are near enough to ask for the names of its columns. */
+  /** Values for the original SQL, accurate enough to determine its column names. */
   readonly plain: readonly EdgeValue[]
 }
 
 interface Binding {
   readonly value: EdgeValue
-  /** What stands in place of the placeholder; default: the placeholder. */
+  /** Type to cast the placeholder to; default: no cast. */
   readonly cast?: 'INTEGER' | 'REAL'
 }
 
 /**
- * Binds wire parameters. D1 binds every number and boolean as REAL, and rounds integers beyond 2^53: integers are bound as text and cast.
- * The unary plus takes the affinity of the cast away, so that comparisons are those of a bound integer.
+ * Binds wire parameters. D1 binds every number and boolean as REAL and rounds integers beyond 2^53, so integers are bound as text and cast.
+ * The unary plus removes the affinity of the cast, so that comparisons work as with a bound integer.
  *
  * @param tokens of the same SQL, which has no named placeholders.
  */
@@ -47,7 +47,7 @@ function bindingOf(param: WireParam, index: number): Binding {
     case 'int64':
       return integer(param.value)
     case 'uint64':
-      if (BigInt(param.value) >= 2n ** 63n) throw refused(index, 'is too large for an integer of SQLite, which has 64 bits with a sign')
+      if (BigInt(param.value) >= 2n ** 63n) throw refused(index, 'is too large for a SQLite integer, which is a signed 64-bit value')
       return integer(param.value)
     case 'real':
       return realOf(param.value, index)
@@ -60,7 +60,7 @@ function bindingOf(param: WireParam, index: number): Binding {
     case 'time':
     case 'datetime':
     case 'timestamp':
-      // SQLite has no type of its own for these.
+      // SQLite has no separate types for these.
       return { value: param.value }
   }
 }
@@ -70,7 +70,7 @@ function integer(text: string): Binding {
 }
 
 function realOf(text: string, index: number): Binding {
-  if (text === 'NaN') throw refused(index, 'is NaN, which SQLite stores as NULL; pass null')
+  if (text === 'NaN') throw refused(index, 'is NaN, which SQLite stores as NULL; pass null instead')
   if (text === '-0') return { value: '-0.0', cast: 'REAL' }
   const value = Number(text)
   return Number.isFinite(value) ? { value } : { value: value > 0 ? '9e999' : '-9e999', cast: 'REAL' }
@@ -78,7 +78,7 @@ function realOf(text: string, index: number): Binding {
 
 function wellFormed(text: string, index: number): string {
   // A lone surrogate would become a replacement character.
-  if (/\p{Surrogate}/u.test(text)) throw refused(index, 'has half of a surrogate pair, which UTF-8 cannot encode')
+  if (/\p{Surrogate}/u.test(text)) throw refused(index, 'contains a lone surrogate, which UTF-8 cannot encode')
   return text
 }
 

@@ -1,17 +1,17 @@
 import { toBase64, type WireValue } from 'zin/plugins/sql-wire'
 
 /**
- * D1 hands values over as JSON: integers beyond 2^53 are rounded, infinities become null. Such values are selected as text behind this
- * character; a text that begins with it gets it once more.
+ * D1 returns values as JSON: integers beyond 2^53 are rounded, infinities become null. Such values are selected as text with this prefix;
+ * text that starts with it, or contains NUL, is selected in hex with the prefix.
  */
 const mark = '\u0001'
 
-/** SQL for a column, from which {@link cellOf} restores the exact value. */
+/** Returns SQL that selects a column so that {@link cellOf} can restore the exact value. */
 export function exactCell(column: string): string {
   return `CASE typeof(${column}) WHEN 'integer' THEN CASE WHEN ${column} BETWEEN -9007199254740991 AND 9007199254740991 THEN ${column} ELSE char(1)||'i'||${column} END WHEN 'real' THEN CASE WHEN ${column} > 1.7976931348623157e308 THEN char(1)||'+' WHEN ${column} < -1.7976931348623157e308 THEN char(1)||'-' ELSE ${column} END WHEN 'text' THEN CASE WHEN unicode(${column}) = 1 OR instr(${column}, char(0)) > 0 THEN char(1)||'x'||hex(${column}) ELSE ${column} END ELSE ${column} END`
 }
 
-/** The value of a cell that was selected by {@link exactCell}. */
+/** Returns the value of a cell that was selected with {@link exactCell}. */
 export function cellOf(value: unknown): WireValue {
   if (value === null || value === undefined) return null
   if (typeof value === 'number') return value
@@ -25,7 +25,7 @@ function marked(kind: string | undefined, text: string): WireValue {
   return { $type: 'real', value: kind === '+' ? 'Infinity' : '-Infinity' }
 }
 
-/** D1 gives an array of numbers, or a buffer. */
+/** D1 returns blobs as arrays of numbers or as buffers. */
 function bytesOf(value: unknown): Uint8Array {
   return value instanceof Uint8Array ? value : new Uint8Array(value as ArrayBuffer | readonly number[])
 }

@@ -2,16 +2,16 @@ import { parseRegistry, type Registry, RegistryError } from 'zin/plugins/sql-wir
 import { DEFAULT_HEADER_PREFIX, type SignatureHeaderNames, signatureHeaderNames, type WebSigningKey, webSigningKey } from 'zin/signing/web'
 import { edgeLimits } from './limits.js'
 
-/** The settings of the proxy as text; the same names in workerd, in `.env` and in an app. */
+/** Settings of the proxy as text, with the same names in workerd, in `.env` and in an app. */
 export interface EdgeSettings {
-  /** Shared secret of the callers; `APP_KEY` when empty. */
+  /** Shared secret of the callers. Default: `APP_KEY`. */
   readonly EDGE_REMOTE_SECRET?: string | undefined
   readonly APP_KEY?: string | undefined
   /** `registry` (default) or `sql`. */
   readonly EDGE_REMOTE_MODE?: string | undefined
   /** JSON map of statements. */
   readonly EDGE_STATEMENTS_JSON?: string | undefined
-  /** Requests a minute of each key id; 0 is no limit. Default 6000. */
+  /** Requests per minute for each key id; 0: no limit. Default 6000. */
   readonly EDGE_RATE_PER_MINUTE?: string | undefined
   /** Name of the D1 binding. Default `DB`. */
   readonly EDGE_BINDING?: string | undefined
@@ -21,7 +21,7 @@ export interface EdgeSettings {
 
 export type EdgeMode = 'registry' | 'sql'
 
-/** What the handler runs with. */
+/** Configuration of the handler. */
 export interface EdgeConfig {
   readonly mode: EdgeMode
   readonly registry: Registry
@@ -30,7 +30,7 @@ export interface EdgeConfig {
   readonly ratePerMinute: number
 }
 
-/** Settings that the proxy cannot run with. The message names them, and never quotes a secret. */
+/** Thrown for invalid settings. The message names them and never quotes a secret. */
 export class EdgeConfigError extends Error {
   override readonly name = 'EdgeConfigError'
   readonly code = 'CONFIG_ERROR'
@@ -42,7 +42,8 @@ export const defaultRatePerMinute = 6000
 /** Reads and checks the settings. Throws an {@link EdgeConfigError}. */
 export async function readConfig(settings: EdgeSettings): Promise<EdgeConfig> {
   const secret = settings.EDGE_REMOTE_SECRET || settings.APP_KEY
-  if (!secret) throw new EdgeConfigError('EDGE_REMOTE_SECRET is not set, and neither is APP_KEY; callers sign with this shared secret')
+  if (!secret)
+    throw new EdgeConfigError('EDGE_REMOTE_SECRET is not set, and neither is APP_KEY; callers sign requests with this shared secret')
   return {
     mode: modeOf(settings.EDGE_REMOTE_MODE),
     registry: await registryOf(settings.EDGE_STATEMENTS_JSON),
@@ -52,11 +53,11 @@ export async function readConfig(settings: EdgeSettings): Promise<EdgeConfig> {
   }
 }
 
-/** Name of the binding. Throws an {@link EdgeConfigError}. */
+/** Returns the name of the D1 binding. Throws an {@link EdgeConfigError}. */
 export function bindingName({ EDGE_BINDING }: EdgeSettings): string {
   const name = EDGE_BINDING || defaultBinding
   if (/^[A-Za-z_][A-Za-z0-9_]{0,63}$/.test(name)) return name
-  throw new EdgeConfigError('EDGE_BINDING must be the name of a binding: letters, digits and underscores, such as DB')
+  throw new EdgeConfigError('EDGE_BINDING must be an identifier of letters, digits and underscores, such as DB')
 }
 
 function modeOf(mode: string | undefined): EdgeMode {
@@ -68,7 +69,7 @@ function modeOf(mode: string | undefined): EdgeMode {
 function rateOf(text: string | undefined): number {
   if (!text) return defaultRatePerMinute
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new EdgeConfigError('EDGE_RATE_PER_MINUTE must be an integer from 0 on; 0 is no limit')
+  throw new EdgeConfigError('EDGE_RATE_PER_MINUTE must be a non-negative integer; 0: no limit')
 }
 
 function namesOf(prefix: string | undefined): SignatureHeaderNames {

@@ -15,7 +15,7 @@ export interface EdgeResult {
   readonly meta: { readonly changes?: number }
 }
 
-/** What is bound. A number is bound as REAL, whatever its value. */
+/** A value to bind. Numbers are always bound as REAL. */
 export type EdgeValue = string | number | null | Uint8Array
 
 export function isEdgeBinding(value: unknown): value is EdgeBinding {

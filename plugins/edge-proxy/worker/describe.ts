@@ -1,18 +1,18 @@
 import type { EdgeValue } from './d1.js'
 import type { TimedDatabase } from './timed-database.js'
 
-/** Names of the columns of a query, which runs no row of it. */
+/** Returns the column names of a query without running it. */
 export type Describe = (sql: string, values: readonly EdgeValue[], ms: number) => Promise<readonly string[]>
 
 export interface Descriptions {
   readonly describe: Describe
-  /** After a change of the schema. */
+  /** Call after a schema change. */
   clear(): void
 }
 
 const maxKept = 200
 
-/** Describes queries, and keeps what it has found of the last ones. */
+/** Describes queries, with an LRU cache of the results. */
 export function createDescriptions(db: TimedDatabase): Descriptions {
   const kept = new Map<string, readonly string[]>()
   return {

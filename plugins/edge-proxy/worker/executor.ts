@@ -27,7 +27,7 @@ import { atIndex, type Shape, type Task } from './tasks.js'
 import type { TimedDatabase } from './timed-database.js'
 
 export interface Executor {
-  /** Runs the statements in one transaction with the claim of the nonce. */
+  /** Runs the statements in one transaction, together with the claim of the nonce. */
   run(tasks: readonly Task[], options: StatementOptions, caller: Verified, path: string): Promise<readonly StatementResult[]>
 }
 
@@ -37,12 +37,12 @@ export interface ExecutorParts {
   readonly now: () => number
 }
 
-/** Where the parts of one statement are in the batch. */
+/** Positions of a statement's parts in the batch. */
 interface Placed {
   readonly step: Step
   readonly shape: Shape
   readonly at: number
-  /** Index of the statement that tells the row id. */
+  /** Index of the statement that returns the row id. */
   readonly rowIdAt: number | undefined
 }
 
@@ -61,7 +61,7 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     ...(config.ratePerMinute === 0 ? [] : [countRequest(db, keyId, minuteOf(now()), config.ratePerMinute)]),
   ]
 
-  /** The statements of a batch behind its guards. */
+  /** Prepares the statements that follow the guards in a batch. */
   const prepare = async (
     tasks: readonly Task[],
     options: StatementOptions,
@@ -86,7 +86,7 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     return { placed, statements, starts }
   }
 
-  /** Runs a batch; makes the tables of the proxy when they are not there yet. */
+  /** Runs a batch; creates the tables of the proxy if they do not exist yet. */
   const inTime = async (statements: readonly EdgeStatement[], ms: number): Promise<readonly EdgeResult[]> => {
     try {
       return await db.batch(statements, ms)
@@ -97,35 +97,35 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     }
   }
 
-  /** After a failure, whose batch was rolled back with the claim in it: the same request must not run later. */
+  /** Claims the nonce again after a failure that rolled it back: the same request must not run later. */
   const burn = async (caller: Verified, counted: boolean): Promise<void> => {
     const claim = counted ? guards(caller) : [claimNonce(db, caller.nonce, caller.nonceUntil)]
     await inTime(claim, edgeLimits.timeoutMs).catch((error: unknown) => {
       const own = ownFailure(messageOf(error))
       if (own === 'replayed') throw unauthorized()
-      // The key has used its rate up in the meantime.
+      // The key has reached its rate limit in the meantime.
       if (own === 'rate') return inTime([claimNonce(db, caller.nonce, caller.nonceUntil)], edgeLimits.timeoutMs)
       throw error
     })
   }
 
-  /** Burns the claim of a request that failed. Returns the error with what is known of it then. */
+  /** Burns the nonce of a failed request. Returns the error, with its outcome if that is now known. */
   const burnAfter = async (error: unknown, caller: Verified): Promise<unknown> => {
     const burned = burn(caller, true)
     if (isRefused(error)) {
-      // The claim waits for the database as the request did, whose caller has waited long enough.
+      // Do not wait for the claim: the caller has already waited long enough.
       burned.catch(() => undefined)
       return error
     }
     if (!(error instanceof WireError && isUnsettled(error))) return burned.then(() => error)
-    // Only one transaction can claim the nonce: if this one did, the statements have not run, and never will.
+    // Only one transaction can claim the nonce: if this one did, the statements have not run and never will.
     return burned.then(
       () => error.with({ details: { outcome: 'cancelled' } }),
       () => error,
     )
   }
 
-  /** The failed statement of a batch: beginnings of it run until one fails, and are rolled back. */
+  /** Finds the failed statement of a batch by binary search: runs prefixes of the batch, which are rolled back. */
   const failedIndex = async (statements: readonly EdgeStatement[], starts: readonly number[], ms: number): Promise<number> => {
     const fails = async (tasks: number): Promise<boolean> => {
       const beginning = [...statements.slice(0, starts[tasks] ?? statements.length), alwaysFails(db)]
@@ -144,7 +144,7 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     return low
   }
 
-  /** The error of a batch that failed, as the caller hears it. */
+  /** Returns the error of a failed batch for the caller. */
   const failure = async (error: unknown, caller: Verified, prepared: Prepared, ms: number, isBatch: boolean): Promise<WireError> => {
     const own = ownFailure(messageOf(error))
     if (own === 'replayed') return unauthorized()
@@ -192,7 +192,7 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     if (tasks.some(({ statement }) => statement.scan.kind === 'ddl')) descriptions.clear()
     const dbMs = now() - started
     const bodies = prepared.placed.map((placed) => bodyOf(placed, results.slice(claims.length), options, dbMs))
-    // What was committed is told, also when it cannot be kept for later.
+    // Respond with what was committed, even if it cannot be stored for a replay.
     if (receipt !== undefined && prepared.placed.some(({ step }) => step.names.length > 0))
       await db.batch([keepResponse(db, receipt.id, JSON.stringify(bodies))], ms).catch(() => undefined)
     return bodies
@@ -203,7 +203,7 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
       try {
         return await execute(tasks, options, caller, path)
       } catch (error) {
-        // Another process has changed the schema: nothing has run.
+        // Another process changed the schema, and nothing has run: describe again and retry.
         if (!isStale(error)) throw wireErrorOf(error, config.mode)
       }
       descriptions.clear()
@@ -216,7 +216,7 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
   }
 }
 
-/** A query has got another number of columns since it was described. */
+/** Returns whether the number of columns of a query has changed since it was described. */
 function isStale(error: unknown): boolean {
   return /table zin_rows has \d+ values for \d+ columns|zin_rows has \d+ values/.test(messageOf(error))
 }
@@ -247,7 +247,7 @@ function timeLimit({ timeoutMs }: StatementOptions, tasks: readonly Task[]): num
 }
 
 function rateLimited(most: number, now: number): WireError {
-  return new WireError('RATE_LIMITED', `This key has made its ${most} requests of this minute`, {
+  return new WireError('RATE_LIMITED', `This key has used its ${most} requests of the current minute`, {
     details: { limit: most },
     retryAfterS: 60 - Math.floor((now % 60_000) / 1000),
   })

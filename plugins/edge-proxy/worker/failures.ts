@@ -10,8 +10,8 @@ const constraints: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * The error of the wire for one of D1, which has a text only. The words of the database may quote data and SQL: registry mode, whose
- * callers know neither, hides them.
+ * Converts an error of D1, which has only a message, to a WireError. Messages of the database may quote data and SQL, so registry mode
+ * hides them.
  */
 export function wireErrorOf(error: unknown, mode: EdgeMode): WireError {
   if (error instanceof WireError) return error
@@ -28,35 +28,35 @@ export function wireErrorOf(error: unknown, mode: EdgeMode): WireError {
   if (/SQLITE_AUTH|not authorized/i.test(words))
     return new WireError('STATEMENT_NOT_ALLOWED', shown('The database does not allow this statement'), { cause: error })
   if (/SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|PROTOCOL)|network connection lost|overloaded|storage.*reset|database is locked/i.test(words))
-    return new WireError('DB_UNAVAILABLE', 'The database is not available now', { cause: error })
+    return new WireError('DB_UNAVAILABLE', 'The database is not available', { cause: error })
   if (/exceeded.*(time|cpu)|timed? ?out|SQLITE_INTERRUPT/i.test(words)) return timedOut(error)
   if (/SQLITE_TOOBIG|string or blob too big/i.test(words))
-    return new WireError('RESULT_TOO_LARGE', shown('A value is larger than the database takes'), { cause: error })
+    return new WireError('RESULT_TOO_LARGE', shown('A value exceeds the size limit of the database'), { cause: error })
   if (/SQLITE_(ERROR|MISMATCH|RANGE|READONLY)|syntax error|D1_TYPE_ERROR|Wrong number of parameter/i.test(message))
     return new WireError('SQL_ERROR', shown('The database refused the statement'), { cause: error })
   return new WireError('INTERNAL', 'The request failed', { cause: error })
 }
 
-/** The error of a statement without a response in time; whether it ran is not known. */
+/** Returns the error of a statement that timed out; its outcome is unknown. */
 export function timedOut(cause?: unknown): WireError {
   return new WireError('QUERY_TIMEOUT', 'The database did not respond in time', { details: { outcome: 'unknown' }, cause })
 }
 
-/** The error of a result over the limit of a response. @param bytes default: more than the limit. */
+/** Returns the error of a result over the response limit. @param bytes size of the result, if known. */
 export function tooManyBytes(bytes?: number): WireError {
   const { maxResponseBytes } = edgeLimits
-  const size = bytes === undefined ? `more than ${maxResponseBytes} bytes` : `${bytes} bytes; ${maxResponseBytes} is the most`
+  const size = bytes === undefined ? `more than ${maxResponseBytes} bytes` : `${bytes} bytes; the maximum is ${maxResponseBytes}`
   return new WireError('RESULT_TOO_LARGE', `The result has ${size}`, {
-    details: { ...(bytes === undefined ? {} : { bytes }), limit: maxResponseBytes, hint: 'Ask for fewer rows or columns' },
+    details: { ...(bytes === undefined ? {} : { bytes }), limit: maxResponseBytes, hint: 'Select fewer rows or columns' },
   })
 }
 
-/** Whether nothing tells what became of a statement: it may have run. */
+/** Returns whether the outcome of a statement is unknown: it may have run. */
 export function isUnsettled(error: unknown): boolean {
   return error instanceof WireError && error.details?.outcome === 'unknown'
 }
 
-/** Whether a statement had no chance to run. */
+/** Returns whether a statement certainly did not run. */
 export function isRefused(error: unknown): boolean {
   if (!(error instanceof WireError) || isUnsettled(error)) return false
   return error.code === 'POOL_EXHAUSTED' || error.code === 'SHUTTING_DOWN' || error.details?.outcome === 'cancelled'

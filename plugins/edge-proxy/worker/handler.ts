@@ -19,7 +19,7 @@ import { sweepTables } from './tables.js'
 import { batchTasks, singleTask, type Task } from './tasks.js'
 import type { TimedDatabase } from './timed-database.js'
 
-/** The last part of the path. */
+/** The last segment of the path. */
 export type EdgePath = 'query' | 'queryOne' | 'exec' | 'batch' | 'statement'
 
 export const edgePaths: readonly EdgePath[] = ['query', 'queryOne', 'exec', 'batch', 'statement']
@@ -30,17 +30,17 @@ export interface HandlerParts {
   readonly config: EdgeConfig
   /** ms since 1970. Default: the system clock. */
   readonly now?: () => number
-  /** Hears of errors that are no fault of the caller. Never of values or secrets. */
+  /** Called for server errors (status 500 and above); never receives values or secrets. */
   readonly onError?: (error: WireError, requestId: string) => void
 }
 
-/** Answers requests of the five paths. It never rejects. */
+/** Handles requests for the five paths. Never rejects. */
 export type EdgeHandler = (request: EdgeRequest, requestId?: string) => Promise<EdgeResponse>
 
-/** Time between two sweeps of expired nonces and receipts, in ms. */
+/** Time between sweeps of expired nonces and receipts, in ms. */
 const sweepMs = 60_000
 
-/** The one handler of the edge proxy, for every server. */
+/** Creates the handler of the edge proxy, which is the same for every server. */
 export function createHandler({ db, config, now = Date.now, onError }: HandlerParts): EdgeHandler {
   const { verify } = createVerifier(config)
   const executor = createExecutor({ db, config, now })
@@ -67,8 +67,13 @@ export function createHandler({ db, config, now = Date.now, onError }: HandlerPa
   const sweep = (): void => {
     if (now() - swept < sweepMs) return
     swept = now()
-    // What is left is deleted the next time.
-    void sweepTables(db, swept, edgeLimits.receiptMs).catch(() => undefined)
+    // A failed sweep is repeated after the usual time, an incomplete one with the next request.
+    void sweepTables(db, swept, edgeLimits.receiptMs).then(
+      (more) => {
+        if (more) swept = 0
+      },
+      () => undefined,
+    )
   }
 
   return async (request, requestId = crypto.randomUUID()) => {
@@ -84,7 +89,7 @@ export function createHandler({ db, config, now = Date.now, onError }: HandlerPa
   }
 }
 
-/** The response of an error. */
+/** Returns the response for an error. */
 export function errorResponse(error: WireError, requestId: string): EdgeResponse {
   const allow: Readonly<Record<string, string>> = error.code === 'METHOD_NOT_ALLOWED' ? { allow: 'POST' } : {}
   return response(error.status, JSON.stringify(errorBody(error, requestId)), requestId, { ...errorHeaders(error), ...allow })
@@ -92,19 +97,19 @@ export function errorResponse(error: WireError, requestId: string): EdgeResponse
 
 function response(status: number, body: string, requestId: string, headers: Readonly<Record<string, string>> = {}): EdgeResponse {
   const own = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'x-request-id': requestId }
-  // The date helps clients whose clock is off.
+  // The date helps clients whose clock is wrong.
   return { status, body, headers: { ...own, date: new Date().toUTCString(), ...headers } }
 }
 
-/** Throws NOT_FOUND, METHOD_NOT_ALLOWED, or MISDIRECTED for what a browser sends. */
+/** Throws NOT_FOUND, METHOD_NOT_ALLOWED, or MISDIRECTED for requests from browsers. */
 function pathOf(request: EdgeRequest): EdgePath {
   const { method, pathname } = request
   const path = edgePaths.find((name) => pathname === `${pathPrefix}${name}`)
   if (path === undefined)
     throw new WireError('NOT_FOUND', `The edge proxy has the paths ${edgePaths.map((name) => pathPrefix + name).join(', ')}`)
-  if (method !== 'POST') throw new WireError('METHOD_NOT_ALLOWED', 'The paths of the edge proxy take POST')
+  if (method !== 'POST') throw new WireError('METHOD_NOT_ALLOWED', 'The edge proxy accepts only POST')
   const isPage = ['origin', 'sec-fetch-site'].some((name) => headerOf(request, name) !== undefined)
-  if (isPage) throw new WireError('MISDIRECTED', 'The edge proxy is for servers, not for pages of a browser')
+  if (isPage) throw new WireError('MISDIRECTED', 'The edge proxy is for servers, not for browsers')
   return path
 }
 
@@ -121,7 +126,7 @@ function jsonOf(request: EdgeRequest, { body }: Verified): unknown {
   return parseJson(text)
 }
 
-/** Throws RESULT_TOO_LARGE for a read; what was written is answered whatever its size. */
+/** Throws RESULT_TOO_LARGE for a read; results of a write are returned whatever their size. */
 function textOf(body: unknown, tasks: readonly Task[]): string {
   const text = JSON.stringify(body)
   const { maxResponseBytes } = edgeLimits

@@ -1,4 +1,4 @@
-/** The edge SQL proxy as a fetch handler, for workerd and every other runtime with the Fetch API. It imports nothing. */
+/** The edge SQL proxy as a fetch handler, for workerd and any other runtime with the Fetch API. Has no dependencies. */
 
 import { WireError } from 'zin/plugins/sql-wire'
 import { bindingName, EdgeConfigError, type EdgeSettings, readConfig } from './config.js'
@@ -11,13 +11,13 @@ export type { EdgeSettings } from './config.js'
 export { EdgeConfigError } from './config.js'
 export type { EdgeBinding, EdgeResult, EdgeStatement, EdgeValue } from './d1.js'
 
-/** A proxy over one database. */
+/** A proxy in front of one database. */
 export interface EdgeProxy {
-  /** Answers a request. It never rejects. */
+  /** Handles a request. Never rejects. */
   fetch(request: Request): Promise<Response>
 }
 
-/** What the proxy reads of a worker's environment, beside its binding. */
+/** Environment of a worker: settings and the D1 binding. */
 export type EdgeEnv = EdgeSettings & Readonly<Record<string, unknown>>
 
 export interface EdgeWorker {
@@ -25,7 +25,7 @@ export interface EdgeWorker {
 }
 
 /**
- * A proxy over a D1-style binding. Rejects with an {@link EdgeConfigError} that names a wrong setting.
+ * Creates a proxy in front of a D1-style binding. Rejects with an {@link EdgeConfigError} that names an invalid setting.
  *
  * @example
  * import { createEdgeProxy, type EdgeBinding } from 'zin/edge'
@@ -41,7 +41,7 @@ export async function createEdgeProxy(settings: EdgeSettings, binding: EdgeBindi
 }
 
 /**
- * A worker that takes settings and the binding from its environment. With wrong ones it answers 503 CONFIG_ERROR, which names them.
+ * Creates a worker that reads settings and the binding from its environment. If they are invalid, it responds 503 CONFIG_ERROR, naming them.
  *
  * @example
  * import { edgeWorker } from 'zin/edge'
@@ -74,7 +74,7 @@ export function edgeWorker(): EdgeWorker {
 async function handlerOf(env: EdgeEnv): Promise<EdgeHandler> {
   const name = bindingName(env)
   const db = env[name]
-  if (!isEdgeBinding(db)) throw new EdgeConfigError(`The worker has no D1 binding "${name}"; EDGE_BINDING names it`)
+  if (!isEdgeBinding(db)) throw new EdgeConfigError(`The worker has no D1 binding "${name}"; EDGE_BINDING sets its name`)
   const onError = (error: WireError, requestId: string): void =>
     console.error(JSON.stringify({ requestId, code: error.code, cause: error.cause instanceof Error ? error.cause.message : undefined }))
   return createHandler({ db: timedDatabase(db), config: await readConfig(env), onError })

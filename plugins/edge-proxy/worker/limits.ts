@@ -1,6 +1,6 @@
 import { DEFAULT_MAX_BODY_BYTES, defaultLimits } from 'zin/plugins/sql-wire'
 
-/** Limits of the edge proxy. D1 takes 100 parameters in a statement. */
+/** Limits of the edge proxy. D1 allows 100 parameters per statement. */
 export const edgeLimits = {
   ...defaultLimits,
   maxParams: 100,
@@ -9,8 +9,8 @@ export const edgeLimits = {
   maxResponseBytes: 4 * 1024 * 1024,
   timeoutMs: 10_000,
   maxTimeoutMs: 30_000,
-  /** How far a timestamp may differ from the current time. */
+  /** Largest allowed difference between a timestamp and the clock. */
   windowMs: 60_000,
-  /** How long an idempotency key is known. */
+  /** How long receipts are kept. */
   receiptMs: 86_400_000,
 } as const

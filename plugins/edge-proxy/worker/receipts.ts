@@ -8,11 +8,11 @@ import type { Task } from './tasks.js'
 /** The receipt of a write with an idempotency key. */
 export interface Receipt {
   readonly id: string
-  /** Of the path and the body: the same key for something else is refused. */
+  /** Hash of path and body, to detect that the key is reused for another request. */
   readonly hash: string
 }
 
-/** Undefined for a request that needs none: without a key, or that only reads. */
+/** Returns the receipt of a request; undefined without a key or if the request only reads. */
 export async function receiptOf(
   key: string | undefined,
   tasks: readonly Task[],
@@ -33,7 +33,7 @@ interface ReceiptRow {
   readonly response: string | null
 }
 
-/** The response of the request that ran first. @param found rows of the receipt, in the order of their steps. */
+/** Returns the response of the original request. @param found rows of the receipt, ordered by step. */
 export function replayedBodies(
   found: readonly Readonly<Record<string, unknown>>[],
   receipt: Receipt,
@@ -46,12 +46,12 @@ export function replayedBodies(
     throw new WireError('IDEMPOTENCY_MISMATCH', 'This idempotency key was used for another request; use a new key for each write')
   if (head.response !== null) return (JSON.parse(head.response) as readonly StatementResult[]).map(asReplayed)
   if (steps.length !== tasks.length)
-    throw new WireError('INTERNAL', 'The request with this idempotency key was committed, and the rows that it read are lost', {
+    throw new WireError('INTERNAL', 'The request with this idempotency key was committed, but its result rows are lost', {
       details: { committed: true },
     })
   return steps.map(({ changes, last_row_id }, index) => {
     const { statement } = tasks[index] as Task
-    // Behind a change of the schema the number is that of an earlier statement.
+    // After DDL, `changes` is the number of an earlier statement.
     const result = { columns: [], rows: [], changes: statement.scan.kind === 'write' ? (changes ?? 0) : 0 }
     return execBody(result, insertsRows(statement) ? last_row_id : null, rowMode, { replayed: true })
   })

@@ -1,12 +1,12 @@
-/** A request, of whatever server. */
+/** A request, independent of the server. */
 export interface EdgeRequest {
   readonly method: string
   readonly pathname: string
-  /** With its `?`, or empty. */
+  /** Including its `?`, or empty. */
   readonly search: string
-  /** Names and values in turn, repeats kept. */
+  /** Names and values alternating, including repeated headers. */
   readonly headers: readonly string[]
-  /** The bytes of the body; undefined when there are more than the limit. */
+  /** Reads the body; resolves to undefined if it exceeds the limit. */
   body(limit: number): Promise<Uint8Array | undefined>
 }
 
@@ -16,7 +16,7 @@ export interface EdgeResponse {
   readonly body: string
 }
 
-/** A request of the Fetch API. */
+/** Converts a request of the Fetch API. */
 export function fromFetch(request: Request): EdgeRequest {
   const { pathname, search } = new URL(request.url)
   return { method: request.method, pathname, search, headers: [...request.headers].flat(), body: (limit) => readStream(request, limit) }
@@ -39,7 +39,7 @@ async function readStream(request: Request, limit: number): Promise<Uint8Array |
   }
 }
 
-/** The bytes of chunks in one array. */
+/** Joins chunks into one array. */
 export function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const bytes = new Uint8Array(length)
   let at = 0
@@ -50,7 +50,7 @@ export function joined(chunks: readonly Uint8Array[], length: number): Uint8Arra
   return bytes
 }
 
-/** The value of a header, by its name in lower case. */
+/** Returns the value of a header. @param name in lower case. */
 export function headerOf({ headers }: EdgeRequest, name: string): string | undefined {
   for (let at = 0; at < headers.length; at += 2) if (headers[at]?.toLowerCase() === name) return headers[at + 1]
   return undefined

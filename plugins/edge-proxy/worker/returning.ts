@@ -6,24 +6,24 @@ interface Item {
   readonly name: string
 }
 
-/** A write with a `RETURNING` clause, taken apart. */
+/** The parts of a write with a `RETURNING` clause. */
 export interface Returning {
-  /** The SQL up to the clause, the word included. */
+  /** The SQL up to and including the word RETURNING. */
   readonly head: string
   /** `*` stands for all columns of the table. */
   readonly items: readonly (Item | '*')[]
-  /** The table as it is written. */
+  /** The table as written in the SQL. */
   readonly table: string
 }
 
-/** Words that end an expression, so that they are no alias. */
+/** Words that can end an expression, so they are not aliases. */
 const endings: ReadonlySet<string> = new Set(['NULL', 'ISNULL', 'NOTNULL', 'END', 'TRUE', 'FALSE'])
-/** Behind these comes an operand, which is no alias either. */
+/** Words followed by an operand, which is not an alias either. */
 const operators: ReadonlySet<string> = new Set(
   'AND OR NOT IS IN LIKE GLOB MATCH REGEXP BETWEEN ESCAPE COLLATE CASE WHEN THEN ELSE DISTINCT FROM'.split(' '),
 )
 
-/** The `RETURNING` clause of a statement, whose placeholders are numbered; undefined when it has none. */
+/** Returns the `RETURNING` clause of a statement with numbered placeholders; undefined if it has none. */
 export function returningOf(sql: string): Returning | undefined {
   const all = tokensOf(sql, 'sqlite').tokens
   const end = all.findIndex(({ kind, text }, at) => at > 0 && kind === 'symbol' && text === ';')
@@ -42,7 +42,7 @@ export function returningOf(sql: string): Returning | undefined {
   return { head: sql.slice(0, word.at + word.text.length), items, table: tableOf(sql, tokens, depths) }
 }
 
-/** The same write, whose values are selected without loss; and the names of its columns. */
+/** Returns the same write with exact result values, and the names of its columns. */
 export function exactReturning(
   { head, items }: Returning,
   columns: readonly string[],
@@ -82,18 +82,18 @@ function itemOf(sql: string, tokens: readonly SqlToken[], end: number): Item | '
   return { expression: withoutComment(expression), name: isPart && isName ? unquoted(lastText) : expression }
 }
 
-/** Whether an operand is complete with this token, so that a name behind it is an alias. */
+/** Returns whether this token completes an operand, so that a following name is an alias. */
 function endsOperand({ kind, text }: SqlToken): boolean {
   if (kind === 'word') return !operators.has(text)
   return kind !== 'symbol' || text === ')'
 }
 
-/** A comment at its end would swallow what follows. */
+/** Ends the line, so that a trailing comment cannot swallow what follows. */
 function withoutComment(expression: string): string {
   return `${expression}\n`
 }
 
-/** The text of the last token of an item, up to the end of the item; comments behind it are cut. */
+/** Returns the text of the last token of an item, without trailing comments. */
 function textOf(sql: string, { at, kind, text }: SqlToken, end: number): string {
   if (kind === 'word') return sql.slice(at, at + text.length)
   const rest = sql.slice(at, end)
@@ -112,7 +112,7 @@ function unquoted(text: string): string {
   return quote === '"' || quote === '`' || quote === "'" ? text.slice(1, -1).replaceAll(quote + quote, quote) : text
 }
 
-/** `schema.table` or `table` behind INTO, UPDATE or DELETE FROM. */
+/** Returns `schema.table` or `table` after INTO, UPDATE or DELETE FROM. */
 function tableOf(sql: string, tokens: readonly SqlToken[], depths: readonly number[]): string {
   const verb = tokens.findIndex(({ kind, text }, at) => kind === 'word' && depths[at] === 0 && ['INTO', 'UPDATE', 'DELETE'].includes(text))
   const word = tokens[verb]?.text

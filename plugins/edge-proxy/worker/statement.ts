@@ -12,7 +12,7 @@ import {
 } from 'zin/plugins/sql-wire'
 import type { EdgeConfig } from './config.js'
 
-/** A statement that may run: one, of the registry or checked. */
+/** A single statement that may run: registered, or SQL that passed the checks. */
 export interface ReadyStatement {
   readonly sql: string
   readonly tokens: readonly SqlToken[]
@@ -27,7 +27,7 @@ export interface ReadyStatement {
 
 type Source = Pick<ParsedStatement, 'sql' | 'statementId' | 'params'>
 
-/** Finds or checks the statement of a request. Throws a {@link WireError}. */
+/** Looks up or checks the statement of a request. Throws a {@link WireError}. */
 export function readyStatement({ sql, statementId, params }: Source, { mode, registry }: EdgeConfig): ReadyStatement {
   if (statementId === undefined && mode === 'registry')
     throw new WireError(
@@ -36,7 +36,7 @@ export function readyStatement({ sql, statementId, params }: Source, { mode, reg
     )
   if (statementId === undefined) return freeStatement(sql as string, params)
   const found = registry.get(statementId)
-  if (found === undefined) throw new WireError('UNKNOWN_STATEMENT', 'No statement has this "statementId"')
+  if (found === undefined) throw new WireError('UNKNOWN_STATEMENT', 'No statement with this "statementId" is registered')
   const checked = found.params === undefined ? params : checkParams(found.params, params)
   if (checked.length !== found.placeholders) throw wrongCount(found.placeholders, checked.length)
   const { kind, one, maxRows, timeoutMs, maxChanges } = found
@@ -45,7 +45,7 @@ export function readyStatement({ sql, statementId, params }: Source, { mode, reg
   return { sql: found.sql, tokens, scan: scanSql(found.sql, 'sqlite'), params: checked, kind, one, maxRows, timeoutMs, maxChanges }
 }
 
-/** SQL of the caller. */
+/** Checks SQL from the caller. */
 function freeStatement(sql: string, params: readonly WireParam[]): ReadyStatement {
   const scan = scanSql(sql, 'sqlite')
   const { tokens } = tokensOf(sql, 'sqlite')
@@ -58,39 +58,40 @@ function freeStatement(sql: string, params: readonly WireParam[]): ReadyStatemen
 
 /** What no path runs. */
 function refuseText(sql: string, scan: SqlScan): void {
-  // D1 would run all of them, and bind the parameters of the last.
-  if (scan.statements > 1) throw new WireError('MULTIPLE_STATEMENTS', 'One request has one statement; use /svc/edge/batch for several')
-  if (scan.statements === 0) throw new WireError('SQL_ERROR', 'The SQL has no statement')
-  if (scan.unterminated) throw new WireError('SQL_ERROR', 'A string or a quoted name does not end')
-  if (sql.includes('\0')) throw new WireError('SQL_ERROR', 'The SQL has a NUL character')
+  // D1 would run all of them and bind the parameters to the last one.
+  if (scan.statements > 1)
+    throw new WireError('MULTIPLE_STATEMENTS', 'A request may have only one statement; use /svc/edge/batch for several')
+  if (scan.statements === 0) throw new WireError('SQL_ERROR', 'The SQL contains no statement')
+  if (scan.unterminated) throw new WireError('SQL_ERROR', 'A string or a quoted name is not terminated')
+  if (sql.includes('\0')) throw new WireError('SQL_ERROR', 'The SQL contains a NUL character')
   if (scan.namedPlaceholders) throw new WireError('SQL_ERROR', 'Named placeholders are not supported; use ?')
-  if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'This'} begins no statement of SQLite`)
+  if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'The SQL'} does not begin a SQLite statement`)
   const session = scan.kind === 'control' || scan.kind === 'pragma' || scan.keyword === 'VACUUM'
   if (session) throw new WireError('STATEMENT_NOT_ALLOWED', `${scan.keyword} is not allowed`)
   if (/zin_edge_|_cf_/i.test(sql))
-    throw new WireError('STATEMENT_NOT_ALLOWED', 'Names with zin_edge_ and _cf_ belong to the proxy and to D1')
+    throw new WireError('STATEMENT_NOT_ALLOWED', 'Names with zin_edge_ and _cf_ are reserved for the proxy and D1')
 }
 
-/** A statement becomes a part of another one: it must not close what it has not opened, nor leave something open. */
+/** Refuses unbalanced parentheses and open comments, because the statement is embedded in another one. */
 function refuseOpen(sql: string, tokens: readonly SqlToken[]): void {
   let depth = 0
   for (const { kind, text } of tokens) {
     if (kind === 'symbol' && text === '(') depth++
     if (kind === 'symbol' && text === ')' && --depth < 0) break
   }
-  if (depth !== 0) throw new WireError('SQL_ERROR', 'Its parentheses do not match')
-  // In an open comment these two are its end, else they are tokens.
+  if (depth !== 0) throw new WireError('SQL_ERROR', 'The parentheses are not balanced')
+  // Inside an open comment, `*/` ends it; otherwise it adds tokens.
   const isOpen = tokensOf(`${sql}\n*/`, 'sqlite').tokens.length === tokens.length
-  if (isOpen) throw new WireError('SQL_ERROR', 'A comment does not end')
+  if (isOpen) throw new WireError('SQL_ERROR', 'A comment is not terminated')
 }
 
 /** Throws READ_ONLY for a statement that may write. */
 export function requireRead({ kind, scan }: ReadyStatement): void {
   const fault = kind === 'write' ? 'It is registered as a write' : readFault(scan)
-  if (fault !== undefined) throw new WireError('READ_ONLY', `${readFault(scan) ?? fault}; this path only reads, use /svc/edge/exec`)
+  if (fault !== undefined) throw new WireError('READ_ONLY', `${readFault(scan) ?? fault}; this path is read-only, use /svc/edge/exec`)
 }
 
-/** Whether a write may make rows: behind WITH stands the verb. */
+/** Returns whether a write may insert rows; after WITH, the verb comes later. */
 export function insertsRows({ scan: { keyword }, tokens }: ReadyStatement): boolean {
   if (keyword === 'UPDATE' || keyword === 'DELETE') return false
   return tokens.some(({ kind, text }) => kind === 'word' && (text === 'INSERT' || text === 'REPLACE'))

@@ -7,23 +7,23 @@ import { exactReturning, returningOf } from './returning.js'
 import { insertsRows, type ReadyStatement } from './statement.js'
 import type { TimedDatabase } from './timed-database.js'
 
-/** What a statement gave. */
+/** Result of a statement. */
 export interface StepResult {
   readonly columns: readonly Column[]
   readonly rows: readonly ArrayRow[]
-  /** Of a write. */
+  /** Number of rows changed by a write. */
   readonly changes: number
 }
 
-/** One statement of a request on its way into a batch. */
+/** One statement of a request, prepared for a batch. */
 export interface Step {
   readonly statement: ReadyStatement
   readonly run: EdgeStatement
-  /** Names of the columns of its rows: of a read, or of a write with RETURNING. Empty: no rows, or a query plan. */
+  /** Column names of a read or of a write with RETURNING; empty without rows and for query plans. */
   readonly names: readonly string[]
-  /** It may make a row id. */
+  /** Whether it may insert rows. */
   readonly inserts: boolean
-  /** A write that changes more rows fails; what is counted decides the code. */
+  /** A write that changes more rows fails with this code. */
   readonly limit: { readonly most: number; readonly code: 'TOO_MANY_CHANGES' | 'RESULT_TOO_LARGE' } | undefined
   result(result: EdgeResult): StepResult
 }
@@ -32,11 +32,11 @@ export interface StepOptions {
   readonly db: TimedDatabase
   readonly describe: Describe
   readonly maxRows: number
-  /** Time to describe it. */
+  /** Time limit for describing it, in ms. */
   readonly ms: number
 }
 
-/** Prepares a statement so that its values survive D1. */
+/** Prepares a statement so that D1 returns its values without loss. */
 export async function stepOf(statement: ReadyStatement, options: StepOptions): Promise<Step> {
   const bound = bindParams(statement.sql, statement.tokens, statement.params)
   if (statement.kind === 'write') return writeStep(statement, bound, options)
@@ -53,7 +53,7 @@ async function readStep(
   const columns = names.map((_name, index) => `c${index}`)
   const cells = columns.map((column) => `${exactCell(column)} AS ${column}`)
   const limit = `LIMIT ${maxRows + 1}`
-  // Both limits: without the inner one SQLite would merge the queries, and compute a column as often as its cell names it.
+  // Both limits are needed: without the inner one, SQLite would merge the queries and compute a column several times.
   const inExact = `SELECT * FROM (\n${inner}\n) ${limit}`
   const exact = `WITH zin_rows(${columns.join(', ')}) AS (${inExact}) SELECT ${cells.join(', ')} FROM zin_rows ${limit}`
   return {
@@ -66,7 +66,7 @@ async function readStep(
   }
 }
 
-/** The plan of a statement, which runs nothing and holds small numbers and texts only. */
+/** Prepares EXPLAIN, which runs nothing and returns only small numbers and text. */
 function explainStep(statement: ReadyStatement, { sql, values }: BoundSql, { db }: StepOptions): Step {
   return {
     statement,
@@ -113,13 +113,13 @@ function columnsOf(names: readonly string[]): readonly Column[] {
   return names.map((name) => ({ name, type: 'dynamic' }))
 }
 
-/** SQLite calls the second column `a` of a subquery `a:1`. */
+/** Restores a column name: SQLite renames the second column `a` of a subquery to `a:1`. */
 function originalName(name: string, index: number, all: readonly string[]): string {
   const [, base] = /^(.*):\d+$/s.exec(name) ?? []
   return base !== undefined && all.slice(0, index).some((other) => other.toLowerCase() === base.toLowerCase()) ? base : name
 }
 
-/** The one statement of the text, without semicolons around it. */
+/** Returns the statement without surrounding semicolons. */
 function bare(sql: string): string {
   const { tokens } = tokensOf(sql, 'sqlite')
   const isEnd = ({ kind, text }: { readonly kind: string; readonly text: string }): boolean => kind === 'symbol' && text === ';'
@@ -133,9 +133,9 @@ function bind(db: TimedDatabase, sql: string, values: readonly EdgeValue[]): Edg
   return values.length === 0 ? prepared : prepared.bind(...values)
 }
 
-/** The error of a result with more rows than were asked for. */
+/** Returns the error of a result over the row limit. */
 export function tooManyRows(limit: number): WireError {
   return new WireError('RESULT_TOO_LARGE', `The result has more than ${limit} rows`, {
-    details: { limit, hint: 'Ask for fewer rows with LIMIT, or raise options.maxRows up to the limit of the proxy' },
+    details: { limit, hint: 'Select fewer rows with LIMIT, or raise options.maxRows up to the limit of the proxy' },
   })
 }

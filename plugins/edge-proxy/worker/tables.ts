@@ -1,7 +1,7 @@
 import type { EdgeStatement } from './d1.js'
 import type { TimedDatabase } from './timed-database.js'
 
-/** Tables of the proxy, beside those of its user. No statement of a caller may name them. */
+/** Tables of the proxy, in the same database as those of its users. No statement of a caller may name them. */
 const tables = [
   'CREATE TABLE IF NOT EXISTS zin_edge_nonces (nonce TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID',
   'CREATE INDEX IF NOT EXISTS zin_edge_nonces_until ON zin_edge_nonces (until)',
@@ -10,16 +10,19 @@ const tables = [
   'CREATE INDEX IF NOT EXISTS zin_edge_receipts_created_at ON zin_edge_receipts (created_at)',
 ]
 
+/** Rows deleted by one sweep. */
+const sweepRows = { nonces: 5000, receipts: 1000 }
+
 export async function createTables(db: TimedDatabase): Promise<void> {
   await db.batch(tables.map((sql) => db.prepare(sql)))
 }
 
-/** Fails when the nonce was used before. */
+/** Fails if the nonce was used before. */
 export function claimNonce(db: TimedDatabase, nonce: string, until: number): EdgeStatement {
   return db.prepare('INSERT INTO zin_edge_nonces (nonce, until) VALUES (?1, ?2)').bind(nonce, until)
 }
 
-/** Counts a request; fails when the key has used its rate up. */
+/** Counts a request; fails if the key has reached its rate limit. */
 export function countRequest(db: TimedDatabase, keyId: string, minute: number, most: number): EdgeStatement {
   return db
     .prepare(
@@ -28,7 +31,7 @@ export function countRequest(db: TimedDatabase, keyId: string, minute: number, m
     .bind(keyId, minute, most)
 }
 
-/** Fails when the key of the receipt is known; an expired receipt is replaced. */
+/** Fails if the receipt exists; replaces an expired one. */
 export function claimReceipt(db: TimedDatabase, receipt: string, bodyHash: string, now: number, keptMs: number): readonly EdgeStatement[] {
   return [
     db
@@ -40,7 +43,7 @@ export function claimReceipt(db: TimedDatabase, receipt: string, bodyHash: strin
   ]
 }
 
-/** Keeps what the write before it did. */
+/** Stores the changes of the preceding write. */
 export function keepChanges(db: TimedDatabase, receipt: string, step: number, now: number): EdgeStatement {
   return db
     .prepare(
@@ -49,7 +52,7 @@ export function keepChanges(db: TimedDatabase, receipt: string, step: number, no
     .bind(receipt, step, now)
 }
 
-/** Keeps the whole response of a request whose rows cannot be made again. */
+/** Stores the whole response of a request with result rows, which cannot be reproduced. */
 export function keepResponse(db: TimedDatabase, receipt: string, response: string): EdgeStatement {
   return db.prepare('UPDATE zin_edge_receipts SET response = ?2 WHERE receipt = ?1 AND step = -1').bind(receipt, response)
 }
@@ -62,37 +65,38 @@ export function readReceipt(db: TimedDatabase, receipt: string): EdgeStatement {
     .bind(receipt)
 }
 
-/** The id of the row that the write before it inserted. */
+/** Returns the id of the row inserted by the preceding write. */
 export function lastRowId(db: TimedDatabase): EdgeStatement {
   return db.prepare('SELECT CAST(last_insert_rowid() AS TEXT) AS id')
 }
 
 const tooManyChanges = 'zin_edge_too_many_changes'
 
-/** Fails when the write before it changed more rows. */
+/** Fails if the preceding write changed more rows. */
 export function limitChanges(db: TimedDatabase, most: number): EdgeStatement {
   return db.prepare(`SELECT json_extract('{}', CASE WHEN changes() > ?1 THEN '${tooManyChanges}' ELSE '$' END)`).bind(most)
 }
 
 const probe = 'zin_edge_probe'
 
-/** Always fails: what ran before it in the batch is rolled back. */
+/** Always fails, so that the preceding statements of the batch are rolled back. */
 export function alwaysFails(db: TimedDatabase): EdgeStatement {
   return db.prepare(`SELECT json_extract('{}', '${probe}')`)
 }
 
-/** Deletes what has expired, a bounded number of rows. */
-export async function sweepTables(db: TimedDatabase, now: number, receiptMs: number): Promise<void> {
-  await db.batch([
-    db.prepare('DELETE FROM zin_edge_nonces WHERE nonce IN (SELECT nonce FROM zin_edge_nonces WHERE until < ?1 LIMIT 5000)').bind(now),
+/** Deletes a bounded number of expired rows. Returns whether there may be more. */
+export async function sweepTables(db: TimedDatabase, now: number, receiptMs: number): Promise<boolean> {
+  const deleteNonces = `DELETE FROM zin_edge_nonces WHERE nonce IN (SELECT nonce FROM zin_edge_nonces WHERE until < ?1 LIMIT ${sweepRows.nonces})`
+  const deleteReceipts = `DELETE FROM zin_edge_receipts WHERE receipt IN (SELECT receipt FROM zin_edge_receipts WHERE created_at < ?1 LIMIT ${sweepRows.receipts})`
+  const [nonces, receipts] = await db.batch([
+    db.prepare(deleteNonces).bind(now),
+    db.prepare(deleteReceipts).bind(now - receiptMs),
     db.prepare('DELETE FROM zin_edge_rates WHERE minute < ?1').bind(Math.floor(now / 60_000) - 1),
-    db
-      .prepare('DELETE FROM zin_edge_receipts WHERE receipt IN (SELECT receipt FROM zin_edge_receipts WHERE created_at < ?1 LIMIT 1000)')
-      .bind(now - receiptMs),
   ])
+  return (nonces?.meta.changes ?? 0) >= sweepRows.nonces || (receipts?.meta.changes ?? 0) >= sweepRows.receipts
 }
 
-/** What the failure of a statement of this file means; undefined for other errors. */
+/** Returns which statement of this file failed; undefined for other errors. */
 export function ownFailure(message: string): 'replayed' | 'rate' | 'receipt' | 'changes' | 'tables' | 'probe' | undefined {
   if (/UNIQUE constraint failed: zin_edge_nonces\b/.test(message)) return 'replayed'
   if (/NOT NULL constraint failed: zin_edge_rates\b/.test(message)) return 'rate'

@@ -2,26 +2,26 @@ import { type BatchOptions, type ParsedBatch, type ParsedStatement, WireError } 
 import type { EdgeConfig } from './config.js'
 import { type ReadyStatement, readyStatement, requireRead } from './statement.js'
 
-/** How the result of a statement is written. */
+/** Format of a statement's result. */
 export type Shape = 'query' | 'queryOne' | 'exec'
 
-/** A statement and how its result is written. */
+/** A statement and the format of its result. */
 export interface Task {
   readonly statement: ReadyStatement
   readonly shape: Shape
 }
 
-/** The task of a single statement: its path decides how it runs. */
+/** Returns the task of a single statement; the path decides how it runs. */
 export function singleTask(source: ParsedStatement, path: Shape | 'statement', config: EdgeConfig): Task {
   if (path === 'statement' && source.statementId === undefined && config.mode === 'sql')
-    throw new WireError('VALIDATION_ERROR', 'This path takes a "statementId"; use /svc/edge/query or /svc/edge/exec for SQL')
+    throw new WireError('VALIDATION_ERROR', 'This path requires a "statementId"; use /svc/edge/query or /svc/edge/exec for SQL')
   const statement = readyStatement(source, config)
   if (path === 'statement') return { statement, shape: shapeOf(statement, statement.one) }
   if (path !== 'exec') requireRead(statement)
   return { statement, shape: path }
 }
 
-/** The tasks of a batch. Throws VALIDATION_ERROR for what D1 cannot do. */
+/** Returns the tasks of a batch. Throws VALIDATION_ERROR for the mode "sequence", which D1 does not support. */
 export function batchTasks({ statements, options }: ParsedBatch, config: EdgeConfig): readonly Task[] {
   refuseSequence(options)
   return statements.map((source, index) => {
@@ -42,10 +42,13 @@ function shapeOf({ kind }: ReadyStatement, one: boolean): Shape {
 
 function refuseSequence({ mode }: BatchOptions): void {
   if (mode === 'sequence')
-    throw new WireError('VALIDATION_ERROR', 'The edge proxy has no mode "sequence": a batch is one transaction, all or nothing')
+    throw new WireError(
+      'VALIDATION_ERROR',
+      'The edge proxy does not support the mode "sequence": a batch is one transaction, all or nothing',
+    )
 }
 
-/** Throws the error with the index of its statement. */
+/** Returns a handler that rethrows an error with the index of its statement. */
 export function atIndex(index: number): (error: unknown) => never {
   return (error) => {
     throw error instanceof WireError ? error.with({ details: { failedIndex: index } }) : error

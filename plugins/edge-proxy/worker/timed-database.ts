@@ -2,16 +2,16 @@ import type { EdgeBinding, EdgeResult, EdgeStatement, EdgeValue } from './d1.js'
 import { timedOut } from './failures.js'
 import { edgeLimits } from './limits.js'
 
-/** A database each of whose calls ends in time, or rejects with QUERY_TIMEOUT. */
+/** A database with a deadline on every call, which rejects with QUERY_TIMEOUT. */
 export interface TimedDatabase {
   prepare(sql: string): EdgeStatement
-  /** Runs all statements in one transaction, or none. @param ms default: the time of a request that asks for none. */
+  /** Runs all statements in one transaction, or none. @param ms time limit; default: that of a request. */
   batch(statements: readonly EdgeStatement[], ms?: number): Promise<readonly EdgeResult[]>
-  /** Names of the columns of a query. */
+  /** Returns the column names of a query. */
   columns(sql: string, values: readonly EdgeValue[], ms: number): Promise<readonly string[]>
 }
 
-/** Gives the calls of a binding a deadline. */
+/** Adds deadlines to the calls of a binding. */
 export function timedDatabase(db: EdgeBinding): TimedDatabase {
   return {
     prepare: (sql) => db.prepare(sql),
@@ -25,7 +25,7 @@ export function timedDatabase(db: EdgeBinding): TimedDatabase {
   }
 }
 
-/** Rejects with QUERY_TIMEOUT; D1 cannot be told to stop, so what comes later is dropped. */
+/** Rejects with QUERY_TIMEOUT after the time limit. D1 calls cannot be cancelled, so a later result is dropped. */
 async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { Clock } from 'zin'
-import { type Database, maxParameters } from 'zin/plugins/database'
+import { type Database, deleteBefore, maxParameters } from 'zin/plugins/database'
 import { kvErrors } from '../errors.js'
 import type { KvStore } from './contract.js'
 import { isKvUnavailable } from './redis.js'
@@ -16,7 +16,7 @@ interface KvTables {
   }
 }
 
-/** Keys that one statement reads, at most. */
+/** Maximum number of keys in one statement. */
 const mostKeys = 10_000
 
 export function databaseStore({ database, clock }: { readonly database: Database; readonly clock: Clock }): KvStore {
@@ -125,7 +125,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
     ping: (signal) => database.ping(signal),
     isUnavailable: (error) => isKvUnavailable(error) || database.isUnavailable(error),
     async sweep() {
-      if (database.connected) await tables().deleteFrom('zin_kv').where('expires_at', '<=', clock.now()).execute()
+      if (database.connected) await deleteBefore(tables(), { table: 'zin_kv', key: ['id'], column: 'expires_at', before: clock.now() + 1 })
     },
     close: () => Promise.resolve(),
   }

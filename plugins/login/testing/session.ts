@@ -10,7 +10,7 @@ import type { LoginOptions } from '../options.js'
 
 export const env = { APP_KEY: 'an-app-key-of-at-least-thirty-two-bytes' }
 
-/** What `login` needs, with everything real. */
+/** The real dependencies of `login`. */
 export const companions = (): Plugin[] => [database(), kv(), jwt(), bulletproof()]
 
 export function loginHost(options: Partial<LoginOptions> = {}, given: TestHostOptions = {}): Promise<TestHost> {
@@ -22,7 +22,7 @@ export interface Ran {
   readonly lines: readonly string[]
   readonly errors: readonly string[]
   readonly rows: readonly Readonly<Record<string, unknown>>[]
-  // biome-ignore lint/suspicious/noExplicitAny: what the command printed
+  // biome-ignore lint/suspicious/noExplicitAny: the output of the command
   readonly record: any
 }
 
@@ -49,7 +49,7 @@ export async function run(host: TestHost, name: string, args: Record<string, str
   return { code, ...out }
 }
 
-/** Makes a user and gives the password. */
+/** Creates a user and returns the password. */
 export async function addUser(host: TestHost, email: string, role = 'user'): Promise<{ readonly id: string; readonly password: string }> {
   return (await run(host, 'user:add', { email }, { role, generate: true, 'password-stdin': false })).record
 }
@@ -63,7 +63,7 @@ export interface Session {
 export const post = (host: TestHost, body: object, headers = {}, remoteAddress = '127.0.0.1') =>
   host.inject({ method: 'POST', path: '/auth/login', body, headers, remoteAddress })
 
-/** A request signed by the device of a session. */
+/** Sends a request signed by the device of a session. */
 export async function signed(host: TestHost, session: Session, method: string, path: string, headers = {}) {
   const own = await createHeaders({ method, url: path, keyId: session.deviceId, secret: session.deviceSecret })
   return host.inject({ method, path, headers: { ...own, authorization: `Bearer ${session.jwt}`, ...headers } })

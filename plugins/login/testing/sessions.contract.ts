@@ -41,7 +41,7 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
       return body
     }
     try {
-      // A store takes only requests that are younger than itself.
+      // A store accepts only requests made after its creation.
       const first = await logIn()
       while ((await signed(host, first, 'GET', '/api/me')).status !== 200) await turn()
       await test(host, logIn)
@@ -50,7 +50,7 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
     }
   }
 
-  /** Uses a session 200 times around `end`: what begins after its answer must be refused, and nothing may fail otherwise. */
+  /** Uses a session 200 times around `end`: requests sent after its response must be refused, and no other error may occur. */
   const useAround = async (host: TestHost, session: Session, end: () => Promise<{ readonly status: number }>): Promise<void> => {
     let ended = false
     const uses: Promise<readonly [boolean, number]>[] = []
@@ -73,7 +73,7 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
   }
 
   describe(`S24: sessions with ${name}`, () => {
-    it('refuse requests after the logout response, among 200 around it, and a second logout', () =>
+    it('refuse requests after the logout response, out of 200 around it, and a second logout', () =>
       withHost(async (host, logIn) => {
         const session = await logIn()
         await useAround(host, session, () => signed(host, session, 'POST', '/auth/logout'))
@@ -95,7 +95,7 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
         assert.equal((await signed(host, await logIn(), 'GET', '/api/me')).status, 200)
       }))
 
-    it('can be ended by several logouts at once', () =>
+    it('can be ended by several concurrent logouts', () =>
       withHost(async (host, logIn) => {
         const session = await logIn()
         const ends = await Promise.all(Array.from({ length: 8 }, () => signed(host, session, 'POST', '/auth/logout')))

@@ -3,7 +3,7 @@ import type { ServiceAuth } from './contract.js'
 
 const bearer = /^Bearer ([\u0021-\u007e]+)$/i
 
-/** One key in `x-api-key`, or as a bearer token. */
+/** Strategy `api-key`: one key, in `x-api-key` or as a bearer token. */
 export function apiKey(key: string): ServiceAuth {
   const digest = digestOf(key)
   return {
@@ -11,7 +11,7 @@ export function apiKey(key: string): ServiceAuth {
     refusal({ headers }) {
       const given = headers['x-api-key'] ?? bearer.exec(headers.authorization?.toString() ?? '')?.[1]
       if (typeof given !== 'string') return 'no API key'
-      return timingSafeEqual(digestOf(given), digest) ? undefined : 'another API key'
+      return timingSafeEqual(digestOf(given), digest) ? undefined : 'wrong API key'
     },
   }
 }

@@ -14,13 +14,13 @@ const none = { SERVICE_API_KEY: '', SERVICE_JWT_SECRET: '', SERVICE_SIGNING_SECR
 const check = (one: ServiceDefinition, { secrets = none, production = true, custom = {} } = {}): readonly string[] =>
   authProblems([one], { secrets, custom, production })
 
-describe('strategies at boot', () => {
+describe('auth strategies at boot', () => {
   for (const [auth, setting] of [
     ['api-key', 'SERVICE_API_KEY'],
     ['jwt', 'SERVICE_JWT_SECRET'],
     ['signed', 'SERVICE_SIGNING_SECRET'],
   ] as const)
-    it(`${auth} needs ${setting}, in production of 32 bytes, and repeats no secret`, () => {
+    it(`${auth} needs ${setting}, with 32 bytes in production, and never repeats the secret`, () => {
       const one = service(auth, 'http://127.0.0.1:1')
       const short = { ...none, [setting]: 'hidden-secret' }
       for (const production of [true, false])
@@ -31,7 +31,7 @@ describe('strategies at boot', () => {
       assert.deepEqual(check(one, { secrets: { ...none, [setting]: 'x'.repeat(32) } }), [])
     })
 
-  it('none is for this machine only in production', () => {
+  it('none is allowed only on loopback addresses in production', () => {
     assert.deepEqual(check(service('none', 'http://127.0.0.1:1')), [])
     assert.deepEqual(check(service('none', 'http://[::1]:1')), [])
     assert.match(check(service('none', 'http://10.0.0.1:1'))[0] ?? '', /strategy none/)
@@ -40,7 +40,7 @@ describe('strategies at boot', () => {
     assert.deepEqual(check(service('none', 'http://10.0.0.1:1'), { production: false }), [])
   })
 
-  it('custom needs its functions, in the process of the app', () => {
+  it('custom needs its functions and the process of the app', () => {
     const local = { host: '127.0.0.1', process: 'shared' } as const
     const both = { authenticate: () => true, credentials: () => ({}) }
     const one = service('custom', 'http://127.0.0.1:1', local)

@@ -8,7 +8,7 @@ const settingOf = { 'api-key': 'SERVICE_API_KEY', jwt: 'SERVICE_JWT_SECRET', sig
   Record<string, keyof ServiceSecrets>
 >
 
-/** Why services cannot be used with their strategies, one line for each. */
+/** Returns one line for each service that cannot use its auth strategy. */
 export function authProblems(
   services: readonly ServiceDefinition[],
   { secrets, custom, production }: Pick<AuthOptions, 'secrets' | 'custom'> & { readonly production: boolean },
@@ -19,7 +19,7 @@ export function authProblems(
       const open = production && ![...(local === undefined ? [] : [local.host]), ...urls.map(hostOf)].every(isLoopback)
       return open
         ? [
-            `service "${name}" has the strategy none, which production allows on this machine only (127.0.0.1); choose another auth.strategy`,
+            `service "${name}" has the strategy none, which production allows only on loopback addresses (127.0.0.1); choose another auth.strategy`,
           ]
         : []
     }
@@ -39,7 +39,7 @@ export function authProblems(
 
 function customProblems({ local, name }: ServiceDefinition, { authenticate, credentials }: AuthOptions['custom']): readonly string[] {
   if (local?.process === 'own')
-    return [`service "${name}" has the strategy custom, whose functions cannot go to a process of its own; set process: 'shared'`]
+    return [`service "${name}" has the strategy custom, whose functions cannot be sent to a child process; set process: 'shared'`]
   if (credentials === undefined) return [`service "${name}" has the strategy custom, and the option credentials is missing`]
   return local !== undefined && authenticate === undefined
     ? [`service "${name}" has the strategy custom, and the option authenticate is missing`]

@@ -1,6 +1,6 @@
 import type { SignatureClaim } from 'zin/signing'
 
-/** A call, as a credential is made for it. */
+/** A call that needs a credential. */
 export interface CredentialRequest {
   readonly method: string
   /** Path with query. */
@@ -8,24 +8,24 @@ export interface CredentialRequest {
   readonly body: string | Uint8Array | undefined
 }
 
-/** A request that came to a service. */
+/** A request received by a service. */
 export interface IncomingCall {
   readonly method: string
-  /** Path with query, as it came. */
+  /** Path with query, unchanged. */
   readonly path: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Names and values in turn, repeats kept. */
+  /** Names and values alternating, including repeated headers. */
   readonly rawHeaders: readonly string[]
   body(): Promise<Uint8Array>
 }
 
-/** Takes the nonce of a signed request to a service, for exactly one copy of it; why not when it was used. Throws when its store does not respond. */
+/** Claims the nonce of a signed request to a service. Returns the reason if it was already used. Throws if the store does not respond. */
 export type TakeNonce = (service: string, claim: SignatureClaim) => Promise<string | undefined>
 
-/** The strategy of one service, from both sides. */
+/** Auth strategy of one service, for its callers and for the service itself. */
 export interface ServiceAuth {
-  /** Headers of a call; lower-case names. */
+  /** Returns the headers of a call that authenticate it, with lower-case names. */
   credentials(request: CredentialRequest): Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>
-  /** Why a request is refused; undefined when it is not. */
+  /** Returns why a request is refused, or undefined. */
   refusal(request: IncomingCall): string | undefined | Promise<string | undefined>
 }

@@ -3,24 +3,24 @@ import jsonwebtoken from 'jsonwebtoken'
 import { type Clock, messageOf } from 'zin'
 import type { ServiceAuth } from './contract.js'
 
-/** Lifetime of a token, and how long it is used, in seconds. */
+/** Lifetime of a token and how long it is reused, in seconds. */
 const lifetime = 60
 const reused = 30
-/** A token of another issuer may live so long, in seconds. */
+/** Longest accepted lifetime of a token from another issuer, in seconds. */
 const longest = 3600
 const maxBytes = 8192
 const tolerance = 5
 
 export interface JwtOptions {
   readonly secret: string
-  /** Claim `aud`: the service. */
+  /** Claim `aud`: name of the service. */
   readonly service: string
-  /** Claim `iss`: the app that calls. */
+  /** Claim `iss`: name of the calling app. */
   readonly caller: string
   readonly clock: Clock
 }
 
-/** Short-lived tokens (HS256) for one service: `aud` is its name, `exp` is required. */
+/** Strategy `jwt`: short-lived HS256 tokens for one service. `aud` is its name; `exp` is required. */
 export function serviceJwt({ secret, service, caller, clock }: JwtOptions): ServiceAuth {
   let token = ''
   let renewAt = 0
@@ -48,7 +48,7 @@ export function serviceJwt({ secret, service, caller, clock }: JwtOptions): Serv
         }
         const claims = jsonwebtoken.verify(given, secret, options)
         if (typeof claims === 'string' || typeof claims.exp !== 'number') return 'the token has no exp'
-        return claims.exp > now + longest ? 'the token lives too long' : undefined
+        return claims.exp > now + longest ? 'the lifetime of the token is too long' : undefined
       } catch (error) {
         return messageOf(error)
       }

@@ -11,7 +11,7 @@ import { freePort, moduleText, type ServicesAppOptions, serve, servicesApp } fro
 
 const secret = { SERVICE_SIGNING_SECRET: 'signing' }
 
-/** The headers of one signed call of the service `safe`, as an eavesdropper has them. */
+/** Captures the headers of one signed call to the service `safe`. */
 async function signedHeaders(t: TestContext): Promise<Record<string, string>> {
   let seen: Record<string, string> = {}
   const eavesdropper = await serve(t, ({ headers }, response) => {
@@ -23,7 +23,7 @@ async function signedHeaders(t: TestContext): Promise<Record<string, string>> {
   return seen
 }
 
-/** Apps that run `safe`, each at its address. */
+/** Starts apps that run `safe`, each at its own address. */
 async function startSafe(t: TestContext, given: ServicesAppOptions = {}): Promise<readonly string[]> {
   const { services } = await servicesApp(t, {
     files: {
@@ -44,8 +44,8 @@ async function statuses(urls: readonly string[], headers: Record<string, string>
   return found
 }
 
-describe('a signed call that is sent again to another process', () => {
-  it('is refused where the app has a kv store in Redis', async (t) => {
+describe('a signed call replayed to another process', () => {
+  it('is refused if the app has a kv store in Redis', async (t) => {
     const given = {
       plugins: [kv()],
       env: { APP_NAME: `replays-${randomUUID().slice(0, 8)}`, REDIS_URL: process.env.TEST_REDIS_URL ?? '' },
@@ -54,7 +54,7 @@ describe('a signed call that is sent again to another process', () => {
     assert.deepEqual(await statuses(urls, await signedHeaders(t)), [200, 401])
   })
 
-  it('is refused where the app has a kv store in its database', async (t) => {
+  it('is refused if the app has a kv store in its database', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'zin-replays-'))
     cleanUp(t)(() => rm(folder, { recursive: true, force: true }))
     const given = () => ({ plugins: [database(), kv()], env: { APP_NAME: 'replays', ZIN_DATA_DIR: folder } })
@@ -62,7 +62,7 @@ describe('a signed call that is sent again to another process', () => {
     assert.deepEqual(await statuses(urls, await signedHeaders(t)), [200, 401])
   })
 
-  it('is refused by all processes of one app, without a store', async (t) => {
+  it('is refused by all processes of one app without a store', async (t) => {
     const urls = await startSafe(t, { options: { services: { safe: { process: 'own', instances: 2 } } } })
     assert.deepEqual(await statuses(urls, await signedHeaders(t)), [200, 401])
   })

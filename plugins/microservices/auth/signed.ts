@@ -4,19 +4,19 @@ import { createHeaders } from 'zin/signer'
 import { checkBody, checkFreshness, checkMac, decoyKey, signatureHeaderNames, signatureReader, signedTarget, signingKey } from 'zin/signing'
 import type { ServiceAuth, TakeNonce } from './contract.js'
 
-/** How far the time of a signed call may be off, in ms. */
+/** Largest allowed difference between the timestamp of a signed call and the clock, in ms. */
 export const windowMs = 60_000
 
 export interface SignedOptions {
   readonly secret: string
   readonly service: string
-  /** Key id of its calls. */
+  /** Key id of outgoing calls. */
   readonly caller: string
   readonly clock: Clock
   readonly takeNonce: TakeNonce
 }
 
-/** Signed requests, profile v1. Each service has a key of its own, so that a request to one is worth nothing at another. */
+/** Strategy `signed`: signed requests, profile v1. Each service has its own key, so a request to one is invalid at another. */
 export function signedCalls({ secret, service, caller, clock, takeNonce }: SignedOptions): ServiceAuth {
   const own = createHmac('sha256', secret).update(`zin/service/v1\n${service}`).digest('hex')
   const key = signingKey(own)

@@ -7,7 +7,7 @@ import type { ServiceAuth, TakeNonce } from './contract.js'
 import { serviceJwt } from './jwt.js'
 import { signedCalls } from './signed.js'
 
-/** Secrets as they are set; empty: not set. */
+/** Values of the secret settings; empty if not set. */
 export interface ServiceSecrets {
   readonly SERVICE_API_KEY: string
   readonly SERVICE_JWT_SECRET: string
@@ -16,7 +16,7 @@ export interface ServiceSecrets {
 
 export interface AuthOptions {
   readonly secrets: ServiceSecrets
-  /** Name of this app, which its calls carry. */
+  /** Name of this app, sent with its calls. */
   readonly caller: string
   readonly clock: Clock
   readonly takeNonce: TakeNonce
@@ -25,7 +25,7 @@ export interface AuthOptions {
 
 const none: ServiceAuth = { credentials: () => ({}), refusal: () => undefined }
 
-/** The strategy of one service. */
+/** Returns the auth strategy of a service. */
 export function authOf(
   { name, auth }: Pick<ServiceDefinition, 'name' | 'auth'>,
   { secrets, caller, clock, custom, takeNonce }: AuthOptions,
@@ -41,7 +41,7 @@ export function authOf(
   return make[auth]()
 }
 
-/** Without its function, nothing is sent and everything is refused. */
+/** Without `credentials` it sends nothing; without `authenticate` it refuses everything. */
 function customAuth(service: string, { authenticate, credentials }: AuthOptions['custom']): ServiceAuth {
   return {
     credentials: async () => lowerCase((await credentials?.(service)) ?? {}),

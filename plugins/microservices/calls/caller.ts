@@ -9,7 +9,7 @@ import type { RegisteredService } from '../run/registered-service.js'
 import type { Scopes } from '../tracing/scopes.js'
 import type { CircuitTransition } from './circuit.js'
 import { encodeBody, readData } from './payload.js'
-import { isPassing, isRepeatable, waitBefore } from './retry.js'
+import { isRepeatable, isTransient, waitBefore } from './retry.js'
 import { type BudgetRules, RetryBudget } from './retry-budget.js'
 import { headersProblem, methodProblem, targetProblem } from './target.js'
 import type { WireRequest, WireResult } from './transport.js'
@@ -35,7 +35,7 @@ export interface CallerOptions {
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** Makes calls: bulkhead, deadline, attempts on healthy instances in turn, each through the circuit of its instance. */
+/** Calls services with a bulkhead, a deadline, and retries on healthy instances (round-robin), each guarded by the instance's circuit. */
 export class Caller {
   readonly #options: CallerOptions
   readonly #budgets = new Map<string, RetryBudget>()
@@ -94,7 +94,7 @@ export class Caller {
       tried.add(instance)
       const request = { method, path, headers: encoded.headers, body: encoded.body }
       const result = await this.#attempt(service, instance, request, deadline, attempt)
-      if (attempt >= most || !isPassing(result) || !this.#canPick(service)) return this.#ended(service, result, waitsMs)
+      if (attempt >= most || !isTransient(result) || !this.#canPick(service)) return this.#ended(service, result, waitsMs)
       const now = clock.monotonic()
       const waitMs = waitBefore(attempt + 1, result, random())
       if (now + waitMs >= deadline || !budget.retry(now)) return this.#ended(service, result, waitsMs)
@@ -112,9 +112,10 @@ export class Caller {
     attempt: number,
   ): Promise<WireResult> {
     const { auth, clock, random, rules } = this.#options
-    // The circuit that the attempt began on: a restart of the instance brings a new one.
+    // Keep the circuit of this attempt: a restart of the instance replaces it.
     const { circuit } = instance
     this.#note(service, instance, circuit.begin())
+    const probe = circuit.state === 'half-open'
     instance.inFlight++
     let outcome: WireResult | undefined
     try {
@@ -130,11 +131,11 @@ export class Caller {
       return outcome
     } finally {
       instance.inFlight--
-      this.#note(service, instance, circuit.end(outcomeOf(outcome), clock.monotonic(), random()))
+      this.#note(service, instance, circuit.end(outcomeOf(outcome), clock.monotonic(), random(), probe))
     }
   }
 
-  /** The next instance whose circuit lets calls go, one that was not tried yet if there is any. */
+  /** Returns the next instance whose circuit allows calls, preferring instances not tried yet. */
   #pick(service: RegisteredService, tried: ReadonlySet<Instance>): Instance {
     const now = this.#options.clock.monotonic()
     const running = service.inTurn()
@@ -165,7 +166,7 @@ export class Caller {
       case 'response': {
         const { headers, statusCode: status = 0 } = result.response
         if (redirects.has(status) && headers.location !== undefined)
-          throw microserviceErrors.SERVICE_INVALID_TARGET(name, `it responded ${status} with a redirect, and redirects are not followed`)
+          throw microserviceErrors.SERVICE_INVALID_TARGET(name, `it responded with a redirect (${status}), and redirects are not followed`)
         return { status, headers, data: readData(headers['content-type'], result.body) }
       }
     }
@@ -182,7 +183,7 @@ export class Caller {
   }
 }
 
-/** A response is a failure from 500 on; a wrong request says nothing about the service. */
+/** Counts only statuses of 500 and above as failures: a 4xx is the caller's fault. */
 function outcomeOf(result: WireResult | undefined): 'ok' | 'failed' | 'connect-failed' {
   if (result?.type === 'response') return (result.response.statusCode ?? 0) >= 500 ? 'failed' : 'ok'
   if (result?.type === 'too-large') return 'ok'

@@ -12,7 +12,7 @@ import { Scopes } from '../tracing/scopes.js'
 const never = { minimumCalls: 1_000_000, failureRatio: 1, connectFailures: 1_000_000, openMs: 5000, maxOpenMs: 5000 }
 
 describe('retries', () => {
-  it('of 1,000 calls to a dead service are at most a fifth of the calls and the floor', async (t) => {
+  it('for 1,000 calls to a dead service are at most a fifth of the calls plus the floor', async (t) => {
     let attempts = 0
     const dead = await serve(t, (request) => {
       attempts++
@@ -25,7 +25,7 @@ describe('retries', () => {
     const results = await Promise.allSettled(Array.from({ length: 1000 }, () => services.callService('dead', { path: '/' })))
     const seconds = (performance.now() - began) / 1000
     assert.ok(results.every((result) => result.status === 'rejected' && (result.reason as { code: string }).code === 'SERVICE_UNREACHABLE'))
-    // The floor is 3 a second, of 10 s at first.
+    // The floor is 3 per second, starting with 10 s worth.
     assert.ok(attempts > 1000 && attempts <= 1000 * 1.2 + 3 * (10 + seconds), `${attempts} attempts in ${seconds} s`)
   })
 
@@ -57,7 +57,7 @@ describe('retries', () => {
     assert.deepEqual([body.decisions[0].kind, body.decisions[0].verdict], ['breaker', 'open'])
   })
 
-  it('are made for what can be repeated, with a mark, and wait as long as the service asks', async (t) => {
+  it('are made for repeatable calls, with a header, and honor Retry-After', async (t) => {
     const marks: unknown[] = []
     const flapping = await serve(t, ({ headers, method }, response) => {
       marks.push([method, headers['x-retry-attempt']])
@@ -99,7 +99,7 @@ describe('retries', () => {
 })
 
 describe('the circuit of an instance', () => {
-  it('opens, lets one probe go, and closes', async (t) => {
+  it('opens, sends one probe, and closes', async (t) => {
     let status = 500
     const service = await serve(t, (_request, response) => void response.writeHead(status).end())
     const circuit = { minimumCalls: 4, openMs: 50, maxOpenMs: 100 }
@@ -118,7 +118,7 @@ describe('the circuit of an instance', () => {
     assert.deepEqual(states, ['open', 'half-open', 'closed'])
   })
 
-  it('counts calls that time out, and does not count 4xx', async (t) => {
+  it('counts timeouts as failures, but not 4xx', async (t) => {
     const service = await serve(t, ({ url }, response) => {
       if (url === '/404') response.writeHead(404).end()
     })
@@ -133,7 +133,7 @@ describe('the circuit of an instance', () => {
 })
 
 describe('limits of calls', () => {
-  it('refuse more calls in flight than maxInFlight', async (t) => {
+  it('refuse calls beyond maxInFlight', async (t) => {
     const waiting: (() => void)[] = []
     const slow = await serve(t, (_request, response) => void waiting.push(() => response.end()))
     const { services } = await servicesApp(t, { options: { maxInFlight: 2, services: { slow: { url: slow.url } } } })
@@ -144,7 +144,7 @@ describe('limits of calls', () => {
     await Promise.all(calls)
   })
 
-  it('let a stop wait for calls in flight', async (t) => {
+  it('make a stop drain calls in flight', async (t) => {
     let end: (() => void) | undefined
     const slow = await serve(t, (_request, response) => {
       end = () => void response.end()
@@ -161,7 +161,7 @@ describe('limits of calls', () => {
     assert.equal((await stop).state, 'stopped')
   })
 
-  it('shrink the deadline from hop to hop', async (t) => {
+  it('shrink the deadline at each hop', async (t) => {
     const seen: number[] = []
     const last = await serve(t, ({ headers }, response) => {
       seen.push(Number(headers['x-timeout-ms']))
@@ -187,7 +187,7 @@ describe('limits of calls', () => {
     assert.ok(data.ms <= 30_000 && (seen[0] as number) <= data.ms && (seen[0] as number) > 0, `${data.ms}, ${seen[0]}`)
   })
 
-  it('tell nothing of the deadline without propagateDeadline', async (t) => {
+  it('do not send the deadline without propagateDeadline', async (t) => {
     let header: unknown = 'none'
     const service = await serve(t, ({ headers }, response) => {
       header = headers['x-timeout-ms']
@@ -199,7 +199,7 @@ describe('limits of calls', () => {
   })
 })
 
-describe('names of hosts', () => {
+describe('host names', () => {
   async function calls(t: TestContext, answers: readonly (readonly string[])[]) {
     const service = await serve(t, (_request, response) => void response.writeHead(200, { connection: 'close' }).end())
     const registered = { named: { url: `http://named.test:${service.port}` } }
@@ -239,15 +239,15 @@ describe('names of hosts', () => {
     return () => manager.callService('named', { method: 'POST', path: '/', timeout: 5000 })
   }
 
-  it('may lead to this machine and to private networks', async (t) => assert.equal((await (await calls(t, [['127.0.0.1']]))()).status, 200))
+  it('may resolve to loopback and private addresses', async (t) => assert.equal((await (await calls(t, [['127.0.0.1']]))()).status, 200))
 
   for (const address of ['169.254.169.254', '0.0.0.0', '224.0.0.1', '::', 'fd00:ec2::254'])
-    it(`never lead to ${address}, not even beside another address`, async (t) => {
+    it(`never resolve to ${address}, not even together with another address`, async (t) => {
       await assert.rejects((await calls(t, [['127.0.0.1', address]]))(), { code: 'SERVICE_INVALID_TARGET' })
     })
 
   for (const later of ['10.0.0.1', '93.184.216.34', '169.254.169.254'])
-    it(`that led to this machine do not lead to ${later} later`, async (t) => {
+    it(`that resolved to loopback do not resolve to ${later} later`, async (t) => {
       const call = await calls(t, [['127.0.0.1'], [later]])
       assert.equal((await call()).status, 200)
       await assert.rejects(call(), { code: 'SERVICE_INVALID_TARGET' })
@@ -284,7 +284,7 @@ describe('traces', () => {
     return { ...app, seen, lines, url: `http://127.0.0.1:${port}` }
   }
 
-  it('are read and logged, and passed on by injectHeaders alone', async (t) => {
+  it('are read and logged, and propagated only by injectHeaders', async (t) => {
     const { lines, seen, url } = await hops(t, { MICROSERVICES_TRACING: 'true' })
     await fetch(`${url}/plain`, { headers: { traceparent } })
     await fetch(`${url}/traced`, { headers: { traceparent } })
@@ -297,7 +297,7 @@ describe('traces', () => {
     )
   })
 
-  it('are neither begun nor logged without MICROSERVICES_TRACING, and are passed on', async (t) => {
+  it('are neither started nor logged without MICROSERVICES_TRACING, but are propagated', async (t) => {
     const { lines, seen, url } = await hops(t, {})
     await fetch(`${url}/traced`)
     await fetch(`${url}/traced`, { headers: { traceparent } })
@@ -306,7 +306,7 @@ describe('traces', () => {
     assert.equal(lines().length, 0)
   })
 
-  it('are logged by the rate of the setting, or of the service', async (t) => {
+  it('are sampled at the rate of the setting or of the service', async (t) => {
     const none = await hops(t, { MICROSERVICES_TRACING: 'true', MICROSERVICES_TRACING_RATE: '0' })
     await fetch(`${none.url}/traced`)
     assert.match(none.seen[0] ?? '', /-00$/)
@@ -317,14 +317,14 @@ describe('traces', () => {
     assert.equal(own.lines().length, 1)
   })
 
-  it('begin anew at the edge with restartTraces, and link the old one', async (t) => {
+  it('start anew at the edge with restartTraces, and link the old one', async (t) => {
     const { lines, seen, url } = await hops(t, { MICROSERVICES_TRACING: 'true' }, { restartTraces: true })
     await fetch(`${url}/traced`, { headers: { traceparent } })
     assert.ok(!seen[0]?.includes(traceId))
     assert.equal(lines()[0]?.linkedTraceId, traceId)
   })
 
-  it('go on in a job', async (t) => {
+  it('continue in a job', async (t) => {
     const { services } = await servicesApp(t)
     const headers = services.continueTrace({ traceparent }, () => services.injectHeaders({ a: 'b' }))
     assert.ok(headers.traceparent?.includes(traceId))

@@ -7,22 +7,22 @@ import { microserviceErrors } from '../errors.js'
 export const systemResolver: Resolver = async (hostname) => (await lookup(hostname, { all: true })).map(({ address }) => address)
 
 /**
- * A lookup for connections to one registered host. Every address must be of a server, and of a kind of network (public, private, this
- * machine) that the first response had: a name that has led to a public host never leads into the private network. What is checked is
- * what is connected to.
+ * Returns a DNS lookup for connections to one registered host. Refuses metadata and special addresses, and every kind of network (public,
+ * private, loopback) that the first lookup did not return: a name that resolved to a public host never leads into the private network. The
+ * connection uses exactly the addresses that were checked.
  */
 export function checkedLookup(service: string, resolver: Resolver): LookupFunction {
   let first: ReadonlySet<AddressKind> | undefined
   const check = (addresses: readonly string[]): void => {
     const kinds = new Set(addresses.map(addressKind))
-    if (addresses.length === 0) throw microserviceErrors.SERVICE_UNREACHABLE(service, 'its host name has no address')
+    if (addresses.length === 0) throw microserviceErrors.SERVICE_UNREACHABLE(service, 'its host name has no addresses')
     for (const kind of kinds) {
       if (kind === 'metadata' || kind === 'special')
-        throw microserviceErrors.SERVICE_INVALID_TARGET(service, 'its host name leads to an address that no service has')
+        throw microserviceErrors.SERVICE_INVALID_TARGET(service, 'its host name resolves to a metadata or reserved address')
       if (first !== undefined && !first.has(kind))
         throw microserviceErrors.SERVICE_INVALID_TARGET(
           service,
-          `its host name now leads to another network (${kind}); restart the service to accept that`,
+          `its host name now resolves to another kind of network (${kind}); restart the service to accept that`,
         )
     }
     first ??= kinds

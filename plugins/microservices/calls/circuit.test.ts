@@ -25,7 +25,7 @@ describe('Circuit', () => {
     assert.equal(circuit.state, 'closed')
   })
 
-  it('opens after five failed connections in a row, and not when one call went through', () => {
+  it('opens after five failed connections in a row, but not if a call succeeds in between', () => {
     const circuit = new Circuit(rules)
     for (let call = 0; call < 4; call++) circuit.end('connect-failed', 0, 1)
     circuit.end('ok', 0, 1)
@@ -35,7 +35,7 @@ describe('Circuit', () => {
     assert.equal(circuit.state, 'open')
   })
 
-  it('blocks for 5 s, lets exactly one probe go, and doubles the time each time that it fails, up to a minute', () => {
+  it('blocks for 5 s, allows exactly one probe, and doubles the period each time it fails, up to a minute', () => {
     const circuit = opened()
     let now = 0
     for (const ms of [5000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
@@ -44,21 +44,25 @@ describe('Circuit', () => {
       assert.equal(circuit.blockedMs(now), 0)
       assert.equal(circuit.begin()?.to, 'half-open')
       assert.equal(circuit.blockedMs(now), Number.POSITIVE_INFINITY)
-      assert.equal(circuit.end('failed', now, 1)?.to, 'open')
+      assert.equal(circuit.end('failed', now, 1, true)?.to, 'open')
     }
   })
 
-  it('closes when the probe succeeds, and begins anew with 5 s', () => {
+  it('closes when the probe succeeds, and starts again with 5 s', () => {
     const circuit = opened()
     circuit.begin()
-    assert.equal(circuit.end('ok', 5000, 1)?.to, 'closed')
+    assert.equal(circuit.end('ok', 5000, 1, true)?.to, 'closed')
     for (let call = 0; call < 5; call++) circuit.end('connect-failed', 5000, 1)
     assert.equal(circuit.blockedMs(5000), 5000)
   })
 
-  it('does not count what began before it opened', () => {
+  it('ignores calls that began before it opened, also while the probe is in flight', () => {
     const circuit = opened()
     assert.equal(circuit.end('ok', 1, 1), undefined)
     assert.equal(circuit.state, 'open')
+    circuit.begin()
+    for (const outcome of ['ok', 'failed'] as const) assert.equal(circuit.end(outcome, 5000, 1), undefined)
+    assert.equal(circuit.blockedMs(5000), Number.POSITIVE_INFINITY)
+    assert.equal(circuit.end('ok', 5001, 1, true)?.to, 'closed')
   })
 })

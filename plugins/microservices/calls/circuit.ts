@@ -15,15 +15,15 @@ export interface CircuitTransition {
   readonly reason: string
 }
 
-/** How an attempt ended: a connection that failed, any other failure, or a response that is none. */
+/** How an attempt ended: a failed connection, any other failure, or a response that is not a failure. */
 export type AttemptOutcome = 'ok' | 'failed' | 'connect-failed'
 
 const slices = 10
 const sliceMs = 1000
 
 /**
- * The circuit breaker of one instance: a rolling window of 10 s while it is closed, one probe at a time once its time is over. Pure: the
- * caller gives the time by the monotonic clock, in ms, and a random number.
+ * The circuit breaker of one instance: a rolling window of 10 s while closed, one probe at a time after it was open for its period. Pure:
+ * the caller passes the time by the monotonic clock, in ms, and a random number.
  */
 export class Circuit {
   readonly #rules: CircuitRules
@@ -44,23 +44,28 @@ export class Circuit {
     return this.#state
   }
 
-  /** How long calls are blocked: 0 when one may go; `Infinity` while a probe is under way. */
+  /** How long calls are blocked, in ms: 0 if a call is allowed, `Infinity` while a probe is in flight. */
   blockedMs(now: number): number {
     if (this.#state === 'closed') return 0
     if (this.#state === 'open') return Math.max(0, this.#until - now)
     return this.#probing ? Number.POSITIVE_INFINITY : 0
   }
 
-  /** Begins a call that {@link blockedMs} lets go. The first one after its time is the probe. */
+  /** Begins a call that {@link blockedMs} allows. It is the probe if the circuit is half-open afterwards. */
   begin(): CircuitTransition | undefined {
     if (this.#state === 'closed') return undefined
     this.#probing = true
-    return this.#state === 'open' ? this.#to('half-open', 'its time is over; one call goes as a probe') : undefined
+    return this.#state === 'open' ? this.#to('half-open', 'its open period is over; one call is sent as a probe') : undefined
   }
 
-  /** @param random 0 to 1, so that callers do not probe at once. */
-  end(outcome: AttemptOutcome, now: number, random: number): CircuitTransition | undefined {
-    if (this.#state === 'half-open') return this.#probed(outcome, now, random)
+  /**
+   * Counts the outcome of a call. Outside of the closed state only the probe counts: calls that began earlier may end at any time.
+   *
+   * @param random 0 to 1, so that callers do not all probe at the same moment.
+   * @param probe whether the call is the probe.
+   */
+  end(outcome: AttemptOutcome, now: number, random: number, probe = false): CircuitTransition | undefined {
+    if (this.#state === 'half-open') return probe ? this.#probed(outcome, now, random) : undefined
     if (this.#state === 'open') return undefined
     this.#move(now)
     const index = this.#slice % slices

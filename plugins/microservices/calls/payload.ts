@@ -1,4 +1,4 @@
-/** The body of a call and its headers, in lower case. */
+/** Encodes the body of a call, and returns its headers with lower-case names. */
 export function encodeBody(
   body: unknown,
   given: Readonly<Record<string, string>>,
@@ -13,7 +13,7 @@ export function encodeBody(
   return { body: text, headers: { 'content-type': 'application/json', ...headers, 'content-length': String(Buffer.byteLength(text)) } }
 }
 
-/** What a response holds, by its content type. JSON that cannot be parsed stays text. */
+/** Decodes the body of a response by its content type. Invalid JSON is returned as text. */
 export function readData(contentType: string | undefined, body: Buffer): unknown {
   if (body.length === 0) return undefined
   const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''

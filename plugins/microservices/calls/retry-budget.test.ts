@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { RetryBudget } from './retry-budget.js'
 
 describe('RetryBudget', () => {
-  it('allows a fifth of the calls and 3 a second beside them, over 10 s', () => {
+  it('allows a fifth of the calls plus 3 per second, over 10 s', () => {
     const budget = new RetryBudget({ ratio: 0.2, perSecond: 3 })
     let retries = 0
     for (let call = 0; call < 1000; call++) {
@@ -13,7 +13,7 @@ describe('RetryBudget', () => {
     assert.equal(retries, 230)
   })
 
-  it('gives back what is older than 10 s', () => {
+  it('forgets calls and retries after 10 s', () => {
     const budget = new RetryBudget({ ratio: 0, perSecond: 0.1 })
     assert.equal(budget.retry(0), true)
     assert.equal(budget.retry(9999), false)

@@ -1,17 +1,17 @@
 const slices = 10
 const sliceMs = 1000
 
-/** What the budget of one service allows. */
+/** Limits of the retry budget of a service. */
 export interface BudgetRules {
-  /** Further attempts for each call. */
+  /** Retries for each call. */
   readonly ratio: number
-  /** Further attempts beside them, per second. */
+  /** Retries per second in addition. */
   readonly perSecond: number
 }
 
 /**
- * The further attempts of one service within the last 10 s: at most `ratio` × calls + `perSecond` × 10. So retries never multiply the
- * load of a service that is down. As Finagle's and Linkerd's budgets, in ten slices instead of a bucket.
+ * Retry budget of one service over the last 10 s: at most `ratio` × calls + `perSecond` × 10 retries, so that retries never multiply the
+ * load on a service that is down. Works like the budgets of Finagle and Linkerd, with ten slices instead of a bucket.
  */
 export class RetryBudget {
   readonly #rules: BudgetRules
@@ -29,7 +29,7 @@ export class RetryBudget {
     add(this.#calls, this.#slice)
   }
 
-  /** Whether one more attempt is allowed; counts it. */
+  /** Returns whether one more retry is allowed, and counts it. */
   retry(now: number): boolean {
     this.#move(now)
     const { ratio, perSecond } = this.#rules

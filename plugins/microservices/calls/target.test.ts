@@ -26,16 +26,16 @@ const accepted = ['/', '/users/7', '/users?x=../y&u=http://evil//', '/a%20b', '/
 describe('the path of a call', () => {
   for (const path of refused) it(`is refused: ${JSON.stringify(path.slice(0, 40))}`, () => assert.notEqual(targetProblem(path), undefined))
   for (const path of accepted) it(`is accepted: ${path}`, () => assert.equal(targetProblem(path), undefined))
-  it('is refused when it is no text', () => assert.notEqual(targetProblem(undefined), undefined))
+  it('is refused if it is not a string', () => assert.notEqual(targetProblem(undefined), undefined))
 })
 
 describe('method and headers of a call', () => {
-  it('takes the methods of HTTP that services have', () => {
+  it('accepts the HTTP methods of services', () => {
     assert.equal(methodProblem('PATCH'), undefined)
     for (const method of ['get', 'CONNECT', 'TRACE', '', 'GET /x', undefined]) assert.notEqual(methodProblem(method), undefined)
   })
 
-  it('refuses headers of the connection and malformed ones, and repeats no value', () => {
+  it('refuses connection headers and malformed ones, and never repeats a value', () => {
     assert.equal(headersProblem({ 'X-Tenant': 'a', accept: '*/*' }), undefined)
     for (const headers of [
       { Host: 'evil' },

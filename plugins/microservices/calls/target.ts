@@ -1,6 +1,6 @@
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Headers that belong to the connection, or that the plugin sets. */
+/** Headers that belong to the connection or are set by the plugin. */
 const ownHeaders: ReadonlySet<string> = new Set([
   ...['host', 'connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'content-length', 'upgrade', 'te', 'trailer', 'expect'],
   ...['x-timeout-ms', 'x-retry-attempt'],
@@ -9,24 +9,26 @@ const headerName = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}$/
 const maxLength = 8000
 
 /**
- * What is wrong with the path of a call: it must stay on the host of the service, and every reader must take it for the same path.
+ * Returns what is wrong with the path of a call, or undefined. The path must stay on the host of the service, and every server and proxy
+ * must interpret it as the same path.
  */
 export function targetProblem(path: unknown): string | undefined {
   if (typeof path !== 'string' || !path.startsWith('/')) return 'its path must begin with /'
   if (path.length > maxLength) return `its path is longer than ${maxLength} characters`
   if (path.startsWith('//')) return 'its path must not begin with //, which names a host'
-  if (/[^\u0021-\u007e]/.test(path)) return 'its path must have printable ASCII characters only; encode others'
-  if (/[\\#]/.test(path)) return 'its path must not have \\ or #'
+  if (/[^\u0021-\u007e]/.test(path)) return 'its path must contain printable ASCII characters only; percent-encode all others'
+  if (/[\\#]/.test(path)) return 'its path must not contain \\ or #'
   const [pathname = ''] = path.split('?', 1)
   const plain = decoded(pathname)
-  if (plain === undefined) return 'its path has a malformed or a nested percent-encoding'
+  if (plain === undefined) return 'its path has malformed or nested percent-encoding'
   if (plain.startsWith('//') || /[\\\u0000-\u001f\u007f]/.test(plain))
-    return 'its path has an encoded \\ or control character, or names a host'
-  if (plain.split('/').some((part) => part === '..' || part === '.')) return 'its path must not have the segments . and .., encoded or not'
+    return 'its path has an encoded \\ or control character, or an encoded // at its start'
+  if (plain.split('/').some((part) => part === '..' || part === '.'))
+    return 'its path must not contain the segments . or .., encoded or not'
   return undefined
 }
 
-/** Some servers decode twice, so what is still encoded after one pass is refused when it could be a separator or a dot. */
+/** Decodes once. Some servers decode twice, so separators, dots and control characters that are still encoded are refused (undefined). */
 function decoded(pathname: string): string | undefined {
   try {
     const once = decodeURIComponent(pathname)
@@ -40,7 +42,7 @@ export function methodProblem(method: unknown): string | undefined {
   return typeof method === 'string' && methods.has(method) ? undefined : `its method must be one of ${[...methods].join(', ')}`
 }
 
-/** What is wrong with the headers of a call. Values are not repeated: they may be secrets. */
+/** Returns what is wrong with the headers of a call, or undefined. Never includes values, which may be secrets. */
 export function headersProblem(headers: Readonly<Record<string, unknown>>): string | undefined {
   for (const [name, value] of Object.entries(headers)) {
     if (!headerName.test(name)) return 'a header has a malformed name'

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 const chunks = 1_000_000
 const pieces = Buffer.from('1\r\nx\r\n'.repeat(10_000))
 
-/** A server whose responses come in chunks of one byte. */
+/** Starts a server that responds in one-byte chunks. */
 async function tinyChunks(t: TestContext): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)
@@ -22,7 +22,7 @@ async function tinyChunks(t: TestContext): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Runs a module in a process whose heap is too small for an object of each chunk; its output. */
+/** Runs a module in a process with a heap too small for one object per chunk; returns its output. */
 async function inSmallHeap(code: string): Promise<string> {
   const args = ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '--eval', code]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -34,7 +34,7 @@ async function inSmallHeap(code: string): Promise<string> {
   return output
 }
 
-test('A response in chunks of one byte takes no more memory than its bytes', async (t) => {
+test('a response in one-byte chunks uses memory in proportion to its size', async (t) => {
   const url = await tinyChunks(t)
   const request = `{ method: 'GET', path: '/', headers: {}, body: undefined, maxBytes: ${chunks}, timeoutMs: 60_000 }`
   const output = await inSmallHeap(`

@@ -3,18 +3,18 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { messageOf, type Resolver, ZinError } from 'zin'
 import { checkedLookup } from './checked-lookup.js'
 
-/** One request on the wire. */
+/** One HTTP request. */
 export interface WireRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | undefined
   readonly maxBytes: number
-  /** To the last byte of the response, in ms. */
+  /** Time limit up to the last byte of the response, in ms. */
   readonly timeoutMs: number
 }
 
-/** How a request ended. `connect`: no response has begun; `lost`: it broke off. */
+/** How a request ended. `connect`: it failed before a response began; `lost`: the response broke off. */
 export type WireResult =
   | { readonly type: 'response'; readonly response: IncomingMessage; readonly body: Buffer }
   | { readonly type: 'timeout' }
@@ -22,19 +22,19 @@ export type WireResult =
   | { readonly type: 'connect' | 'lost'; readonly error: Error }
   | { readonly type: 'refused'; readonly error: ZinError }
 
-/** Connections to one address, kept for further requests. */
+/** Keep-alive connections to one address. */
 export interface Connections {
   send(request: WireRequest): Promise<WireResult>
   close(): void
 }
 
 export interface ConnectionsOptions {
-  /** Its name, for messages. */
+  /** Name of the service, for messages. */
   readonly service: string
   /** `http://users.internal:8080`. */
   readonly origin: string
   readonly resolver: Resolver
-  /** Certificates (PEM) to trust instead of the well-known authorities and NODE_EXTRA_CA_CERTS. */
+  /** PEM certificates to trust instead of the well-known authorities and NODE_EXTRA_CA_CERTS. */
   readonly ca?: string | undefined
 }
 
@@ -73,7 +73,7 @@ function exchange({ body, maxBytes, timeoutMs }: WireRequest, open: () => Client
       const chunks: Buffer[] = []
       let size = 0
       if (Number(response.headers['content-length']) > maxBytes && request.method !== 'HEAD') return end({ type: 'too-large' })
-      // A read joins what has arrived; as events, each chunk would be an object of some hundred bytes, however small it is.
+      // read() joins the buffered chunks; with `data` events each chunk, however small, would be an object of some hundred bytes.
       response.on('readable', () => {
         for (let chunk: Buffer | null = response.read(); chunk !== null; chunk = response.read()) {
           size += chunk.length
@@ -103,16 +103,13 @@ const certificateFaults: Readonly<Record<string, string>> = {
       'DEPTH_ZERO_SELF_SIGNED_CERT',
       'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
       'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-    ].map((code) => [
-      code,
-      'its certificate is signed by no authority that is trusted here; give the file of one as ca in the option services',
-    ]),
+    ].map((code) => [code, 'its certificate is not signed by a trusted authority; pass the file of one as ca in the option services']),
   ),
 }
 
 function reasonOf(error: Error & { readonly code?: string; readonly errors?: readonly Error[] }): string {
   const fault = certificateFaults[error.code ?? '']
   if (fault !== undefined) return `${fault} (${error.message})`
-  // Of several addresses, each has an error of its own, and the whole has no message.
+  // An AggregateError of several addresses has no message; each address has its own error.
   return error.message === '' ? (error.errors?.map(messageOf).join('; ') ?? error.code ?? 'unknown') : error.message
 }

@@ -25,7 +25,7 @@ function define(services: readonly FoundService[], more: Partial<DefineInput> = 
 }
 
 describe('defineServices', () => {
-  it('has defaults for all that a configuration leaves out', () => {
+  it('has defaults for everything a configuration omits', () => {
     const { services } = define(found({ name: 'a' }))
     assert.deepEqual(services, [
       {
@@ -45,7 +45,7 @@ describe('defineServices', () => {
     ])
   })
 
-  it('gives fixed ports first, then ports by the position, past those that are taken', () => {
+  it('assigns fixed ports first, then ports by position, skipping those in use', () => {
     const { services } = define(found({ name: 'a' }, { name: 'b', port: 3001 }, { name: 'c' }, { name: 'd' }), { reserved: [3003] })
     assert.deepEqual(
       services.map(({ name, local }) => [name, ...(local?.ports ?? [])]),
@@ -58,16 +58,16 @@ describe('defineServices', () => {
     )
   })
 
-  it('gives services the same ports when SERVICES leaves others out', () => {
+  it('assigns the same ports when SERVICES excludes other services', () => {
     const { notes, services } = define(found({ name: 'a' }, { name: 'b', dependencies: ['a'] }), { allowed: ['b'] })
     assert.deepEqual(
       services.map(({ name, urls }) => [name, urls[0]]),
       [['b', 'http://127.0.0.1:3002']],
     )
-    assert.deepEqual(notes, ['service "b" depends on "a", which SERVICES leaves out'])
+    assert.deepEqual(notes, ['service "b" depends on "a", which is not listed in SERVICES'])
   })
 
-  it('gives each instance a port', () => {
+  it('assigns a port to each instance', () => {
     const { services } = define(found({ name: 'a' }, { name: 'b' }), { registered: { a: { instances: 3 } } })
     assert.deepEqual(
       services.map(({ local }) => local?.ports),
@@ -83,12 +83,12 @@ describe('defineServices', () => {
     )
   })
 
-  it('uses a discovered service at its registered address, with what its configuration says', () => {
+  it('uses a discovered service at its registered address, with its own configuration', () => {
     const [service] = define(found({ name: 'a', auth: { strategy: 'jwt' } }), { registered: { a: { url: 'https://a.internal' } } }).services
     assert.deepEqual([service?.urls, service?.local, service?.auth], [['https://a.internal'], undefined, 'jwt'])
   })
 
-  it('names all that is wrong at once: names, ports, cycles, dependencies, SERVICES, addresses', () => {
+  it('lists all problems at once: names, ports, cycles, dependencies, SERVICES, addresses', () => {
     const services = found(
       { name: 'a', port: 80, dependencies: ['b'] },
       { name: 'b', dependencies: ['c'] },
@@ -107,15 +107,15 @@ describe('defineServices', () => {
     for (const part of [
       'shop/d and shop/d have the same name "d"',
       'shop/d and shop/a have the same port 80',
-      'SERVICES names "e"',
-      'shop/d: port 7777 is that of the app',
+      'SERVICES contains "e"',
+      'shop/d: port 7777 is the port of the app',
       'depends on "nobody", which is neither discovered nor registered',
       'form a cycle: ',
       'option services.x.url',
       'it must be an origin',
       'a ftp: URL',
-      'option services.z: it has no url, and no service of that name was discovered',
-      '"BAD" is not a name',
+      'option services.z: it has no url, and no service with that name was discovered',
+      'the name "BAD" must be',
       'option services.BAD.healthCheck',
     ])
       assert.ok(text.includes(part), `${part}\nis missing in\n${text}`)

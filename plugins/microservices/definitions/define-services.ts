@@ -21,11 +21,11 @@ export interface DefineInput {
   readonly process: 'own' | 'shared'
   readonly isolation: 'shared' | 'isolated'
   readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
-  /** Ports that the app itself uses. */
+  /** Ports used by the app itself. */
   readonly reserved: readonly number[]
 }
 
-/** What the app knows of its services, dependencies first, or all that is wrong. `notes` are for the log. */
+/** Returns the definitions of all services, dependencies first, and all problems found. `notes` are logged. */
 export function defineServices(input: DefineInput): {
   readonly services: readonly ServiceDefinition[]
   readonly problems: readonly string[]
@@ -42,7 +42,8 @@ export function defineServices(input: DefineInput): {
     input.reserved,
   )
   for (const { config, place } of found)
-    if (config.port !== undefined && input.reserved.includes(config.port)) problems.push(`${place}: port ${config.port} is that of the app`)
+    if (config.port !== undefined && input.reserved.includes(config.port))
+      problems.push(`${place}: port ${config.port} is the port of the app`)
   const used = found.flatMap((service, index) =>
     allowed.length === 0 || allowed.includes(service.config.name) ? [discovered(service, ports[index] ?? [], input, problems)] : [],
   )
@@ -61,7 +62,7 @@ function isKnown({ found }: DefineInput, name: string): boolean {
 }
 
 function unknownAllowed(name: string): string {
-  return `SERVICES names "${name}", and no service of that name was discovered`
+  return `SERVICES contains "${name}", but no service with that name was discovered`
 }
 
 function duplicates(found: readonly FoundService[]): string[] {
@@ -112,9 +113,9 @@ function discovered(
 function elsewhere(name: string, entry: RegisteredService, input: DefineInput, problems: string[]): readonly ServiceDefinition[] {
   const urls = urlsOf(name, entry, problems)
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name))
-    problems.push(`option services: "${name}" is not a name of lower-case letters, digits and single hyphens`)
+    problems.push(`option services: the name "${name}" must be made of lower-case letters, digits and single hyphens`)
   if (entry.url === undefined) {
-    const why = input.discovers ? 'no service of that name was discovered' : 'services are discovered only with MICROSERVICES=true'
+    const why = input.discovers ? 'no service with that name was discovered' : 'services are discovered only with MICROSERVICES=true'
     problems.push(`option services.${name}: it has no url, and ${why}`)
   }
   const healthCheck = healthCheckOf(name, entry, problems) ?? '/health'
@@ -143,7 +144,7 @@ function healthCheckOf(name: string, { healthCheck }: RegisteredService, problem
   return healthCheck
 }
 
-/** Origins only: paths come from calls. */
+/** Accepts only origins: calls supply the paths. */
 function urlsOf(name: string, { url }: RegisteredService, problems: string[]): readonly string[] {
   return (url === undefined ? [] : typeof url === 'string' ? [url] : url).flatMap((text) => {
     try {
@@ -170,7 +171,7 @@ function checkDependencies(services: readonly ServiceDefinition[], discoveredNam
   for (const { name, dependencies } of services) {
     for (const dependency of dependencies) {
       if (names.has(dependency)) continue
-      if (discoveredNames.has(dependency)) notes.push(`service "${name}" depends on "${dependency}", which SERVICES leaves out`)
+      if (discoveredNames.has(dependency)) notes.push(`service "${name}" depends on "${dependency}", which is not listed in SERVICES`)
       else unknown.push(`service "${name}" depends on "${dependency}", which is neither discovered nor registered`)
     }
   }

@@ -1,6 +1,6 @@
 import type { AuthStrategy } from '../contract.js'
 
-/** What is known of a service, whoever runs it. */
+/** Definition of a service, wherever it runs. */
 export interface ServiceDefinition {
   readonly name: string
   readonly domain: string
@@ -14,9 +14,9 @@ export interface ServiceDefinition {
   readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
   /** Origins of its instances: `http://127.0.0.1:3001`. */
   readonly urls: readonly string[]
-  /** Certificates (PEM) that sign those of its https addresses; absent: the well-known authorities. */
+  /** PEM certificates of the authority for its https addresses; absent: the well-known authorities. */
   readonly ca?: string
-  /** How it runs here; absent: it runs elsewhere. */
+  /** Present if the service runs here. */
   readonly local?: LocalService
 }
 
@@ -24,7 +24,7 @@ export interface LocalService {
   /** Absolute folder of its service.config.json and module. */
   readonly folder: string
   readonly host: string
-  /** One for each instance. */
+  /** One port for each instance. */
   readonly ports: readonly number[]
   readonly process: 'own' | 'shared'
 }

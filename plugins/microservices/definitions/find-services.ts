@@ -4,9 +4,9 @@ import { messageOf } from 'zin'
 import { slugPattern } from '../schema.js'
 import { configReader, type ServiceConfig } from './read-config.js'
 
-/** A service.config.json that was found. */
+/** A service.config.json found on disk. */
 export interface FoundService {
-  /** `shop/orders`: where it is in the folder of services. */
+  /** Path relative to the folder of services, such as `shop/orders`. */
   readonly place: string
   /** Absolute. */
   readonly folder: string
@@ -18,7 +18,7 @@ const fileName = 'service.config.json'
 const maxBytes = 65_536
 const slug = new RegExp(slugPattern)
 
-/** Finds `<domain>/<service>/service.config.json` in a folder, in lexicographic order, with all that is wrong with them. */
+/** Finds `<domain>/<service>/service.config.json` in a folder, in lexicographic order, and returns all problems found. */
 export async function findServices(
   directory: string,
 ): Promise<{ readonly found: readonly FoundService[]; readonly problems: readonly string[] }> {
@@ -35,16 +35,17 @@ export async function findServices(
       const file = await realpath(join(folder, fileName)).catch(() => undefined)
       if (file === undefined) continue
       if (!file.startsWith(root + sep)) {
-        wrong('it is a link that leads out of the folder of services')
+        wrong('it is a link to a file outside the folder of services')
         continue
       }
-      if (!slug.test(domain) || !slug.test(name)) wrong('its folders must be named by lower-case letters, digits and single hyphens')
+      if (!slug.test(domain) || !slug.test(name))
+        wrong('the names of its folders must be made of lower-case letters, digits and single hyphens')
       const text = await textOf(file).catch((error: unknown) => void wrong(`it cannot be read (${messageOf(error)})`))
       if (text === undefined) continue
       const result = read(text)
       if ('problems' in result) result.problems.forEach(wrong)
       else if (result.config.domain !== undefined && result.config.domain !== domain)
-        wrong(`domain is "${result.config.domain}", and its folder is "${domain}"; they must be the same`)
+        wrong(`domain is "${result.config.domain}", but its folder is "${domain}"; they must be the same`)
       else found.push({ place, folder, domain, config: result.config })
     }
   }

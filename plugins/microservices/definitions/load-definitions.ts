@@ -13,13 +13,13 @@ export interface LoadDefinitionsInput {
   /** Whether services are discovered in folders. */
   readonly discovers: boolean
   readonly rootDir: string
-  /** Port of the app; 0: any. */
+  /** Port of the app; 0: any free port. */
   readonly port: number
   readonly options: MicroservicesOptions
   readonly settings: SettingValues<typeof microserviceSettings>
 }
 
-/** Discovers and reads all services. Throws SERVICE_CONFIG_INVALID with all that is wrong. `notes` are for the log. */
+/** Discovers services and reads their definitions. Throws SERVICE_CONFIG_INVALID with all problems. `notes` are logged. */
 export async function loadDefinitions({ discovers, options, port, rootDir, settings }: LoadDefinitionsInput): Promise<{
   readonly services: readonly ServiceDefinition[]
   readonly notes: readonly string[]
@@ -44,7 +44,7 @@ export async function loadDefinitions({ discovers, options, port, rootDir, setti
   return { services: defined.services, notes: defined.notes }
 }
 
-/** The files of the option `ca`, as text by service. */
+/** Reads the files of the option `ca`: text by service. */
 async function readAuthorities(
   rootDir: string,
   services: MicroservicesOptions['services'],
@@ -55,11 +55,11 @@ async function readAuthorities(
     if (ca === undefined) continue
     try {
       const text = await readFile(resolve(rootDir, ca), 'utf8')
-      // Throws what is wrong with it: TLS would take a wrong file for an empty one.
+      // Throws if it is invalid: TLS would silently treat an invalid file as empty.
       new X509Certificate(text)
       read[name] = text
     } catch (error) {
-      problems.push(`option services.${name}.ca: ${ca} is not a certificate in PEM that can be read (${messageOf(error)})`)
+      problems.push(`option services.${name}.ca: ${ca} is not a readable PEM certificate (${messageOf(error)})`)
     }
   }
   return { read, problems }

@@ -1,12 +1,11 @@
-/** What has a name and needs others of them. */
 interface Dependent {
   readonly name: string
   readonly dependencies: readonly string[]
 }
 
 /**
- * Each after those that it depends on, otherwise in the given order; or a cycle, as a path that ends where it began. Names that are not
- * among the items are passed over.
+ * Sorts items so that each follows its dependencies, and otherwise keeps the given order; or returns a cycle, as a path that ends where it
+ * began. Ignores dependencies that are not among the items.
  */
 export function inDependencyOrder<T extends Dependent>(
   items: readonly T[],

@@ -1,14 +1,14 @@
-/** What needs ports. */
+/** Ports that one service needs. */
 export interface PortRequest {
-  /** The first one, when it is fixed. */
+  /** First port, if it is fixed. */
   readonly port?: number
-  /** How many. */
+  /** Number of ports. */
   readonly count: number
 }
 
 /**
- * Ports for each request, in its place: fixed ones first; then `base` plus the position of the request, or the next one that is free. So a
- * service keeps its port when another one gets a fixed port.
+ * Returns the ports for each request, in the order of the requests. Fixed ports are assigned first; other requests get `base` plus their
+ * position, or the next free port, so a service keeps its port when another one gets a fixed port.
  */
 export function assignPorts(requests: readonly PortRequest[], base: number, reserved: readonly number[]): readonly (readonly number[])[] {
   const taken = new Set([...reserved, ...requests.flatMap(({ port }) => (port === undefined ? [] : [port]))])

@@ -5,10 +5,10 @@ import { serviceConfig } from '../schema.js'
 
 export type ServiceConfig = Static<typeof serviceConfig>
 
-/** Reads the text of one service.config.json; all that is wrong with it at once. */
+/** Parses and validates the text of one service.config.json; returns all problems at once. */
 export type ConfigReader = (text: string) => { readonly config: ServiceConfig } | { readonly problems: readonly string[] }
 
-/** Compiles the schema once. */
+/** Compiles the schema and returns a reader that uses it. */
 export function configReader(): ConfigReader {
   const validate: ValidateFunction<ServiceConfig> = new Ajv({ allErrors: true, allowUnionTypes: true }).compile(serviceConfig)
   return (text) => {

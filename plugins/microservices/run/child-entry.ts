@@ -4,7 +4,10 @@ import { fileURLToPath } from 'node:url'
 
 const built = 'plugins/microservices/run/child.js'
 
-/** The file that a process of a service begins with, and what Node needs to run it: in the sources, or in the build, where this code may be in any chunk. */
+/**
+ * Returns the entry file of a service's child process and the Node arguments to run it, from the sources or from the build, where this code
+ * may be in any chunk.
+ */
 export function childEntry(): { readonly file: string; readonly execArgv: readonly string[] } {
   const here = fileURLToPath(import.meta.url)
   if (here.endsWith('.ts')) return { file: join(dirname(here), 'child.ts'), execArgv: ['--import', import.meta.resolve('tsx')] }

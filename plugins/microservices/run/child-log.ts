@@ -2,16 +2,28 @@ import type { Logger, LogLevel, LogMethod } from 'zin'
 import type { ChildLine } from './child-protocol.js'
 
 export const lineLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
-/** Lines that the app has not taken yet; more are dropped. */
-const mostPending = 10_000
+/** Maximum number of lines not yet received by the app; further lines are dropped and counted. */
+const maxPending = 10_000
 
-/** The log of a service in a process of its own: the app writes its lines, so that all are in one place. */
+/** Logger of a service in a child process. The app writes the lines, so that all logs are in one place. */
 export function childLog(level: LogLevel, send: (line: ChildLine, done: () => void) => void): Logger {
   let pending = 0
+  let dropped = 0
   const post = (line: ChildLine): void => {
-    if (pending >= mostPending) return
+    if (pending >= maxPending) {
+      dropped++
+      return
+    }
     pending++
-    send(line, () => pending--)
+    send(line, received)
+  }
+  const received = (): void => {
+    pending--
+    // Wait until there is room again, so that a flood of lines causes one warning.
+    if (dropped === 0 || pending > maxPending / 2) return
+    const facts = { dropped }
+    dropped = 0
+    post({ type: 'log', level: 'warn', facts, message: 'log lines were dropped: the service logs faster than the app receives them' })
   }
   const first = level === 'silent' ? lineLevels.length : lineLevels.indexOf(level)
   const make = (bindings: object): Logger => {

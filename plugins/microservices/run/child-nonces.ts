@@ -2,7 +2,7 @@ import { storeUnavailable } from 'zin'
 import type { TakeNonce } from '../auth/contract.js'
 import type { NonceAsked, NonceTaken } from './child-protocol.js'
 
-/** The nonces of a service in a process of its own: the app takes them, with those of its other processes. */
+/** Claims nonces for a service in a child process. The app stores them, together with those of its other processes. */
 export class ChildNonces {
   readonly #ask: (asked: NonceAsked) => void
   readonly #waiting = new Map<number, (taken: NonceTaken) => void>()

@@ -1,32 +1,34 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { type Logger, messageOf } from 'zin'
+import { type Logger, messageOf, withDeadline } from 'zin'
 import type { TakeNonce } from '../auth/contract.js'
 import { childEntry } from './child-entry.js'
 import type { ChildStart, FromChild, NonceAsked, ToChild } from './child-protocol.js'
 import type { Running } from './runner.js'
 
-/** How long a process may take to stop, in ms; then it is killed. */
+/** Time limit for a child to stop, in ms; after that it is killed. */
 const stopMs = 10_000
 
 export interface ChildOptions {
   readonly env: NodeJS.ProcessEnv
-  /** Takes the lines of its log. */
+  /** Receives its log lines. */
   readonly log: Logger
   readonly takeNonce: TakeNonce
+  /** Time limit for the start, in ms; after that the child is killed. */
+  readonly startTimeoutMs: number
   onLost(reason: string): void
 }
 
 /**
- * Starts an instance in a process of its own; resolves when it listens. It ends with the app, however that ends: it watches the channel to
- * it. Its output is that of the app, and so is its log.
+ * Starts an instance in a child process; resolves when it listens. The child watches the IPC channel, so it exits with the app, however the
+ * app ends. It shares stdout, stderr and the log of the app.
  */
-export async function startChild(start: ChildStart, { env, log, onLost, takeNonce }: ChildOptions): Promise<Running> {
+export async function startChild(start: ChildStart, { env, log, onLost, startTimeoutMs, takeNonce }: ChildOptions): Promise<Running> {
   const { execArgv, file } = childEntry()
-  // Not the arguments of the app: its debugging port is taken.
+  // Do not inherit the app's execArgv: its debugging port is in use.
   const child = fork(file, [], { env, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' })
   let stopping = false
-  const answer = async ({ claim, id }: NonceAsked): Promise<void> => {
+  const claimNonce = async ({ claim, id }: NonceAsked): Promise<void> => {
     try {
       const why = await takeNonce(start.definition.name, claim)
       post(child, { type: 'nonce', id, ...(why === undefined ? {} : { why }) })
@@ -35,23 +37,21 @@ export async function startChild(start: ChildStart, { env, log, onLost, takeNonc
     }
   }
   const ended = new Promise<string>((resolve) => {
-    child.on('exit', (code, signal) =>
-      resolve(signal === null ? `its process ended with exit code ${code}` : `its process ended by ${signal}`),
-    )
-    child.on('error', (error) => resolve(`its process did not start: ${error.message}`))
+    child.on('exit', (code, signal) => resolve(signal === null ? `its process exited with code ${code}` : `its process ended by ${signal}`))
+    child.on('error', (error) => resolve(`its process could not be started: ${error.message}`))
   })
   const ready = new Promise<void>((resolve, reject) => {
     child.on('message', (message: FromChild) => {
       if (message.type === 'ready') resolve()
       else if (message.type === 'failed') reject(new Error(message.message))
-      else if (message.type === 'nonce') void answer(message)
+      else if (message.type === 'nonce') void claimNonce(message)
       else log[message.level](message.facts, message.message)
     })
     void ended.then((how) => reject(new Error(how)))
   })
   post(child, start)
   try {
-    await ready
+    await withDeadline(ready, startTimeoutMs, `it was not ready within ${startTimeoutMs} ms (option startTimeoutMs)`)
   } catch (error) {
     child.kill('SIGKILL')
     throw error
@@ -74,6 +74,6 @@ export async function startChild(start: ChildStart, { env, log, onLost, takeNonc
 }
 
 function post(child: ChildProcess, message: ToChild): void {
-  // A process that has ended is reported by its exit.
+  // A child that has exited is reported by its `exit` event.
   if (child.connected) child.send(message, () => undefined)
 }

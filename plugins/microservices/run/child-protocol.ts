@@ -5,11 +5,11 @@ import type { ServiceDefinition } from '../definitions/definition.js'
 import type { MicroservicesOptions } from '../options.js'
 import type { ServiceAppOptions } from './service-app.js'
 
-/** What a process gets that runs one instance of a service. Secrets go through the pipe: arguments can be read by others. */
+/** First message to a child process that runs one instance of a service. Secrets use the pipe, because others can read arguments. */
 export interface ChildStart {
   readonly type: 'start'
   readonly definition: ServiceDefinition
-  /** Services that it can call. */
+  /** Services it can call. */
   readonly others: readonly ServiceDefinition[]
   readonly port: number
   readonly app: ServiceAppOptions['app']
@@ -20,7 +20,7 @@ export interface ChildStart {
   readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
 }
 
-/** Whether the app has taken a nonce; `failed`: its store does not respond. */
+/** Reply to {@link NonceAsked}. `why`: the nonce was refused; `failed`: the store did not respond. */
 export interface NonceTaken {
   readonly type: 'nonce'
   readonly id: number
@@ -29,7 +29,8 @@ export interface NonceTaken {
 }
 
 export type ToChild = ChildStart | { readonly type: 'stop' } | NonceTaken
-/** A line of its log. */
+
+/** A log line of the child. */
 export interface ChildLine {
   readonly type: 'log'
   readonly level: Exclude<LogLevel, 'silent'>
@@ -37,7 +38,7 @@ export interface ChildLine {
   readonly message: string
 }
 
-/** Asks the app to take a nonce: all processes of the app share them. */
+/** Asks the app to claim a nonce: all processes of the app share them. */
 export interface NonceAsked {
   readonly type: 'nonce'
   readonly id: number

@@ -1,4 +1,4 @@
-// The entry of a process that runs one instance of a service for the app that started it.
+// Entry of a child process that runs one instance of a service for the app that started it.
 import { type App, messageOf, systemClock } from 'zin'
 import { assemble } from '../assemble.js'
 import { Scopes } from '../tracing/scopes.js'
@@ -10,6 +10,8 @@ import { startServiceApp } from './service-app.js'
 const nonces = new ChildNonces(tell)
 let starting: Promise<App> | undefined
 let ending = false
+/** Time limit for a stop, in ms: a start that hangs, or an app that does not stop, must not keep the process alive. */
+const stopMs = 10_000
 
 async function start({ app, caller, definition, logLevel, options, others, port, secrets, tracing }: ChildStart): Promise<App> {
   const scopes = new Scopes()
@@ -36,6 +38,7 @@ async function start({ app, caller, definition, logLevel, options, others, port,
 async function end(code: number): Promise<void> {
   if (ending) return
   ending = true
+  setTimeout(() => process.exit(code), stopMs).unref()
   const app = await starting?.catch(() => undefined)
   await app?.stop().catch(() => undefined)
   process.exit(code)
@@ -46,7 +49,7 @@ function send(message: FromChild, done: () => void): void {
   try {
     process.send?.(message, done)
   } catch {
-    // A fact of a line that cannot be copied; its words can.
+    // A logged value cannot be cloned; send the message alone.
     if (message.type === 'log') process.send?.({ ...message, facts: {} }, done)
   }
 }
@@ -67,8 +70,8 @@ process.on('message', (message: ToChild) => {
     },
   )
 })
-// The app has ended, in whatever way: nothing is left behind.
+// The app has ended, even if it was killed: leave no process behind.
 process.on('disconnect', () => void end(0))
-// Both go to the whole group: the app decides when its services stop.
+// These signals reach the whole process group, but the app decides when its services stop.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)

@@ -10,20 +10,26 @@ export interface RunnerOptions extends Omit<ServiceAppOptions, 'definition' | 'p
   /** Whether this process runs services. */
   readonly runsHere: boolean
   readonly calls: () => ServiceCalls
-  /** All services, for those in processes of their own. */
+  /** All services, for instances in child processes. */
   readonly definitions: () => readonly ServiceDefinition[]
   readonly options: MicroservicesOptions
   readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
 }
 
-/** What starts a service here; undefined: it runs elsewhere. */
+/** Returns a function that gives the runner of a service, or undefined if the service does not run here. */
 export function createRunner({ runsHere, ...given }: RunnerOptions): (definition: ServiceDefinition) => Runner | undefined {
   const failures = new Map<ServiceDefinition, number>()
   return (definition) => {
     if (definition.local === undefined || !runsHere) return undefined
     if (definition.local.process === 'own')
       return (port, onLost) =>
-        startChild(childStart(definition, port, given), { env: { ...given.env }, log: given.log, onLost, takeNonce: given.auth.takeNonce })
+        startChild(childStart(definition, port, given), {
+          env: { ...given.env },
+          log: given.log,
+          onLost,
+          startTimeoutMs: given.options.startTimeoutMs,
+          takeNonce: given.auth.takeNonce,
+        })
     return async (port) => {
       const failed = failures.get(definition) ?? 0
       try {
@@ -37,7 +43,7 @@ export function createRunner({ runsHere, ...given }: RunnerOptions): (definition
   }
 }
 
-/** Only data, and none of the functions of the options. */
+/** Contains only data: functions of the options cannot be sent. */
 function childStart(
   definition: ServiceDefinition,
   port: number,
@@ -49,7 +55,7 @@ function childStart(
   return {
     type: 'start',
     definition,
-    // One with functions for credentials cannot be called from there.
+    // The child has no `credentials` function, so it cannot call services with the strategy custom.
     others: definitions().filter((other) => other.auth !== 'custom'),
     port,
     app: { dataDir, environment, name },

@@ -26,7 +26,7 @@ const definition = {
 const app = { name: 'shop', environment: 'test', dataDir: '/data' }
 
 describe('the database of a service', () => {
-  it('is that of the app, as the same owner, when it is shared', () => {
+  it('is the database of the app, under the same app name, when shared', () => {
     const shared = databaseEnv({ ...definition, database: { isolation: 'shared', migrations: false } }, app, { DB_DATABASE: 'shop' })
     assert.deepEqual(
       [shared.appName, shared.env.APP_NAME, shared.env.ZIN_DATA_DIR, shared.env.DB_DATABASE],
@@ -34,7 +34,7 @@ describe('the database of a service', () => {
     )
   })
 
-  it('is a file and a schema of its own when it is isolated', () => {
+  it('is a separate file and schema when isolated', () => {
     const own = databaseEnv({ ...definition, database: { isolation: 'isolated', migrations: false } }, app, {
       DB_DATABASE: 'shop',
       DB_CONNECTION: 'rdb',
@@ -69,14 +69,14 @@ describe('the database of a service', () => {
     return { host, service, dataDir: host.host.view.app.dataDir }
   }
 
-  it('runs beside that of the app on one file when it is shared', async (t) => {
+  it('uses the same file as the app when shared', async (t) => {
     const { dataDir, host, service } = await start(t, {})
     assert.equal(service?.database.isolation, 'shared')
     assert.ok(existsSync(join(dataDir, 'app.db')) && !existsSync(join(dataDir, 'services')))
     assert.ok(!host.logText().includes('has migrations'))
   })
 
-  it('is chosen by the configuration or by DATABASE_ISOLATION, and the log says where migrations run', async (t) => {
+  it('is chosen by the configuration or DATABASE_ISOLATION, and the log shows where migrations run', async (t) => {
     const { dataDir, host } = await start(t, { database: { isolation: 'isolated', migrations: true } })
     assert.ok(existsSync(join(dataDir, 'services', 'notes', 'app.db')))
     assert.match(host.logText(), /service \\"notes\\" has migrations.*its own database \(isolated\)/)

@@ -23,18 +23,18 @@ export interface HealthPollOptions {
 
 const maxBytes = 65_536
 
-/** Asks one instance for its health every so often; a change needs several results in a row. Returns what ends it. */
+/** Checks the health of one instance periodically; a change needs several results in a row. Returns a function that stops the checks. */
 export function pollHealth(options: HealthPollOptions): () => void {
   const { rules, clock, random } = options
   let timer: NodeJS.Timeout | undefined
   let ended = false
   let failed = 0
   let passed = 0
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const began = clock.monotonic()
     const problem = await healthProblem(options).catch((error: unknown) => String(error))
     if (ended) return
-    // This process was too busy to hear the response: that says nothing about the instance.
+    // This process was too busy to read the response in time, so a failure says nothing about the instance.
     const starved = clock.monotonic() - began > rules.timeoutMs * 1.5
     if (problem === undefined) {
       failed = 0
@@ -46,7 +46,7 @@ export function pollHealth(options: HealthPollOptions): () => void {
     plan()
   }
   const plan = (): void => {
-    timer = setTimeout(() => void look(), rules.intervalMs * (0.8 + 0.4 * random())).unref()
+    timer = setTimeout(() => void check(), rules.intervalMs * (0.8 + 0.4 * random())).unref()
   }
   plan()
   return () => {
@@ -59,7 +59,7 @@ async function healthProblem({ auth, definition, instance, rules }: HealthPollOp
   const path = definition.healthCheck
   const request = { method: 'GET', path, body: undefined, maxBytes, timeoutMs: rules.timeoutMs }
   const result = await instance.connections.send({ ...request, headers: await auth.credentials(request) })
-  if (result.type === 'timeout') return `no response of ${path} within ${rules.timeoutMs} ms`
+  if (result.type === 'timeout') return `no response from ${path} within ${rules.timeoutMs} ms`
   if (result.type === 'too-large') return `${path} responded with more than ${maxBytes} bytes`
   if (result.type !== 'response') return result.error.message
   const { statusCode: status = 0 } = result.response

@@ -2,7 +2,7 @@ import { Circuit, type CircuitRules } from '../calls/circuit.js'
 import { type Connections, type ConnectionsOptions, openConnections } from '../calls/transport.js'
 import type { InstanceView, ServiceState } from '../contract.js'
 
-/** One address of a service, with what this process knows of it. */
+/** One address of a service, with its state as seen by this node. */
 export class Instance {
   readonly id: string
   readonly url: string
@@ -13,7 +13,7 @@ export class Instance {
   inFlight = 0
   restarts = 0
   pid: number | undefined
-  /** Starts in a row that it was not told to make. */
+  /** Automatic restarts in a row. */
   attempts = 0
   retry: InstanceView['retry']
   circuit: Circuit
@@ -32,7 +32,7 @@ export class Instance {
     return this.#connections
   }
 
-  /** Forgets what was seen of it: it has been started anew. */
+  /** Resets connections, circuit and reason before a new start. */
   renew(): void {
     this.close()
     this.circuit = new Circuit(this.#rules)

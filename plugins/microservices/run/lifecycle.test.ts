@@ -25,7 +25,7 @@ const definition: ServiceDefinition = {
   local: { folder: 'x', host: '127.0.0.1', ports: [3001], process: 'own' },
 }
 
-/** Processes that are none: the test ends them, lets them start, or lets their start fail. */
+/** Fake processes: the test ends them, lets them start, or makes their start fail. */
 class FakeProcesses {
   alive = 0
   starts = 0
@@ -79,8 +79,8 @@ function start(t: TestContext, restarts = microservicesOptions.defaults.restarts
   return { manager, processes, lost, state: () => manager.list()[0]?.state }
 }
 
-describe('instances in processes', () => {
-  it('are started again when they end, also when the first tries fail', async (t) => {
+describe('instances in child processes', () => {
+  it('are restarted when they exit, also if the first attempts fail', async (t) => {
     const { lost, manager, processes, state } = start(t)
     await manager.startService('orders')
     processes.failures = 2
@@ -91,7 +91,7 @@ describe('instances in processes', () => {
     assert.equal(manager.list()[0]?.instances[0]?.restarts, 3)
   })
 
-  it('are not started again after a stop, whether it comes before a restart or during one', async (t) => {
+  it('are not restarted after a stop, whether it comes before or during a restart', async (t) => {
     const { manager, processes, state } = start(t)
     await manager.startService('orders')
     processes.lose('killed')
@@ -111,7 +111,7 @@ describe('instances in processes', () => {
     assert.deepEqual([state(), processes.alive], ['stopped', 0])
   })
 
-  it('are started again when their first start fails, which the listing tells, until their budget is spent', async (t) => {
+  it('are restarted when their first start fails, as the listing shows, until restarts are used up', async (t) => {
     const { manager, processes, state } = start(t, 2)
     processes.failures = 1
     await assert.rejects(manager.startService('orders'), { code: 'SERVICE_START_FAILED' })
@@ -123,7 +123,7 @@ describe('instances in processes', () => {
 
     processes.failures = 100
     await assert.rejects(manager.startService('orders'))
-    await eventually('it is given up', () => /not started again/.test(manager.list()[0]?.instances[0]?.reason ?? ''))
+    await eventually('it gives up', () => /not restarted automatically/.test(manager.list()[0]?.instances[0]?.reason ?? ''))
     assert.deepEqual([state(), processes.starts], ['failed', 5])
 
     processes.failures = 0

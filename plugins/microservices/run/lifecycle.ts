@@ -9,14 +9,14 @@ import { restartWait } from './restart-wait.js'
 import type { Runner, Running } from './runner.js'
 
 export interface LifecycleOptions {
-  /** Starts an instance that runs here; undefined for one that runs elsewhere. */
+  /** Returns what starts an instance here; undefined if the service runs elsewhere. */
   readonly runner: (service: RegisteredService) => Runner | undefined
   readonly auth: (service: RegisteredService) => ServiceAuth
   readonly health: HealthRules
   readonly startTimeoutMs: number
-  /** Most starts in a row that nobody asked for. */
+  /** Maximum number of automatic restarts in a row. */
   readonly restarts: number
-  /** Longest wait for calls in flight at a stop, in ms. */
+  /** Time limit for draining calls in flight at a stop, in ms. */
   readonly drainMs: number
   readonly clock: Clock
   readonly random: () => number
@@ -24,17 +24,17 @@ export interface LifecycleOptions {
   onLost(service: RegisteredService, instance: Instance, reason: string): void
 }
 
-/** An instance that has run so long is not the one that failed before, in ms. */
+/** Uptime after which a crash no longer counts as part of the same series of restarts, in ms. */
 const steadyMs = 60_000
 
-/** What belongs to a started instance. */
+/** Resources of a started instance. */
 interface Started {
   readonly running: Running | undefined
   readonly endPoll: () => void
   readonly at: number
 }
 
-/** Starts, watches, restarts and stops the instances of services. One change of a service at a time. */
+/** Starts, monitors, restarts and stops the instances of services. Changes of one service run one at a time. */
 export class Lifecycle {
   readonly #options: LifecycleOptions
   readonly #started = new Map<Instance, Started>()
@@ -84,7 +84,7 @@ export class Lifecycle {
       const running = await withDeadline(starting, startTimeoutMs, `it was not ready within ${startTimeoutMs} ms (option startTimeoutMs)`)
       this.#begun(service, instance, running)
     } catch (error) {
-      // One that is ready too late is not wanted any more.
+      // Stop an instance that becomes ready after its deadline.
       starting.then((late) => late.stop()).catch(() => undefined)
       service.setState(instance, 'failed', messageOf(error))
       this.#restart(service, instance, runner)
@@ -115,7 +115,7 @@ export class Lifecycle {
     service.setState(instance, 'running')
   }
 
-  /** It has ended by itself: others take its calls, and it is started again. */
+  /** Handles an unexpected exit: other instances take the calls, and this one is restarted. */
   #lost(service: RegisteredService, instance: Instance, runner: Runner, reason: string): void {
     const started = this.#started.get(instance)
     if (started === undefined) return
@@ -126,18 +126,22 @@ export class Lifecycle {
     this.#restart(service, instance, runner)
   }
 
-  /** Plans the next start, until the budget is spent. */
+  /** Schedules the next restart, or gives up after `restarts` attempts. */
   #restart(service: RegisteredService, instance: Instance, runner: Runner): void {
     const { clock, log, random, restarts } = this.#options
     if (instance.attempts >= restarts) {
-      service.setState(instance, 'failed', `${instance.reason ?? ''}; it is not started again (option restarts), only by zin service:start`)
+      service.setState(
+        instance,
+        'failed',
+        `${instance.reason ?? ''}; it is not restarted automatically any more (option restarts); use zin service:start`,
+      )
       return
     }
     const waitMs = restartWait(instance.attempts++, random())
     const attempt = instance.attempts
     instance.retry = { attempt, of: restarts, at: new Date(clock.now() + waitMs).toISOString() }
     const run = async (): Promise<void> => {
-      // A stop or a start came first.
+      // It was stopped or started in the meantime.
       if (instance.state === 'stopped' || this.#started.has(instance)) return
       instance.restarts++
       instance.renew()

@@ -7,9 +7,9 @@ import type { ServiceContext, ServiceModule } from '../contract.js'
 const names = ['index.ts', 'index.mts', 'index.js', 'index.mjs']
 
 /**
- * The app that the module of a service makes. Throws when it is missing, fails, or exports something else.
+ * Loads the module of a service and returns its app configuration. Throws if the module is missing, fails, or has the wrong default export.
  *
- * @param failures of starts before: Node keeps a module that failed, unless its address is another one.
+ * @param failures number of failed starts before: Node caches a failed module by its URL, so each retry uses a different one.
  */
 export async function loadModule(folder: string, context: ServiceContext, failures = 0): Promise<ZinConfig> {
   const file = await moduleOf(folder)
@@ -22,7 +22,7 @@ export async function loadModule(folder: string, context: ServiceContext, failur
   }
   const config = typeof exported === 'function' ? await exported(context) : exported
   if (typeof config !== 'object' || config === null)
-    throw new Error(`${file} must export by default what defineConfig returns, or a function that returns it`)
+    throw new Error(`the default export of ${file} must be the result of defineConfig, or a function that returns it`)
   return config
 }
 

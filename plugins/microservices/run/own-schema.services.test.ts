@@ -23,7 +23,7 @@ async function sql(...statements: readonly string[]): Promise<unknown> {
 }
 
 async function start(t: TestContext, env: Readonly<Record<string, string>>) {
-  // Services have the environment of the process.
+  // Services inherit the environment of the process.
   const before = { ...process.env }
   Object.assign(process.env, database.env, env)
   t.after(() => {
@@ -50,11 +50,11 @@ describe('the schema of an isolated service on a server', () => {
     await database.drop()
   })
 
-  it('is not created by a user that may not, and the error has the statements that help', async (t) => {
+  it('is not created by a user without the privilege, and the error has the statements to run', async (t) => {
     const limited = { DB_USERNAME: user, DB_PASSWORD: 'secret' }
     const { reason, services, state } = await start(t, limited)
     assert.equal(state, 'failed')
-    const [, statements = ''] = /Run on the server: (.*); it is not started again/.exec(reason) ?? []
+    const [, statements = ''] = /Run on the server: (.*); it is not restarted automatically/.exec(reason) ?? []
     assert.ok(statements.includes(`create database if not exists \`${schema}\` character set utf8mb4`), reason)
     assert.ok(!reason.includes('secret'))
     await sql(...statements.split('; '))
@@ -63,7 +63,7 @@ describe('the schema of an isolated service on a server', () => {
     await sql(`drop database ${schema}`)
   })
 
-  it('is not created with DB_MIGRATE=manual, and is otherwise', async (t) => {
+  it('is created unless DB_MIGRATE=manual', async (t) => {
     const manual = await start(t, { DB_MIGRATE: 'manual' })
     assert.match(manual.reason, /does not exist, and DB_MIGRATE is manual\. Run on the server: create database/)
     const auto = await start(t, { DB_MIGRATE: 'auto' })

@@ -6,9 +6,9 @@ const limitMs = 5000
 const denied: ReadonlySet<unknown> = new Set(['ER_DBACCESS_DENIED_ERROR', 'ER_ACCESS_DENIED_ERROR', 'ER_SPECIFIC_ACCESS_DENIED_ERROR'])
 
 /**
- * Creates the schema of an isolated service on the server of its environment, unless it is there. With `DB_MIGRATE=manual`, or a user
- * without the privilege, throws SERVICE_SCHEMA_MISSING with the statements to run. A server that cannot be reached is left to the plugin
- * database, which waits for it.
+ * Creates the schema of an isolated service on the server of its environment, unless it exists. With `DB_MIGRATE=manual`, or if the user
+ * lacks the privilege, throws SERVICE_SCHEMA_MISSING with the statements to run. If the server cannot be reached, does nothing: the plugin
+ * database waits for it.
  */
 export async function createSchema(service: string, env: Readonly<Record<string, string | undefined>>, log: Logger): Promise<void> {
   const given = Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))

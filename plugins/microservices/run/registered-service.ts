@@ -2,10 +2,10 @@ import type { ServiceState, ServiceView } from '../contract.js'
 import type { ServiceDefinition } from '../definitions/definition.js'
 import type { Instance } from './instance.js'
 
-/** The state of a service: the best of its instances. */
+/** The state of a service is the first of these that one of its instances has. */
 const best: readonly ServiceState[] = ['running', 'unhealthy', 'starting', 'draining', 'failed', 'stopped', 'registered']
 
-/** A service of the registry. */
+/** A registered service with its instances. */
 export class RegisteredService {
   readonly definition: ServiceDefinition
   readonly instances: readonly Instance[]
@@ -36,7 +36,7 @@ export class RegisteredService {
     if (from !== this.#state) this.#onChange(from, this.#state)
   }
 
-  /** Its running instances, each in turn first. */
+  /** Returns the running instances, rotated by one on each call (round-robin). */
   inTurn(): readonly Instance[] {
     const running = this.instances.filter(({ state }) => state === 'running')
     if (running.length < 2) return running

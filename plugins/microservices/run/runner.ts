@@ -1,9 +1,9 @@
 /** A started instance of a service. */
 export interface Running {
-  /** Of a process of its own. */
+  /** Set if it runs in a child process. */
   readonly pid?: number
   stop(): Promise<void>
 }
 
-/** Starts instances. `onLost` is called when one ends that was not stopped, with the reason. */
+/** Starts an instance on a port. Calls `onLost` with the reason if the instance exits without being stopped. */
 export type Runner = (port: number, onLost: (reason: string) => void) => Promise<Running>

@@ -8,7 +8,7 @@ import { serviceFront } from './front/index.js'
 import { loadModule } from './load-module.js'
 import { createSchema } from './own-schema.js'
 
-/** What the app of a service needs of the app that starts it. */
+/** What the app of a service needs from the app that starts it. */
 export interface ServiceAppOptions {
   readonly definition: ServiceDefinition
   readonly port: number
@@ -19,13 +19,13 @@ export interface ServiceAppOptions {
   readonly calls: ServiceCalls
   readonly scopes: Scopes
   readonly restartTraces: boolean
-  /** Starts of it that failed in this process. */
+  /** Number of its failed starts in this process. */
   readonly failures?: number
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Makes and starts the app of a service on its port. The caller stops it. */
+/** Creates the app of a service and starts it on its port. The caller stops it. */
 export async function startServiceApp(options: ServiceAppOptions): Promise<App> {
   const { app, auth, calls, clock, definition, env, log: appLog, port, restartTraces, scopes } = options
   const { name, domain, version, database, tracing, local } = definition
@@ -53,12 +53,12 @@ export async function startServiceApp(options: ServiceAppOptions): Promise<App> 
 }
 
 function noticeOf(name: string, where: string): string {
-  return `service "${name}" has migrations (database.migrations); its plugin database runs them at its start, in ${where}`
+  return `service "${name}" has migrations (database.migrations); its plugin database runs them at startup in ${where}`
 }
 
 /**
- * The environment of a service by its isolation. Isolated: a data folder of its own, and on a server a schema of its own, named
- * `<database>_<service>`; shared: those of the app, as the same owner.
+ * Returns the environment of a service for its isolation. Isolated: a separate data folder, and on a server a separate schema named
+ * `<database>_<service>`. Shared: those of the app, under the name of the app.
  */
 export function databaseEnv(
   { name, database }: ServiceDefinition,

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 
-/** A server with a certificate for `localhost` that it signed itself; `ca` is the file of the certificate. */
+/** Starts a server with a self-signed certificate for `localhost`; `ca` is the certificate file. */
 export async function httpsServer(t: TestContext, listener: RequestListener): Promise<{ readonly port: number; readonly ca: string }> {
   const later = cleanUp(t)
   const folder = await mkdtemp(join(tmpdir(), 'zin-https-'))

@@ -13,7 +13,7 @@ import { createTestHost, type TestHost } from 'zin/testing'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { type Microservices, microservices, microservicesService } from '../index.js'
 
-/** Files of services by their path below `src/services`; objects are written as JSON. */
+/** Files of services by path under `src/services`; objects are written as JSON. */
 export type ServiceFiles = Readonly<Record<string, string | object>>
 
 export interface ServicesApp {
@@ -31,12 +31,12 @@ export interface ServicesAppOptions {
   readonly routes?: Parameters<typeof createTestHost>[0] extends infer O ? (O extends { routes?: infer R } ? R : never) : never
 }
 
-/** The plugins that `microservices` stands on. */
+/** Returns the plugins that `microservices` needs. */
 export function foundations(): readonly Plugin[] {
   return [cluster(), ops(), decisions()]
 }
 
-/** An app with services, in a folder of its own. */
+/** Starts an app with services in a temporary folder. */
 export async function servicesApp(t: TestContext, given: ServicesAppOptions = {}): Promise<ServicesApp> {
   const later = cleanUp(t)
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-services-'))
@@ -57,7 +57,7 @@ export async function servicesApp(t: TestContext, given: ServicesAppOptions = {}
   return { host, services: host.service(microservicesService), rootDir }
 }
 
-/** A server that is no service of the app; returns its origin. */
+/** Starts a server that is not a service of the app; returns its origin. */
 export async function serve(
   t: TestContext,
   listener: RequestListener,
@@ -74,7 +74,7 @@ export async function serve(
   return { url: `http://127.0.0.1:${port}`, port, close }
 }
 
-/** A port that nobody uses now. */
+/** Returns a free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -84,7 +84,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** The module of a service with a health route, and routes of its own given as code. */
+/** Returns the source of a service module with a health route and the given routes. */
 export function moduleText(routes = ''): string {
   return `export default (context) => ({ routes: [
     { method: 'GET', path: '/health', summary: 'Health', probe: true, handler: () => ({ status: 'healthy' }) },

@@ -8,33 +8,33 @@ export interface TracingOptions {
   readonly scopes: Scopes
   readonly clock: Clock
   readonly log: Logger
-  /** Of the lines. */
+  /** Name logged with each request. */
   readonly service: string
   readonly enabled: boolean
   readonly samplingRate: number
-  /** Whether the trace that a request came with is ended here and only linked. */
+  /** Whether to start a new trace for each request and only link the incoming one. */
   readonly restart: boolean
-  /** The trace that is recorded, if any: then it is that of the request, and no second one begins. */
+  /** The recorded trace, if any: it is used for the request instead of a new one. */
   readonly current?: () => TraceContext | undefined
 }
 
 const maxTimeoutMs = 600_000
 
-/** Reads the trace, the deadline and the retry mark of each request, runs the rest of it in their scope, and logs sampled requests. */
+/** Reads the trace, deadline and retry header of each request, runs the rest of the request in that scope, and logs sampled requests. */
 export function tracingMiddleware(options: TracingOptions): (ctx: Context, next: Next) => Promise<unknown> {
   const { scopes, clock, log, service, enabled, samplingRate, restart, current } = options
   return async (ctx, next) => {
     const { headers } = ctx.req
-    const came = readTrace(headers, samplingRate)
+    const incoming = readTrace(headers, samplingRate)
     const recorded = current?.()
     const trace =
       recorded !== undefined
-        ? { foreignId: came?.foreignId, ...recorded }
-        : came === undefined || restart
+        ? { foreignId: incoming?.foreignId, ...recorded }
+        : incoming === undefined || restart
           ? enabled
             ? newTrace(samplingRate)
             : undefined
-          : came
+          : incoming
     const ms = Number(headers['x-timeout-ms'])
     const began = clock.monotonic()
     const scope: Scope = {
@@ -46,7 +46,7 @@ export function tracingMiddleware(options: TracingOptions): (ctx: Context, next:
     try {
       return await scopes.run(scope, next)
     } finally {
-      log.info(line(ctx, trace, { service, came, restart, ms: clock.monotonic() - began }), 'request traced')
+      log.info(line(ctx, trace, { service, incoming, restart, ms: clock.monotonic() - began }), 'request traced')
     }
   }
 }
@@ -54,7 +54,7 @@ export function tracingMiddleware(options: TracingOptions): (ctx: Context, next:
 function line(
   ctx: Context,
   trace: Trace,
-  { came, ms, restart, service }: { service: string; came: Trace | undefined; restart: boolean; ms: number },
+  { incoming, ms, restart, service }: { service: string; incoming: Trace | undefined; restart: boolean; ms: number },
 ): object {
   const { foreignId, parentId, spanId, traceId } = trace
   return {
@@ -63,7 +63,7 @@ function line(
     spanId,
     ...(parentId === undefined ? {} : { parentSpanId: parentId }),
     ...(foreignId === undefined ? {} : { clientTraceId: foreignId }),
-    ...(restart && came !== undefined ? { linkedTraceId: came.traceId } : {}),
+    ...(restart && incoming !== undefined ? { linkedTraceId: incoming.traceId } : {}),
     method: ctx.method,
     path: ctx.path,
     durationMs: Math.round(ms * 10) / 10,

@@ -1,16 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Trace } from './trace.js'
 
-/** What the request that is served says about the calls that are made for it. */
+/** Properties of the current request that apply to the calls made for it. */
 export interface Scope {
   readonly trace?: Trace
-  /** When its caller stops waiting, by the monotonic clock in ms. */
+  /** Deadline of its caller, by the monotonic clock in ms. */
   readonly deadline?: number
-  /** It is a repeat, so what it calls is not repeated: attempts would multiply. */
+  /** The request is a retry, so its calls are not retried: attempts would multiply. */
   readonly isRetry: boolean
 }
 
-/** The scope of the current request of one app. */
+/** Tracks the scope of the current request of an app. */
 export class Scopes {
   readonly #storage = new AsyncLocalStorage<Scope>()
 

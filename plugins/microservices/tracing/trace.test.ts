@@ -25,12 +25,12 @@ describe('readTrace', () => {
   ]
   for (const traceparent of malformed) it(`refuses ${traceparent}`, () => assert.equal(readTrace({ traceparent }, 1), undefined))
 
-  it('drops a malformed or long tracestate as a whole', () => {
+  it('drops a malformed or too long tracestate entirely', () => {
     for (const tracestate of ['a=1,,b', 'A=1', `a=${'x'.repeat(520)}`, Array.from({ length: 33 }, (_, n) => `k${n}=1`).join(',')])
       assert.equal(readTrace({ traceparent: `00-${id}-${parent}-01`, tracestate }, 1)?.state, undefined)
   })
 
-  it('takes x-trace-id, and keeps one of another form beside an id of its own', () => {
+  it('accepts x-trace-id, and keeps one of another form next to a generated id', () => {
     assert.equal(readTrace({ 'x-trace-id': id }, 1)?.traceId, id)
     const foreign = readTrace({ 'x-trace-id': '1700000000-abc' }, 1)
     assert.equal(foreign?.foreignId, '1700000000-abc')
@@ -40,7 +40,7 @@ describe('readTrace', () => {
 })
 
 describe('sampling', () => {
-  it('decides from the trace id, so that every service decides the same', () => {
+  it('is decided from the trace id, so that every service makes the same decision', () => {
     const traces = Array.from({ length: 2000 }, () => newTrace(0.25))
     const sampled = traces.filter((trace) => trace.sampled).length
     assert.ok(sampled > 300 && sampled < 700, `${sampled} of 2000`)

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 
-/** A trace as it goes from request to request (W3C Trace Context). */
+/** A trace as propagated from request to request (W3C Trace Context). */
 export interface Trace {
   /** 32 hex digits, not all 0. */
   readonly traceId: string
-  /** 16 hex digits: the request that is served. */
+  /** 16 hex digits: the current request. */
   readonly spanId: string
   /** The request that caused it. */
   readonly parentId?: string
   readonly sampled: boolean
   readonly state?: string
-  /** `x-trace-id` as it came, where that is not a W3C trace id. */
+  /** The incoming `x-trace-id`, if it is not a W3C trace id. */
   readonly foreignId?: string | undefined
 }
 
@@ -22,7 +22,7 @@ const zeros = /^0+$/
 const stateMember = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[\u0020-\u002b\u002d-\u003c\u003e-\u007e]{0,256}$/
 
 /**
- * The trace of a request by its `traceparent` and `tracestate`, else by `x-trace-id`; undefined when it has none or a malformed one.
+ * Returns the trace of a request from `traceparent` and `tracestate`, or else from `x-trace-id`; undefined if both are missing or malformed.
  * @see https://www.w3.org/TR/trace-context/
  */
 export function readTrace(headers: Headers, rate: number): Trace | undefined {
@@ -45,12 +45,12 @@ export function newTrace(rate: number): Trace {
   return { traceId, spanId: newSpanId(), sampled: isSampled(traceId, rate) }
 }
 
-/** Decided from the trace id, so that each service decides the same. */
+/** Decides from the trace id, so that all services make the same decision. */
 export function isSampled(traceId: string, rate: number): boolean {
   return Number.parseInt(traceId.slice(-12), 16) < rate * 2 ** 48
 }
 
-/** Headers that continue a trace in another service. */
+/** Returns the headers that continue a trace in another service. */
 export function traceHeaders({ foreignId, sampled, spanId, state, traceId }: Trace): Record<string, string> {
   return {
     traceparent: `00-${traceId}-${spanId}-0${sampled ? 1 : 0}`,
@@ -59,7 +59,7 @@ export function traceHeaders({ foreignId, sampled, spanId, state, traceId }: Tra
   }
 }
 
-/** At most 32 members and 512 characters; a malformed list is dropped as a whole. */
+/** Accepts at most 32 members and 512 characters; drops a malformed list entirely. */
 function readState(text: string): string {
   const members = text.split(',').map((member) => member.trim())
   return text.length <= 512 && members.length <= 32 && members.every((member) => stateMember.test(member)) ? members.join(',') : ''

@@ -3,11 +3,11 @@ import { dirname } from 'node:path'
 import { microserviceErrors } from '../errors.js'
 import { headerStart } from './client-text.js'
 
-/** What became of a file: `outdated` when it was only looked at. */
+/** Result for a file. `outdated`: it differs, and nothing was written. */
 export type FileResult = 'written' | 'unchanged' | 'outdated'
 
 /**
- * Writes a generated file, or only compares it. Throws SERVICE_TYPES_FOREIGN for a file that was not generated.
+ * Writes a generated file, or with `check` only compares it. Throws SERVICE_TYPES_FOREIGN for a file that was not generated.
  *
  * @param file absolute.
  */

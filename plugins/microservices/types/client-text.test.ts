@@ -8,7 +8,7 @@ import { comment, literal } from './text.js'
 
 const ok = (schema: object) => ({ 200: { description: '', content: { 'application/json': { schema } } } })
 
-/** A document with one operation, `GET /x`, whose response has this schema. */
+/** Returns a document with one operation, `GET /x`, with this response schema. */
 function responding(schema: object, schemas: object = {}): string {
   return clientText('demo', {
     openapi: '3.1.0',
@@ -17,7 +17,7 @@ function responding(schema: object, schemas: object = {}): string {
   })
 }
 
-/** The type that is written for a schema. */
+/** Returns the generated type for a schema. */
 function typeOf(schema: object, schemas: object = {}): string {
   const source = responding(schema, schemas)
   assert.deepEqual(problemsOf(source), [], source)
@@ -58,7 +58,7 @@ describe('schemas as types', () => {
   ]
   for (const [schema, type] of cases) it(`${JSON.stringify(schema)} is ${type}`, () => assert.equal(typeOf(schema), type))
 
-  it('refer to named ones, which may hold themselves, but cannot be made of themselves', () => {
+  it('reference named ones, which may contain themselves in a property, but not directly', () => {
     const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
     const source = responding(ref('Tree'), {
       Tree: { type: 'object', properties: { leaves: { type: 'array', items: ref('Tree') }, other: ref("O'ther~1"), loop: ref('Loop') } },
@@ -71,11 +71,11 @@ describe('schemas as types', () => {
     assert.match(source, /ServiceSuccess<200, DemoSchemas\['Tree'\]>/)
     assert.match(source, /readonly leaves\?: readonly DemoSchemas\['Tree'\]\[\]/)
     assert.match(source, /readonly 'O\\'ther\/': string/)
-    assert.match(source, /readonly Loop: \/\* not supported: a schema that is made of itself \*\/ unknown/)
+    assert.match(source, /readonly Loop: \/\* not supported: a schema that contains itself directly \*\/ unknown/)
     assert.ok(!source.includes('Unused'))
   })
 
-  it('end where they are nested too deeply', () => {
+  it('become unknown when nested too deeply', () => {
     let schema: object = { type: 'string' }
     for (let depth = 0; depth < 500; depth++) schema = { type: 'array', items: schema }
     assert.match(responding(schema), /nested too deeply/)
@@ -125,7 +125,7 @@ describe('a typed client', () => {
     },
   }
 
-  it('has the types of requests and responses of each operation', () => {
+  it('has the request and response types of each operation', () => {
     const source = clientText('user-notes', document)
     const uses = `
       declare const services: ServiceCalls
@@ -149,7 +149,7 @@ describe('a typed client', () => {
     assert.match(source, /Left out, because it cannot be called: GET \/a\/\.\.\/b/)
   })
 
-  it('is the same whatever the order of the document is', () => {
+  it('does not depend on the order of the document', () => {
     const turned = (value: unknown): unknown => {
       if (Array.isArray(value) || typeof value !== 'object' || value === null) return value
       return Object.fromEntries(
@@ -162,12 +162,12 @@ describe('a typed client', () => {
   })
 })
 
-describe('what a document says', () => {
+describe('text of a document', () => {
   const nasty = [
     '*/ process.exit(1) /*',
     "'; process.exit(1) //",
     '"]: never }; process.exit(1)',
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: as it would be written
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: must stay text
     '`${process.exit(1)}`',
     '\n// @ts-nocheck\n',
     '@ts-ignore',
@@ -263,7 +263,7 @@ describe('what a document says', () => {
     paths,
     components: fc.record({ schemas: fc.dictionary(text, schema, { maxKeys: 3 }) }),
   })
-  /** As it comes from a parser: `__proto__` is a property like others. */
+  /** As from a JSON parser, where `__proto__` is an ordinary property. */
   const parsed = document.map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>)
 
   it('cannot become code', () => {
@@ -285,7 +285,7 @@ describe('what a document says', () => {
     )
   })
 
-  it('makes a client that compiles', () => {
+  it('generates a client that compiles', () => {
     fc.assert(
       fc.property(parsed, (given) => {
         const source = clientText('demo', given)
@@ -295,7 +295,7 @@ describe('what a document says', () => {
     )
   })
 
-  it('is kept in literals and comments', () => {
+  it('is confined to literals and comments', () => {
     for (const given of nasty) {
       assert.equal(runInNewContext(literal(given)), given)
       assert.doesNotMatch(comment(given), /\*\/|\n|\u2028/)

@@ -21,8 +21,8 @@ function service(url: string): ServiceDefinition {
   return { ...common, ...rest, name: 'users', auth: 'api-key', urls: [url] }
 }
 
-describe('a document of a service', () => {
-  it('is read with the credential of the service from its own address, and without one from others', async (t) => {
+describe('the OpenAPI document of a service', () => {
+  it('is read with the credential from the address of the service, and without one from other addresses', async (t) => {
     const keys: unknown[] = []
     const server = await serve(t, ({ headers, url }, response) => {
       keys.push(headers['x-api-key'])
@@ -37,7 +37,7 @@ describe('a document of a service', () => {
     assert.deepEqual(keys, ['the-key', undefined, undefined])
     await assert.rejects(fetch('/moved', []), { code: 'SERVICE_DOCUMENT_INVALID', message: /it responded 302/ })
     await assert.rejects(fetch(server.url.replace('//', '//user:secret@'), []), (error: Error) => {
-      assert.match(error.message, /a user or a password/)
+      assert.match(error.message, /a user name or a password/)
       return !error.message.includes('secret')
     })
   })
@@ -51,7 +51,7 @@ describe('a document of a service', () => {
 })
 
 describe('the file of a typed client', () => {
-  it('is written, compared, and never takes the place of another file', async (t) => {
+  it('is written, compared, and never overwrites another file', async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'zin-types-'))
     cleanUp(t)(() => rm(folder, { recursive: true, force: true }))
     const file = join(folder, 'clients', 'users.ts')

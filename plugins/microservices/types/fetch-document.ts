@@ -15,14 +15,14 @@ export interface FetchDocumentOptions {
 }
 
 /**
- * Reads a document from a URL. Where the URL is on an address of the service, with the credential of its strategy; to other hosts goes
- * none. Redirects are not followed. Throws SERVICE_DOCUMENT_INVALID.
+ * Reads a document from a URL. Sends the credential of the service's strategy only if the URL is on one of the service's addresses.
+ * Redirects are not followed. Throws SERVICE_DOCUMENT_INVALID.
  */
 export async function fetchDocument(service: string, url: URL, { auth, definitions, resolver }: FetchDocumentOptions): Promise<unknown> {
   const definition = definitions.find(({ name }) => name === service)
   const place = url.origin + url.pathname
   if (url.username !== '' || url.password !== '')
-    throw microserviceErrors.SERVICE_DOCUMENT_INVALID(place, 'its URL has a user or a password')
+    throw microserviceErrors.SERVICE_DOCUMENT_INVALID(place, 'its URL contains a user name or a password')
   const own = definition?.urls.includes(url.origin) === true ? definition : undefined
   const request = { method: 'GET', path: url.pathname + url.search, body: undefined, maxBytes: maxDocumentBytes, timeoutMs }
   const connections = openConnections({ service, origin: url.origin, resolver, ca: own?.ca })

@@ -12,17 +12,17 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A property of the object itself. */
+/** Returns an own property, never an inherited one. */
 export function ownValue(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** A value of a document, to be named in a comment. */
+/** Formats a value of a document for a comment. */
 export function wordOf(value: unknown): string {
   return typeof value === 'object' || value === undefined ? 'of another type' : String(value)
 }
 
-/** The name that a reference like `#/components/schemas/Name` has in its section; undefined for other references. */
+/** Returns `Name` for a reference like `#/components/schemas/Name`; undefined for any other reference. */
 export function refName(ref: unknown, section: string): string | undefined {
   const prefix = `#/components/${section}/`
   if (typeof ref !== 'string' || !ref.startsWith(prefix)) return undefined

@@ -2,17 +2,17 @@ import { targetProblem } from '../calls/target.js'
 import type { CallMethod } from '../contract.js'
 import { isObject, type Json, listOf, objectOf, ownValue, refName, wordOf } from './json.js'
 
-/** A parameter of an operation. `schema` undefined: it is sent as it is given. */
+/** A parameter of an operation. */
 export interface Parameter {
   readonly name: string
   readonly required: boolean
   readonly schema: unknown
   readonly description: string | undefined
-  /** How it is written in the request, when that is not the usual way: the caller has to write it. */
+  /** Serialization of the parameter, if it is not the default one: the caller has to serialize the value. */
   readonly raw?: string
 }
 
-/** What a request or a response holds. */
+/** Content of a request or a response. */
 export type Content = { readonly kind: 'json'; readonly schema: unknown } | { readonly kind: 'text' | 'bytes' | 'any' | 'none' }
 
 export interface OperationResponse {
@@ -23,10 +23,10 @@ export interface OperationResponse {
 
 /** One operation of a document. */
 export interface Operation {
-  /** Name of its method; unique, and no name of `Object`. */
+  /** Method name in the client: unique, and never a name of `Object.prototype`. */
   readonly name: string
   readonly method: CallMethod
-  /** With its parameters in braces. */
+  /** Path with its parameters in braces. */
   readonly path: string
   readonly summary: string
   readonly params: readonly Parameter[]
@@ -38,7 +38,7 @@ export interface Operation {
 
 export interface Operations {
   readonly operations: readonly Operation[]
-  /** What cannot be called, one line for each. */
+  /** Operations that cannot be called, one line for each. */
   readonly leftOut: readonly string[]
 }
 
@@ -46,7 +46,7 @@ const methods: readonly CallMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', '
 const mediaType = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}$/
 const reserved: ReadonlySet<string> = new Set([...Object.getOwnPropertyNames(Object.prototype), 'prototype', 'then'])
 
-/** The operations of an OpenAPI document, by path and method. */
+/** Returns the operations of an OpenAPI document, ordered by path and method. */
 export function operationsOf(document: Json): Operations {
   const leftOut: string[] = []
   const operations: Operation[] = []
@@ -69,7 +69,7 @@ export function operationsOf(document: Json): Operations {
 interface Where {
   readonly method: CallMethod
   readonly path: string
-  /** Parameters of all operations of the path. */
+  /** Parameters shared by all operations of the path. */
   readonly shared: readonly unknown[]
   readonly names: Set<string>
 }
@@ -97,7 +97,7 @@ function operationOf(document: Json, given: Json, { method, names, path, shared 
   }
 }
 
-/** The operation's id when it is an identifier, else a name made of its method and path: `getUsersName`. */
+/** Returns the operation id if it is a usable identifier, otherwise a name made of method and path, such as `getUsersName`. */
 function nameOf(id: unknown, method: CallMethod, path: string, names: Set<string>): string {
   const made = method.toLowerCase() + path.replaceAll(/[^A-Za-z0-9]+(.)?/g, (_, next: string | undefined) => (next ?? '').toUpperCase())
   const usable = typeof id === 'string' && /^[A-Za-z_$][\w$]{0,99}$/.test(id) && !reserved.has(id)
@@ -110,7 +110,7 @@ function nameOf(id: unknown, method: CallMethod, path: string, names: Set<string
 
 type PlacedParameter = Parameter & { readonly place: unknown }
 
-/** The last of those with one place and name. Cookies, and headers that belong to the connection or the strategy, are not the caller's. */
+/** Returns the parameters; the last one with the same place and name wins. Leaves out the headers that the plugin sets itself. */
 function parametersOf(document: Json, given: readonly unknown[]): readonly PlacedParameter[] {
   const found = new Map<string, PlacedParameter>()
   for (const one of given) {
@@ -156,14 +156,14 @@ function isJson(type: string): boolean {
   return /^application\/([\w.-]+\+)?json\b/i.test(type)
 }
 
-/** What a reference into the document leads to, once. */
+/** Resolves a reference into the document, one level deep. */
 function resolved(document: Json, value: unknown, section: string): Json {
   const ref = ownValue(value, '$ref')
   const name = refName(ref, section)
   return objectOf(name === undefined ? value : ownValue(ownValue(document.components, section), name))
 }
 
-/** The path of its first server, to which its paths are relative. */
+/** Returns the path of the document's first server: the base of all its paths. */
 function basePath(document: Json): string {
   const url = ownValue(listOf(document.servers)[0], 'url')
   if (typeof url !== 'string' || !URL.canParse(url, 'http://service')) return ''

@@ -6,7 +6,7 @@ import { isObject, type Json } from './json.js'
 /** Largest document, in bytes. */
 export const maxDocumentBytes = 8_388_608
 
-/** An OpenAPI document of version 3, from text or from what a response held. Throws SERVICE_DOCUMENT_INVALID. */
+/** Returns an OpenAPI 3 document from JSON text or parsed data. Throws SERVICE_DOCUMENT_INVALID. */
 export function documentOf(data: unknown, place: string): Json {
   const document = typeof data === 'string' ? parsed(data, place) : data
   if (!isObject(document) || typeof document.openapi !== 'string' || !/^3\.\d/.test(document.openapi))
@@ -14,7 +14,7 @@ export function documentOf(data: unknown, place: string): Json {
   return document
 }
 
-/** The text of a file. Throws SERVICE_DOCUMENT_INVALID when it cannot be read, or is too large. */
+/** Reads the text of a file. Throws SERVICE_DOCUMENT_INVALID if it cannot be read or is too large. */
 export async function documentFile(path: string): Promise<string> {
   try {
     const file = await open(path)

@@ -1,15 +1,15 @@
 import { isObject, type Json, listOf, objectOf, ownValue, refName, wordOf } from './json.js'
 import { comment, key, literal } from './text.js'
 
-/** Where a value goes: of a request, properties with a default can be left out. */
+/** Direction of a value. In a request, properties with a default are optional. */
 export type Direction = 'request' | 'response'
 
 interface Place {
   readonly direction: Direction
-  /** Indentation of what is written. */
+  /** Indentation level of the output. */
   readonly level: number
   readonly depth: number
-  /** The named schema whose type is written, unless inside a property or an item: there it may refer to itself. */
+  /** The named schema being written; unset inside properties and items, where it may refer to itself. */
   readonly direct?: string
 }
 
@@ -17,9 +17,9 @@ interface Written {
   readonly text: string
   /** Needs parentheses before `[]` and beside `&`. */
   readonly compound?: boolean
-  /** Of a union. */
+  /** Members, if it is a union. */
   readonly members?: readonly string[]
-  /** Anything. */
+  /** It is `unknown`. */
   readonly open?: boolean
 }
 
@@ -27,7 +27,7 @@ const mostDepth = 32
 const mostSchemas = 20_000
 const mostSteps = 1000
 const mostInline = 90
-/** Keywords that a type can say nothing of, and that make a schema without a type unknown. */
+/** Keywords that have no equivalent in TypeScript. A schema with nothing else is `unknown`. */
 const silent = ['not', 'if', '$dynamicRef', '$recursiveRef', 'dependentSchemas', 'contains', 'propertyNames', 'unevaluatedProperties']
 const plain: Readonly<Record<string, string>> = {
   string: 'string',
@@ -38,8 +38,8 @@ const plain: Readonly<Record<string, string>> = {
 }
 
 /**
- * JSON schemas of an OpenAPI document (3.0 and 3.1) as types of TypeScript. A type is never narrower than its schema: what a type cannot
- * say is left out, and what is not understood is `unknown`, with a comment.
+ * Converts the JSON schemas of an OpenAPI document (3.0 and 3.1) to TypeScript types. A type is never narrower than its schema: constraints
+ * that TypeScript cannot express are dropped, and unsupported schemas become `unknown` with a comment.
  */
 export class SchemaTypes {
   readonly #named: Json
@@ -47,18 +47,18 @@ export class SchemaTypes {
   readonly #used = new Set<string>()
   #count = 0
 
-  /** @param named the named schemas of the document. @param owner name of the interface that has their types. */
+  /** @param named named schemas of the document. @param owner name of the interface that contains their types. */
   constructor(named: Json, owner: string) {
     this.#named = named
     this.#owner = owner
   }
 
-  /** The type of one schema. */
+  /** Returns the type of one schema. */
   type(schema: unknown, direction: Direction, level: number): string {
     return this.#type(schema, { direction, level, depth: 0 }).text
   }
 
-  /** The interface of the named schemas that were referred to; undefined when none was. */
+  /** Returns the interface with the named schemas that were referenced; undefined if none was. */
   declaration(): string | undefined {
     const written = new Map<string, string>()
     for (let open = this.#open(written); open.length > 0; open = this.#open(written))
@@ -81,7 +81,7 @@ export class SchemaTypes {
     if (schema === true || schema === undefined) return anything
     if (schema === false) return { text: 'never' }
     if (!isObject(schema)) return unknown('a malformed schema')
-    if (place.depth > mostDepth || ++this.#count > mostSchemas) return unknown('a schema that is nested too deeply, or one too many')
+    if (place.depth > mostDepth || ++this.#count > mostSchemas) return unknown('a schema that is nested too deeply, or too many schemas')
     const inner = { ...place, depth: place.depth + 1 }
     const parts = [
       ...(schema.$ref === undefined ? [] : [this.#ref(schema.$ref, place)]),
@@ -99,12 +99,12 @@ export class SchemaTypes {
   #ref(ref: unknown, { direct }: Place): Written {
     const name = refName(ref, 'schemas')
     if (name === undefined || !Object.hasOwn(this.#named, name)) return unknown(`the reference ${wordOf(ref)}`)
-    if (direct !== undefined && this.#reaches(name, direct)) return unknown('a schema that is made of itself')
+    if (direct !== undefined && this.#reaches(name, direct)) return unknown('a schema that contains itself directly')
     this.#used.add(name)
     return { text: `${this.#owner}[${literal(name)}]` }
   }
 
-  /** Whether the type of one named schema needs that of another, not only inside a property or an item. A very long way counts as one. */
+  /** Returns whether a named schema depends on another one outside of properties and items. Gives up after many steps and returns true. */
   #reaches(from: string, to: string): boolean {
     const seen = new Set([from])
     for (const name of seen) {
@@ -114,7 +114,7 @@ export class SchemaTypes {
     return false
   }
 
-  /** What the schema says by itself, without references and combinations. */
+  /** Returns the schema's own types, without references and combinations. */
   #own(schema: Json, place: Place): readonly Written[] {
     if (schema.const !== undefined) return [literalType(schema.const)]
     if (Array.isArray(schema.enum)) return [union(schema.enum.map(literalType))]
@@ -139,7 +139,7 @@ export class SchemaTypes {
       .map((name) => this.#property(name, ownValue(properties, name), required.includes(name), inside))
     const rest = this.#rest(schema, inside)
     if (rest === undefined && lines.length === 0) return { text: 'Readonly<Record<string, never>>' }
-    // Beside named properties, an index of another type could not be kept.
+    // TypeScript requires that an index signature covers the named properties, so it has to be `unknown`.
     const index = lines.length === 0 ? rest : schema.additionalProperties === undefined || rest === undefined ? undefined : 'unknown'
     return { text: block([...lines, ...(index === undefined ? [] : [`readonly [key: string]: ${index}`])], place.level) }
   }
@@ -152,7 +152,7 @@ export class SchemaTypes {
     return `${doc}readonly ${key(name)}${optional ? '?' : ''}: ${this.#type(schema, place).text}`
   }
 
-  /** The type of properties without a name; undefined when there are none. */
+  /** Returns the type of additional properties; undefined if none are allowed. */
   #rest({ additionalProperties, patternProperties }: Json, place: Place): string | undefined {
     const patterns = Object.values(objectOf(patternProperties))
     const open = additionalProperties !== false && (additionalProperties !== undefined || patterns.length === 0)
@@ -169,7 +169,7 @@ export class SchemaTypes {
   }
 }
 
-/** Named schemas that a schema is made of, not only in a property or an item. */
+/** Returns the named schemas that a schema references outside of properties and items. */
 function directRefs(schema: unknown, depth = 0): readonly string[] {
   if (!isObject(schema) || depth > mostDepth) return []
   const name = refName(schema.$ref, 'schemas')
@@ -210,7 +210,7 @@ function intersection(all: readonly Written[]): Written {
   return { text: kept.map(({ compound, text }) => (compound === true ? `(${text})` : text)).join(' & '), compound: true }
 }
 
-/** Members in braces: on one line when they are few and short. */
+/** Writes members in braces: on one line if they are short enough. */
 export function block(members: readonly string[], level: number): string {
   const line = `{ ${members.join('; ')} }`
   if (line.length <= mostInline && !line.includes('\n') && !line.includes('/**')) return line

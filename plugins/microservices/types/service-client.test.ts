@@ -31,7 +31,7 @@ function client(status = 200): { readonly notes: NotesClient; readonly calls: Se
 }
 
 describe('a typed client', () => {
-  it('fills in path and query, so that values stay what they are', async () => {
+  it('encodes values in path and query', async () => {
     const { calls, notes } = client()
     await notes.get({ params: { id: 'a/b?c#d', part: 7 } })
     await notes.list({ query: { tag: ['a&b', 'c'], page: 0, none: undefined, nothing: null } })
@@ -42,14 +42,14 @@ describe('a typed client', () => {
     )
   })
 
-  it('refuses a path with a parameter that is missing or empty', async () => {
+  it('refuses a missing or empty path parameter', async () => {
     const { calls, notes } = client()
     for (const params of [{}, { id: '', part: 1 }, { id: undefined, part: 1 }, Object.create({ id: 1, part: 1 }) as object])
-      await assert.rejects(notes.get({ params }), { code: 'SERVICE_INVALID_TARGET', message: /the parameter id .* is empty/ })
+      await assert.rejects(notes.get({ params }), { code: 'SERVICE_INVALID_TARGET', message: /the parameter id .* is missing or empty/ })
     assert.equal(calls.length, 0)
   })
 
-  it('sends bodies as the operation takes them, and passes headers and timeout on', async () => {
+  it('encodes bodies as the operation expects, and passes headers and timeout', async () => {
     const { calls, notes } = client()
     await notes.put({ body: 'text', headers: { 'X-Trace-Id': 't' }, timeout: 50 })
     await notes.put()
@@ -62,7 +62,7 @@ describe('a typed client', () => {
     ])
   })
 
-  it('says whether a call succeeded', async () => {
+  it('reports whether a call succeeded', async () => {
     assert.equal((await client(299).notes.list()).ok, true)
     const failed = await client(404).notes.get({ params: { id: 1, part: 2 } })
     assert.ok(!failed.ok)

@@ -1,11 +1,11 @@
 import type { CallMethod, ServiceCalls, ServiceResponse } from '../contract.js'
 import { microserviceErrors } from '../errors.js'
 
-/** What a call of a typed client takes beside its own request. */
+/** Options of every call of a typed client. */
 export interface CallOptions {
-  /** As of `callService`, in ms. */
+  /** Deadline of the call, as in `callService`, in ms. */
   readonly timeout?: number
-  /** Further headers, such as those of `injectHeaders`. */
+  /** Additional headers, such as those of `injectHeaders`. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -15,24 +15,24 @@ export interface ServiceSuccess<Status extends number, Data> extends ServiceResp
   readonly status: Status
 }
 
-/** A response with another status. */
+/** A response with any other status. */
 export interface ServiceFailure<Status extends number, Data> extends ServiceResponse<Data> {
   readonly ok: false
   readonly status: Status
 }
 
-/** One operation of a typed client. It throws what `callService` throws. */
+/** One operation of a typed client. Throws the same errors as `callService`. */
 export type ServiceOperation<Request extends object, Response> =
   Record<never, never> extends Request
     ? (request?: Request & CallOptions) => Promise<Response>
     : (request: Request & CallOptions) => Promise<Response>
 
-/** How an operation is called. */
+/** Describes how to call an operation. */
 export interface OperationShape {
   readonly method: CallMethod
-  /** Parameters are in braces: `/users/{name}`. */
+  /** Path with its parameters in braces: `/users/{name}`. */
   readonly path: string
-  /** Media type of its body. */
+  /** Media type of the body. */
   readonly body?: string
 }
 
@@ -43,7 +43,7 @@ interface AnyRequest extends CallOptions {
 }
 
 /**
- * A client of a service by its operations. `zin service:types` writes its type and its operations.
+ * Creates a typed client of a service from its operations. `zin service:types` generates the type and the operations.
  *
  * @example
  * interface UsersClient {
@@ -82,9 +82,9 @@ export function serviceClient<Client extends object>(
 function pathOf(service: string, template: string, { params = {}, query = {} }: AnyRequest): string {
   const path = template.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
     const text = Object.hasOwn(params, name) ? textOf(params[name]) : undefined
-    // An empty segment would be another path.
+    // An empty segment would change the path.
     if (text === undefined || text === '')
-      throw microserviceErrors.SERVICE_INVALID_TARGET(service, `the parameter ${name} of ${template} is empty`)
+      throw microserviceErrors.SERVICE_INVALID_TARGET(service, `the parameter ${name} of ${template} is missing or empty`)
     return encodeURIComponent(text)
   })
   const search = new URLSearchParams()
@@ -96,7 +96,7 @@ function pathOf(service: string, template: string, { params = {}, query = {} }: 
   return search.size === 0 ? path : `${path}?${search}`
 }
 
-/** Without a value, a parameter is left out. */
+/** Returns undefined for null and undefined: such a parameter is left out. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
@@ -108,7 +108,7 @@ function texts(headers: Readonly<Record<string, unknown>>): Record<string, strin
   )
 }
 
-/** A text is JSON, too, where the operation takes JSON. */
+/** Encodes any value as JSON, including strings, if the operation expects JSON. Bytes are never encoded. */
 function bodyOf(type: string | undefined, body: unknown): unknown {
   return type === undefined || (typeof body === 'object' && body instanceof Uint8Array) || !/json/i.test(type) ? body : JSON.stringify(body)
 }

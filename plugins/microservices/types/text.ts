@@ -1,13 +1,13 @@
-/** Control, format and unassigned characters and line separators: they end lines, or make code look like other code. */
+/** Control, format and unassigned characters and line separators: they can end lines or disguise code. */
 const hidden = /[\p{C}\p{Zl}\p{Zp}]/gu
 const longestComment = 200
 
-/** Text of a document as a string literal of TypeScript. */
+/** Returns text of a document as a TypeScript string literal. */
 export function literal(text: string): string {
   return `'${text.replaceAll(/[\\']/g, '\\$&').replaceAll(hidden, escaped)}'`
 }
 
-/** Text of a document as the inside of a comment: one line that neither ends the comment nor instructs a tool. */
+/** Returns text of a document for use inside a comment: one line that cannot end the comment or address a tool. */
 export function comment(text: string): string {
   const line = Array.from(
     text
@@ -20,7 +20,7 @@ export function comment(text: string): string {
   return short.replaceAll('*/', '*\\/').replaceAll('@', '\\@')
 }
 
-/** A name of a document as the key of a type or an object. */
+/** Returns a name of a document as a key of a type or an object. */
 export function key(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) && name !== '__proto__' ? name : literal(name)
 }

@@ -11,7 +11,7 @@ import { documentFile, documentOf } from './read-document.js'
 const slug = new RegExp(slugPattern)
 const documentPath = '/openapi.json'
 
-/** Reads a URL as a caller of the service. */
+/** Fetches a URL with the credential of the service. */
 export type FetchAsCaller = (service: string, url: URL) => Promise<unknown>
 
 interface Source {
@@ -22,20 +22,20 @@ interface Source {
 }
 
 export interface WriteTypesInput extends Source {
-  /** Of one service; undefined: of all that run. */
+  /** Name of the service; undefined: all running services. */
   readonly name: string | undefined
-  /** File, or without a name folder, relative to `cwd`; undefined: standard output. */
+  /** File (or folder, without a name), relative to `cwd`; undefined: standard output. */
   readonly out: string | undefined
-  /** Compares and writes nothing. */
+  /** Only compares; writes nothing. */
   readonly check: boolean
   readonly print: Printer
 }
 
-/** Writes typed clients. How many files are not up to date. */
+/** Writes typed clients. Returns the number of files that are out of date. */
 export async function writeTypes({ check, name, out, print, ...source }: WriteTypesInput): Promise<number> {
   if (name === undefined && (out === undefined || source.from !== undefined))
-    throw microserviceErrors.SERVICE_TYPES_USAGE('without a name, --out is needed, a folder, and --from is not possible')
-  if (check && out === undefined) throw microserviceErrors.SERVICE_TYPES_USAGE('--check needs --out')
+    throw microserviceErrors.SERVICE_TYPES_USAGE('without a name, --out must be a folder, and --from cannot be used')
+  if (check && out === undefined) throw microserviceErrors.SERVICE_TYPES_USAGE('--check requires --out')
   if (name !== undefined && (!slug.test(name) || name.length > 50)) throw microserviceErrors.SERVICE_NOT_REGISTERED(name)
   const names = name === undefined ? await runningServices(source.app) : [name]
   let outdated = 0
@@ -69,10 +69,10 @@ async function documentFor(service: string, { app, cwd, fetch, from }: Source): 
   return documentOf(await documentFile(file), file)
 }
 
-/** 1 when the file is not up to date. */
+/** Returns 1 if the file is out of date, otherwise 0. */
 async function write(file: string, text: string, check: boolean, print: Printer): Promise<number> {
   const result = await writeClient(file, text, check)
-  if (result === 'outdated') print.error(`${file} is not up to date; run zin service:types without --check`)
+  if (result === 'outdated') print.error(`${file} is out of date; run zin service:types without --check`)
   else print.line(`${file} ${result === 'written' ? 'written' : 'is up to date'}`)
   return result === 'outdated' ? 1 : 0
 }

@@ -8,9 +8,9 @@ const runBounds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800]
 export interface AttemptMetricsOptions {
   readonly clock: Clock
   readonly maxSeries: number
-  /** Whether the worker has series of its own. */
+  /** Whether the worker has its own series. */
   readonly isOwn: (worker: string) => boolean
-  /** Trace of the attempt that ends, when it is sampled. */
+  /** Returns the trace id of an attempt that has ended, if it was sampled. */
   readonly traceOf: (end: AttemptEnd) => string | undefined
 }
 
@@ -33,7 +33,7 @@ export class AttemptMetrics {
     })
     this.#waits = new SeriesHistogram({
       name: 'zin_worker_wait_duration_seconds',
-      help: 'Time from when a job was first due to the begin of its first attempt, by worker',
+      help: 'Time from when a job was first due to the start of its first attempt, by worker',
       labels: ['worker'],
       bounds: runBounds,
       maxSeries,

@@ -11,18 +11,18 @@ export interface CollectorOptions {
   readonly log: Logger
 }
 
-/** Refusals that are remembered as told. */
-const maxTold = 1000
+/** Maximum number of problems that are remembered as logged. */
+const maxLogged = 1000
 
-/** Asks all plugins for their metrics, and says once what is wrong with one. */
+/** Collects the metrics of all plugins and logs each problem once. */
 export class Collector {
   readonly #options: CollectorOptions
   readonly #refused = new SeriesCounter({
     name: 'zin_metrics_refused_samples_total',
-    help: 'Samples of a plugin that were left out of a page, because something is wrong with them',
+    help: 'Samples of a plugin that were left out of a page because they are invalid',
     labels: ['plugin'],
   })
-  readonly #told = new Set<string>()
+  readonly #logged = new Set<string>()
   #running: Promise<readonly MetricFamily[]> | undefined
 
   constructor(options: CollectorOptions) {
@@ -52,8 +52,8 @@ export class Collector {
   #refuse({ plugin, problem }: Refusal): void {
     this.#refused.add([plugin])
     const key = `${plugin}\u0000${problem}`
-    if (this.#told.has(key) || this.#told.size >= maxTold) return
-    this.#told.add(key)
-    this.#options.log.warn({ source: plugin }, `a metric of the plugin "${plugin}" is left out: ${problem}`)
+    if (this.#logged.has(key) || this.#logged.size >= maxLogged) return
+    this.#logged.add(key)
+    this.#options.log.warn({ source: plugin }, `a metric of the plugin "${plugin}" was left out: ${problem}`)
   }
 }

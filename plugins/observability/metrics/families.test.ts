@@ -39,18 +39,18 @@ describe('gather', () => {
     'a negative counter': [{ ...good, value: -1 }, /below 0/],
     'a counter without _total': [{ ...good, name: 'shop_orders' }, /does not end in "_total"/],
     'a gauge with _total': [{ ...good, type: 'gauge' }, /the gauge "shop_orders_total" ends in "_total"/],
-    'a name with a dash': [{ ...good, name: 'shop-orders_total' }, /not made of letters/],
-    'a name with a line break': [{ ...good, name: 'a_total\n# TYPE x gauge' }, /not made of letters/],
+    'a name with a dash': [{ ...good, name: 'shop-orders_total' }, /is not 1 to 200 letters/],
+    'a name with a line break': [{ ...good, name: 'a_total\n# TYPE x gauge' }, /is not 1 to 200 letters/],
     'a name that a histogram uses': [{ ...good, type: 'gauge', name: 'shop_count' }, /ends in "_count"/],
     'no help': [{ ...good, help: '' }, /no help/],
     'an unknown type': [{ ...good, type: 'summary' }, /has the type "summary"/],
     'a label with a dash': [{ ...good, labels: { 'a-b': 'x' } }, /the label "a-b"/],
-    'a label of a number': [{ ...good, labels: { code: 200 } }, /the label "code" of "shop_orders_total" is 200, not a text/],
+    'a label of a number': [{ ...good, labels: { code: 200 } }, /the label "code" of "shop_orders_total" is 200, not a string/],
     'a histogram with le': [{ ...histogram, labels: { le: '1' } }, /a label "le"/],
     'a label of summaries': [{ ...good, labels: { quantile: '0.5' } }, /a label "quantile"/],
     'bounds that fall': [{ ...histogram, bounds: [1, 0.1] }, /rising numbers/],
-    'too few counts': [{ ...histogram, counts: [1, 2] }, /one count more than bounds/],
-    'a broken count': [{ ...histogram, counts: [1, 2, -3] }, /not a whole number/],
+    'too few counts': [{ ...histogram, counts: [1, 2] }, /one more count than bounds/],
+    'a broken count': [{ ...histogram, counts: [1, 2, -3] }, /not a non-negative integer/],
     nothing: [null, /not an object/],
     'something that throws': [
       {
@@ -58,11 +58,11 @@ describe('gather', () => {
           throw new Error('no')
         },
       },
-      /throws when it is read/,
+      /reading a sample throws/,
     ],
   }
   for (const [what, [given, problem]] of Object.entries(wrong)) {
-    it(`leaves out ${what}, says why, and keeps the rest`, () => {
+    it(`leaves out ${what}, reports why, and keeps the rest`, () => {
       const { families, refusals } = gather(new Map([['shop', [given, { ...good, labels: { country: 'be' } }]]]))
       assert.deepEqual(
         families.map(({ name }) => name),
@@ -72,14 +72,14 @@ describe('gather', () => {
     })
   }
 
-  it('leaves out what contradicts an earlier sample', () => {
+  it('leaves out samples that contradict earlier ones', () => {
     assert.match(problemsOf(good, good)[0] ?? '', /same labels/)
     assert.match(
       problemsOf(good, { ...good, labels: { shop: 'x' } })[0] ?? '',
-      /has the labels \(shop\), and was given before with \(country\)/,
+      /has the labels \(shop\), but was reported earlier with \(country\)/,
     )
-    assert.match(problemsOf(good, { ...good, help: 'Else', labels: { country: 'be' } })[0] ?? '', /another help/)
-    assert.match(problemsOf(histogram, { ...histogram, bounds: [1, 2], labels: {} })[0] ?? '', /other bounds/)
+    assert.match(problemsOf(good, { ...good, help: 'Else', labels: { country: 'be' } })[0] ?? '', /a different help/)
+    assert.match(problemsOf(histogram, { ...histogram, bounds: [1, 2], labels: {} })[0] ?? '', /different bounds/)
     const clash = gather(
       new Map<string, unknown>([
         ['shop', [histogram]],
@@ -87,11 +87,11 @@ describe('gather', () => {
       ]),
     )
     assert.deepEqual(clash.refusals, [
-      { plugin: 'evil', problem: 'the gauge "shop_seconds" was given by the plugin "shop" as a histogram' },
+      { plugin: 'evil', problem: 'the gauge "shop_seconds" was reported by the plugin "shop" as a histogram' },
     ])
   })
 
-  it('names a plugin whose listener failed, and one that gives no list', () => {
+  it('names a plugin whose listener failed, and one that does not return a list', () => {
     const { refusals } = gather(
       new Map<string, unknown>([
         ['slow', new Error('too late')],
@@ -100,7 +100,7 @@ describe('gather', () => {
     )
     assert.deepEqual(
       refusals.map(({ plugin, problem }) => `${plugin}: ${problem}`),
-      ['slow: it failed: too late', 'odd: what it gives is not a list'],
+      ['slow: it failed: too late', 'odd: it did not return a list'],
     )
   })
 })
@@ -109,7 +109,7 @@ describe('render', () => {
   const hostile = { ...good, help: 'Back\\slash\nand line', labels: { country: 'a"b\\c\nd\ud800' } }
   const { families } = gather(new Map([['shop', [hostile, histogram]]]))
 
-  it('escapes what could break the text, and writes cumulative buckets', async () => {
+  it('escapes special characters, and writes cumulative buckets', async () => {
     const { body, contentType } = await render(families, '')
     assert.match(contentType, /^text\/plain; version=0\.0\.4/)
     const parsed = parseMetrics(body, 'text')
@@ -126,7 +126,7 @@ describe('render', () => {
     )
   })
 
-  it('writes OpenMetrics with exemplars when it is asked for', async () => {
+  it('writes OpenMetrics with exemplars on request', async () => {
     const times = new SeriesHistogram({ name: 'shop_seconds', help: 'Time', labels: ['route'], bounds: [0.1, 1] })
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
     times.observe(['/x'], 0.5, { traceId, at: 1_700_000_000_500 })
@@ -147,7 +147,7 @@ describe('render', () => {
 })
 
 describe('series', () => {
-  it('counts what is beyond the limit as other, and loses nothing', () => {
+  it('counts series beyond the limit as other, and loses nothing', () => {
     const counter = new SeriesCounter({ name: 'a_total', help: 'A', labels: ['path', 'code'], maxSeries: 10 })
     for (let n = 0; n < 10_000; n++) counter.add([`/${n}`, '200'])
     const samples = counter.samples()
@@ -155,7 +155,7 @@ describe('series', () => {
     assert.equal(samples.find(({ labels }) => labels?.path === 'other')?.value, 9990)
   })
 
-  it('does not take one series for another', () => {
+  it('does not confuse series', () => {
     const counter = new SeriesCounter({ name: 'a_total', help: 'A', labels: ['x', 'y'] })
     counter.add(['a', 'b,c'])
     counter.add(['a,b', 'c'])
@@ -167,7 +167,7 @@ describe('series', () => {
     ])
   })
 
-  it('counts without labels, too', () => {
+  it('counts without labels', () => {
     const counter = new SeriesCounter({ name: 'a_total', help: 'A', labels: [] })
     counter.add([])
     counter.add([], 2)
@@ -177,7 +177,7 @@ describe('series', () => {
     )
   })
 
-  it('limits what plugins report; a series that is in stays in', () => {
+  it('limits the series that plugins report; an included series stays included', () => {
     const limit = new SeriesLimit(2)
     const family = (names: readonly string[], type: 'counter' | 'gauge') => {
       const samples = names.map((queue, value): MetricSample => ({ name: 'q', help: 'Q', type, value, labels: { queue } }))

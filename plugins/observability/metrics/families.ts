@@ -20,24 +20,25 @@ interface Growing {
   readonly samples: Map<string, MetricSample>
 }
 
-/** Samples of one plugin at most. */
+/** Maximum number of samples of one plugin. */
 const maxSamples = 200_000
 
 /**
- * Puts the samples of all plugins together by metric, in the order of their names. What would break a page is left out: samples that are
- * none, and those that contradict earlier ones of the same metric.
+ * Groups the samples of all plugins by metric, sorted by name. Leaves out anything that would make a page invalid: malformed samples, and
+ * samples that contradict earlier ones of the same metric.
  */
 export function gather(given: ReadonlyMap<string, unknown>): Collection {
   const growing = new Map<string, Growing>()
   const refusals: Refusal[] = []
   for (const [source, samples] of given) {
-    // The second listener of a plugin is `name#2`.
+    // The second listener of a plugin is named `name#2`.
     const plugin = source.replace(/#\d+$/, '')
     if (!Array.isArray(samples)) {
-      refusals.push({ plugin, problem: samples instanceof Error ? `it failed: ${samples.message}` : 'what it gives is not a list' })
+      refusals.push({ plugin, problem: samples instanceof Error ? `it failed: ${samples.message}` : 'it did not return a list' })
       continue
     }
-    if (samples.length > maxSamples) refusals.push({ plugin, problem: `it gives ${samples.length} samples; ${maxSamples} are taken` })
+    if (samples.length > maxSamples)
+      refusals.push({ plugin, problem: `it returned ${samples.length} samples; only the first ${maxSamples} are used` })
     for (const one of samples.slice(0, maxSamples)) {
       const problem = add(growing, plugin, one)
       if (problem !== undefined) refusals.push({ plugin, problem })
@@ -49,7 +50,7 @@ export function gather(given: ReadonlyMap<string, unknown>): Collection {
   return { families, refusals }
 }
 
-/** Returns why it was not added. */
+/** Adds a sample; returns the problem if it cannot be added. */
 function add(growing: Map<string, Growing>, plugin: string, given: unknown): string | undefined {
   const sample = checked(given)
   if ('problem' in sample) return sample.problem
@@ -57,17 +58,17 @@ function add(growing: Map<string, Growing>, plugin: string, given: unknown): str
   const labelNames = Object.keys(labels).sort()
   const known: Growing = growing.get(name) ?? { plugin, head: sample, labelNames: labelNames.join(), samples: new Map() }
   const { head } = known
-  const from = known.plugin === plugin ? 'before' : `by the plugin "${known.plugin}"`
-  if (head.type !== type) return `the ${type} "${name}" was given ${from} as a ${head.type}`
-  if (head.help !== help) return `"${name}" was given ${from} with another help`
+  const from = known.plugin === plugin ? 'earlier' : `by the plugin "${known.plugin}"`
+  if (head.type !== type) return `the ${type} "${name}" was reported ${from} as a ${head.type}`
+  if (head.help !== help) return `"${name}" was reported ${from} with a different help`
   if (known.labelNames !== labelNames.join()) {
-    return `"${name}" has the labels (${labelNames.join(', ')}), and was given ${from} with (${known.labelNames.replaceAll(',', ', ')})`
+    return `"${name}" has the labels (${labelNames.join(', ')}), but was reported ${from} with (${known.labelNames.replaceAll(',', ', ')})`
   }
   if (type === 'histogram' && (head as MetricHistogram).bounds.join() !== sample.bounds.join()) {
-    return `the histogram "${name}" was given ${from} with other bounds`
+    return `the histogram "${name}" was reported ${from} with different bounds`
   }
   const key = JSON.stringify(labelNames.map((label) => labels[label]))
-  if (known.samples.has(key)) return `"${name}" was given ${from} with the same labels`
+  if (known.samples.has(key)) return `"${name}" was reported ${from} with the same labels`
   known.samples.set(key, sample)
   growing.set(name, known)
   return undefined
@@ -77,6 +78,6 @@ function checked(given: unknown): ReturnType<typeof checkSample> {
   try {
     return checkSample(given)
   } catch {
-    return { problem: 'a sample throws when it is read' }
+    return { problem: 'reading a sample throws an error' }
   }
 }

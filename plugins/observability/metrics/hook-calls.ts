@@ -1,17 +1,17 @@
 import type { HookReport, MetricSample } from 'zin'
 
 const columns = [
-  { field: 'calls', name: 'zin_hook_calls_total', help: 'Calls of listeners, by hook and by the plugin that listens' },
+  { field: 'calls', name: 'zin_hook_calls_total', help: 'Calls of listeners, by hook and plugin' },
   { field: 'errors', name: 'zin_hook_errors_total', help: 'Calls of listeners that failed' },
-  { field: 'timeouts', name: 'zin_hook_timeouts_total', help: 'Calls of listeners that took longer than the hook waits' },
+  { field: 'timeouts', name: 'zin_hook_timeouts_total', help: 'Calls of listeners that exceeded the timeout of the hook' },
   {
     field: 'dropped',
     name: 'zin_hook_dropped_total',
-    help: 'Calls that never reached a listener, because too many waited or it was muted',
+    help: 'Calls that never reached a listener because its queue was full or it was muted',
   },
 ] as const
 
-/** What the listeners of hooks did; those that were never called are left out. */
+/** Returns call counts of hook listeners; listeners that were never called are left out. */
 export function hookMetrics(hooks: readonly HookReport[]): readonly MetricSample[] {
   return columns.flatMap(({ field, help, name }) =>
     hooks.flatMap(({ listeners, name: hook }) => {

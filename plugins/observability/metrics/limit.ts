@@ -2,12 +2,12 @@ import type { MetricHistogram, MetricSample } from 'zin'
 import type { MetricFamily } from '../contract.js'
 
 /**
- * Bounds the series of each metric. A series that is in keeps its place as long as it is reported, so that none jumps in and out; what
- * finds no place is added up as one series whose labels are `other`, of a gauge the greatest one.
+ * Limits the number of series per metric. An included series stays included as long as it is reported, so that series do not come and go;
+ * the remaining ones are aggregated into one series with the label values `other`: the sum, or the maximum for gauges.
  */
 export class SeriesLimit {
   readonly #max: number
-  /** By metric: the series that are in. */
+  /** The included series by metric. */
   #kept = new Map<string, ReadonlySet<string>>()
 
   constructor(max: number) {

@@ -1,6 +1,6 @@
 import type { LocalWorker } from 'zin/plugins/workers'
 
-/** Which workers of this process have series of their own: all but those whose feature `observability` is false. */
+/** Determines which workers of this process have their own series: all except those with the feature `observability: false`. */
 export class OwnSeries {
   readonly #list: () => readonly LocalWorker[]
   #without: ReadonlySet<string> | undefined
@@ -9,7 +9,7 @@ export class OwnSeries {
     this.#list = list
   }
 
-  /** Workers were started or changed: reads them again with the next question. */
+  /** Called when workers were started or changed; the next lookup reads them again. */
   readonly forget = (): void => {
     this.#without = undefined
   }

@@ -5,7 +5,7 @@ import type { MetricSample } from 'zin'
 const resolutionMs = 20
 const percentiles = [50, 90, 99] as const
 
-/** What this process uses. It measures from `open` to `close`. */
+/** Measures CPU, memory, garbage collection and event loop of this process, from `open` to `close`. */
 export class ProcessMetrics {
   #delay: ReturnType<typeof monitorEventLoopDelay> | undefined
   #observer: PerformanceObserver | undefined
@@ -37,16 +37,16 @@ export class ProcessMetrics {
     const memory = process.memoryUsage()
     return [
       counter('process_cpu_seconds_total', 'User and system time of the process', (system + user) / 1e6),
-      gauge('process_start_time_seconds', 'When the process started, since 1970', performance.timeOrigin / 1000),
+      gauge('process_start_time_seconds', 'Start time of the process, in seconds since 1970', performance.timeOrigin / 1000),
       gauge('process_resident_memory_bytes', 'Resident memory of the process', memory.rss),
-      gauge('nodejs_heap_used_bytes', 'Heap of V8 in use', memory.heapUsed),
-      gauge('nodejs_heap_limit_bytes', 'Size of the heap at which V8 ends the process', getHeapStatistics().heap_size_limit),
-      gauge('nodejs_external_memory_bytes', 'Memory outside of the heap that its objects hold', memory.external),
+      gauge('nodejs_heap_used_bytes', 'Used V8 heap', memory.heapUsed),
+      gauge('nodejs_heap_limit_bytes', 'Heap size limit, at which V8 aborts the process', getHeapStatistics().heap_size_limit),
+      gauge('nodejs_external_memory_bytes', 'Memory outside the heap that is bound to heap objects', memory.external),
       counter('nodejs_gc_runs_total', 'Garbage collections', this.#gc.runs),
-      counter('nodejs_gc_seconds_total', 'Time in garbage collection', this.#gc.ms / 1000),
+      counter('nodejs_gc_seconds_total', 'Time spent in garbage collection', this.#gc.ms / 1000),
       gauge(
         'nodejs_eventloop_utilization_ratio',
-        'Share of the time that the event loop was busy since the last collection, 0 to 1',
+        'Share of time that the event loop was busy since the last collection, 0 to 1',
         this.#busy(),
       ),
       ...this.#lag(),
@@ -61,7 +61,7 @@ export class ProcessMetrics {
     return Number.isFinite(utilization) ? utilization : 0
   }
 
-  /** How late timers fired since the last collection; once more the same where none has fired since. */
+  /** How late timers fired since the last collection; repeats the last values if none has fired since. */
   #lag(): readonly MetricSample[] {
     const delay = this.#delay
     if (delay !== undefined && delay.count > 0) {
@@ -78,7 +78,7 @@ export class ProcessMetrics {
   }
 }
 
-/** Without the interval of the timer itself. */
+/** Converts to seconds, without the interval of the timer itself. */
 function secondsOf(nanoseconds: number): number {
   return Math.max(0, nanoseconds / 1e9 - resolutionMs / 1000)
 }

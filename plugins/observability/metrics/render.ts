@@ -2,7 +2,7 @@ import type { Metric, RegistryContentType } from 'prom-client'
 import type { MetricHistogram, MetricSample } from 'zin'
 import type { MetricFamily, MetricsPage } from '../contract.js'
 
-/** A line of a page as prom-client writes it. */
+/** A line of a page, as prom-client expects it. */
 interface Line {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -10,7 +10,7 @@ interface Line {
   readonly exemplar?: { readonly labelSet: { readonly trace_id: string }; readonly value: number; readonly timestamp: number }
 }
 
-/** Writes metrics as text, in the format that the `Accept` header asks for. prom-client is loaded with the first page. */
+/** Renders metrics as text in the format that the `Accept` header requests. Loads prom-client with the first page. */
 export async function render(families: readonly MetricFamily[], accept: string): Promise<MetricsPage> {
   const { Registry } = await import('prom-client')
   const type = wantsOpenMetrics(accept) ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE
@@ -22,7 +22,7 @@ export async function render(families: readonly MetricFamily[], accept: string):
       name,
       help,
       type,
-      // prom-client changes the name of a counter for OpenMetrics.
+      // prom-client renames counters for OpenMetrics.
       get: async () => ({ name: metric.name, help, type, values }),
     }
     registry.registerMetric(metric as unknown as Metric<string>)
@@ -30,7 +30,7 @@ export async function render(families: readonly MetricFamily[], accept: string):
   return { contentType: registry.contentType, body: await registry.metrics() }
 }
 
-/** RFC 9110 12.5.1, as far as it matters here: the type is named, and not with q=0. */
+/** RFC 9110 12.5.1, simplified: the type is named, and not with q=0. */
 function wantsOpenMetrics(accept: string): boolean {
   return accept
     .slice(0, 1000)
@@ -62,7 +62,7 @@ function histogramLines({ bounds, counts, exemplars = [], name, sum }: MetricHis
   return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: total }]
 }
 
-/** OpenMetrics wants a point in every bound, and the same text in both formats keeps the series the same. */
+/** OpenMetrics requires a decimal point in every bound; using the same text in both formats keeps the series identical. */
 function decimal(bound: number): string {
   const text = String(bound)
   return Number.isInteger(bound) && !text.includes('e') ? `${text}.0` : text

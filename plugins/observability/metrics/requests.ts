@@ -4,10 +4,10 @@ import { SeriesHistogram } from './series.js'
 /** Seconds. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-/** The route of a request that matches none, whatever its path was. */
+/** Route label of requests that match no route. */
 const unmatched = 'unmatched'
 
-/** Counts requests by the template of their route. */
+/** Measures requests by route template. */
 export class RequestMetrics {
   readonly #durations: SeriesHistogram
   readonly #clock: Clock
@@ -16,7 +16,7 @@ export class RequestMetrics {
     this.#clock = clock
     this.#durations = new SeriesHistogram({
       name: 'zin_http_request_duration_seconds',
-      help: 'Time from the arrival of a request to the end of its response, by route',
+      help: 'Time from receiving a request to the end of its response, by route',
       labels: ['method', 'route', 'status'],
       bounds,
       maxSeries,

@@ -3,21 +3,21 @@ import type { MetricExemplar, MetricHistogram, MetricValue } from 'zin'
 export interface SeriesSpec {
   readonly name: string
   readonly help: string
-  /** Names of the labels, in the order in which values are given. */
+  /** Label names, in the order in which values are passed. */
   readonly labels: readonly string[]
-  /** Series at most. Default 1000. */
+  /** Maximum number of series. Default 1000. */
   readonly maxSeries?: number
-  /** What is counted instead of one more series. Default: every label is `other`. */
+  /** Returns the label values to use once `maxSeries` is reached. Default: every value is `other`. */
   readonly beyond?: (values: readonly string[]) => readonly string[]
 }
 
-/** The series whose first labels have certain values. A map for each label: joining them to one key costs more than counting. */
+/** Series that share their first label values. One map per label, because joining the values into one key costs more than counting. */
 interface Branch<T> {
   readonly next: Map<string, Branch<T>>
   of?: T
 }
 
-/** One series for each combination of labels, up to a limit. */
+/** One series per combination of label values, up to a limit. */
 class Series<T> {
   readonly #spec: SeriesSpec
   readonly #make: () => T
@@ -69,7 +69,7 @@ class Series<T> {
 const allOther = (values: readonly string[]): readonly string[] => values.map(() => 'other')
 
 /**
- * A counter with labels for the hook `collectMetrics`. Label values may come from outside: what is beyond `maxSeries` is counted as `other`.
+ * A counter with labels for the hook `collectMetrics`. Label values may be external input: beyond `maxSeries`, they are counted as `other`.
  *
  * @example
  * const mails = new SeriesCounter({ name: 'shop_mails_total', help: 'Mails by template', labels: ['template'] })
@@ -83,7 +83,7 @@ export class SeriesCounter {
     this.#series = new Series(spec, () => ({ value: 0 }))
   }
 
-  /** @param values of the labels, in their order. */
+  /** @param values Label values, in the order of the labels. */
   add(values: readonly string[], by = 1): void {
     this.#series.of(values).value += by
   }
@@ -94,7 +94,7 @@ export class SeriesCounter {
 }
 
 export interface SeriesHistogramSpec extends SeriesSpec {
-  /** Upper bounds of the buckets, rising. */
+  /** Upper bounds of the buckets, ascending. */
   readonly bounds: readonly number[]
 }
 
@@ -105,7 +105,7 @@ interface Buckets {
 }
 
 /**
- * A histogram with labels for the hook `collectMetrics`, limited as {@link SeriesCounter}.
+ * A histogram with labels for the hook `collectMetrics`, limited like {@link SeriesCounter}.
  *
  * @example
  * const sizes = new SeriesHistogram({ name: 'shop_mail_bytes', help: 'Size of mails', labels: ['template'], bounds: [1000, 10_000, 100_000] })
@@ -121,7 +121,7 @@ export class SeriesHistogram {
     this.#series = new Series(spec, () => ({ counts: this.#bounds.map(() => 0).concat(0), exemplars: [], sum: 0 }))
   }
 
-  /** @param exemplar trace and time of the value. */
+  /** @param exemplar Trace id and time of the value. */
   observe(values: readonly string[], value: number, exemplar?: { readonly traceId: string; readonly at: number }): void {
     const buckets = this.#series.of(values)
     let bucket = 0

@@ -14,11 +14,11 @@ export interface MetricsServerOptions {
 const maxConnections = 50
 const timeoutMs = 10_000
 
-/** Serves `/metrics`, and nothing else, on a port of its own. */
+/** Serves only `/metrics`, on a separate port. */
 export class MetricsServer {
   readonly #options: MetricsServerOptions
   #server: Server | undefined
-  /** On a loopback address: a page of another site must not read the metrics by a name that leads here (DNS rebinding). */
+  /** Set on a loopback address, so that web pages of other sites cannot read the metrics by DNS rebinding. */
   #hosts: HostCheck | undefined
 
   constructor(options: MetricsServerOptions) {
@@ -45,7 +45,7 @@ export class MetricsServer {
     } catch (error) {
       throw observabilityErrors.METRICS_PORT_UNAVAILABLE(host, port, reasonOf(error))
     }
-    server.on('error', (error) => this.#options.log.warn({ err: error }, `the port of the metrics has an error: ${messageOf(error)}`))
+    server.on('error', (error) => this.#options.log.warn({ err: error }, `error on the metrics port: ${messageOf(error)}`))
     this.#server = server
     const { address, port: bound } = server.address() as AddressInfo
     this.#hosts = addressKind(address) === 'loopback' ? new HostCheck(['127.0.0.1', '[::1]', 'localhost']) : undefined
@@ -62,11 +62,12 @@ export class MetricsServer {
   }
 
   async #serve({ headers, method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#hosts?.accepts(headers.host) === false) return end(response, 421, 'This port serves 127.0.0.1, [::1] and localhost only\n')
-    if (url.split('?')[0] !== '/metrics') return end(response, 404, 'Only /metrics is here\n')
+    if (this.#hosts?.accepts(headers.host) === false)
+      return end(response, 421, 'This port accepts only the hosts 127.0.0.1, [::1] and localhost\n')
+    if (url.split('?')[0] !== '/metrics') return end(response, 404, 'This port serves only /metrics\n')
     if (method !== 'GET' && method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
-      return end(response, 405, 'Only GET and HEAD\n')
+      return end(response, 405, 'Use GET or HEAD\n')
     }
     try {
       const { body, contentType } = await this.#options.page(headers.accept)
@@ -75,7 +76,7 @@ export class MetricsServer {
       response.end(body)
     } catch (error) {
       this.#options.log.error({ err: error }, `the metrics could not be collected: ${messageOf(error)}`)
-      end(response, 500, 'The metrics could not be collected; the log of the app says why\n')
+      end(response, 500, 'The metrics could not be collected; see the app log for the reason\n')
     }
   }
 }
@@ -85,9 +86,9 @@ function end(response: ServerResponse, status: number, text: string): void {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use. Set METRICS_PORT to a free port (0 takes any), or stop what uses it',
-  EACCES: 'this user may not use the port. Set METRICS_PORT to one from 1024 on',
-  EADDRNOTAVAIL: 'it is no address of this machine. Set METRICS_HOST to one, or to 0.0.0.0',
+  EADDRINUSE: 'the port is in use. Set METRICS_PORT to a free port (0 picks one), or stop the process that uses it',
+  EACCES: 'this user is not allowed to use the port. Set METRICS_PORT to 1024 or higher',
+  EADDRNOTAVAIL: 'it is not an address of this machine. Set METRICS_HOST to an address of this machine, or to 0.0.0.0',
   ENOTFOUND: 'the host is unknown. Set METRICS_HOST to an address of this machine, or to 0.0.0.0',
 }
 

@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A span as it was received. */
+/** A received span. */
 export interface ReceivedSpan {
   readonly name: string
   readonly traceId: string
@@ -15,11 +15,11 @@ export interface ReceivedSpan {
 export interface OtlpReceiver {
   readonly url: string
   readonly spans: ReceivedSpan[]
-  /** Names of metrics. */
+  /** Names of received metrics. */
   readonly metrics: Set<string>
-  /** Of all requests, with their path. */
+  /** Path and headers of all requests. */
   readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[]
-  /** Whole bodies as text, to search them for what must not be there. */
+  /** All bodies as text, to check that they do not contain something. */
   readonly text: () => string
   close(): Promise<void>
 }
@@ -38,7 +38,7 @@ interface Body {
   readonly resourceMetrics?: readonly { readonly scopeMetrics: readonly { readonly metrics: readonly { readonly name: string }[] }[] }[]
 }
 
-/** An OTLP receiver over HTTP with JSON on a free port. @param respond false: it takes requests and never responds. */
+/** Starts an OTLP/HTTP JSON receiver on a free port. @param respond If false, it accepts requests but never responds. */
 export async function otlpReceiver(respond = true): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = []
   const metrics = new Set<string>()

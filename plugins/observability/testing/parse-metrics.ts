@@ -1,4 +1,4 @@
-/** A series of a parsed page. */
+/** A sample of a parsed page. */
 export interface ParsedSample {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
@@ -20,8 +20,8 @@ const labelSet = String.raw`\{(?:${labelPair}(?:,${labelPair})*)?\}`
 const line = new RegExp(`^([a-zA-Z_][a-zA-Z0-9_]*)(${labelSet})? (${number})(?: # (${labelSet}) (${number})(?: (${number}))?)?$`)
 
 /**
- * A strict parser of the text format 0.0.4 and of OpenMetrics 1.0, with what `promtool check metrics` complains about. Throws an error
- * that names the line.
+ * Parses the text format 0.0.4 or OpenMetrics 1.0 strictly, including the checks of `promtool check metrics`. Throws an error that names the
+ * line.
  */
 export function parseMetrics(body: string, format: 'text' | 'openmetrics'): ReadonlyMap<string, ParsedFamily> {
   const fail = (problem: string, at: string): never => {
@@ -80,7 +80,7 @@ function namesOf({ name, type }: ParsedFamily, format: 'text' | 'openmetrics'): 
   return type === 'counter' && format === 'openmetrics' ? [`${name}_total`] : [name]
 }
 
-/** As the linter of promtool. */
+/** The checks of promtool's linter. */
 function lint(name: string, type: string, format: string, fail: (problem: string, at: string) => never): void {
   if (format === 'text' && (type === 'counter') !== name.endsWith('_total')) fail('a counter ends in _total, and nothing else does', name)
   if (/_(bucket|count|sum)$/.test(name)) fail('a reserved ending', name)
@@ -96,7 +96,7 @@ function labelsOf(text: string): Record<string, string> {
   )
 }
 
-/** Cumulative buckets with one for +Inf that equals the count. */
+/** Checks that buckets are cumulative, with one for +Inf that equals the count. */
 function checkHistogram({ name, samples }: ParsedFamily, fail: (problem: string, at: string) => never): void {
   const bySeries = new Map<string, ParsedSample[]>()
   for (const sample of samples) {

@@ -2,17 +2,17 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Context, type ContextManager, context, createContextKey, ROOT_CONTEXT } from '@opentelemetry/api'
 import { heldByRequest, holdInRequest, UnrecordedTrace } from './unrecorded.js'
 
-/** A context, or a trace whose context nobody has asked for yet. */
+/** A context, or an unrecorded trace whose context is created on first use. */
 export type Held = Context | UnrecordedTrace
 
 /**
- * Carries the current span along asynchronous calls. It keeps nothing open. Where no code has set a context, the one of a request that is
- * not recorded is active: it goes along with the request, and so costs no context of its own.
+ * Propagates the current span through asynchronous calls, without holding resources. Where no context has been set, the context of an
+ * unrecorded request is active: it is stored with the request, so it needs no separate async context.
  */
 class AsyncContextManager implements ContextManager {
   readonly #storage = new AsyncLocalStorage<Held>()
 
-  /** Whether `@opentelemetry/api` asks this one, and not that of another SDK in the process. */
+  /** Whether this is the global context manager of `@opentelemetry/api`, and not that of another SDK in the process. */
   isGlobal(): boolean {
     const key = createContextKey('zin.isGlobal')
     return context.with(ROOT_CONTEXT.setValue(key, true), () => this.active().getValue(key) === true)
@@ -22,12 +22,12 @@ class AsyncContextManager implements ContextManager {
     return contextOf(this.held)
   }
 
-  /** What is active, without making its context. */
+  /** The active context or trace, without creating its context. */
   get held(): Held {
     return this.#storage.getStore() ?? heldByRequest() ?? ROOT_CONTEXT
   }
 
-  /** Runs work that is no request, or only a part of one, within a context. */
+  /** Runs work outside of a request, or a part of one, within a context. */
   within<T>(held: Held, work: () => T): T {
     return this.#storage.run(held, work)
   }
@@ -63,5 +63,5 @@ class AsyncContextManager implements ContextManager {
 
 export const contextOf = (held: Held): Context => (held instanceof UnrecordedTrace ? held.context : held)
 
-/** One serves every app of the process, as `@opentelemetry/api` has one of them. */
+/** Shared by all apps of the process, because `@opentelemetry/api` has a single context manager. */
 export const contextManager = new AsyncContextManager()

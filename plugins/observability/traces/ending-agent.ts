@@ -2,12 +2,12 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 
-/** Connections of the exporters, which would try again for seconds while the app stops. */
+/** HTTP agent of the exporters, which would otherwise retry for seconds while the app stops. */
 export interface EndingAgent {
   readonly agent: HttpAgent | HttpsAgent
-  /** From now on an error is final: nothing is tried again. */
+  /** Makes errors final: nothing is retried from now on. */
   end(): void
-  /** Cuts what is still being sent. */
+  /** Aborts requests in flight. */
   cut(): void
 }
 
@@ -21,7 +21,7 @@ export function endingAgent(endpoint: string): EndingAgent {
     const socket = create(...given)
     sockets.add(socket)
     socket.prependListener('error', (error: NodeJS.ErrnoException) => {
-      // The exporter tries again by the code.
+      // The exporter decides by the error code whether to retry.
       if (ending) delete error.code
     })
     socket.once('close', () => sockets.delete(socket))

@@ -3,29 +3,29 @@ import { type IdGenerator, type Sampler, SamplingDecision, type SamplingResult }
 import { UnrecordedTrace } from './unrecorded.js'
 
 const word = 2 ** 32
-/** How many values the random part of a trace id has: its last 56 bits (W3C Trace Context, level 2). */
+/** Number of values of the random part of a trace id: its last 56 bits (W3C Trace Context, level 2). */
 const randomness = 2 ** 56
 const low24 = 0xffffff
 
 /**
- * Decides from the trace id whether a trace that begins here is recorded, by its random part as OpenTelemetry's consistent samplers do. It
- * also makes the ids, so that a request can be left out before anything is made for it.
+ * Decides from the random part of the trace id whether a trace that begins here is recorded, like OpenTelemetry's consistent samplers. It
+ * also generates the ids, so that an unsampled request costs no span.
  */
 export class HeadSampling implements IdGenerator, Sampler {
-  /** The least random part that is recorded. */
+  /** The smallest random part that is recorded. */
   readonly #least: number
   #next: string | undefined
 
-  /** @param ratio share of the traces that are recorded, 0 to 1. */
+  /** @param ratio Share of the traces that are recorded, 0 to 1. */
   constructor(ratio: number) {
     this.#least = ratio > 0 ? (1 - ratio) * randomness : Number.POSITIVE_INFINITY
   }
 
   /**
-   * The trace of a request that is not recorded; undefined when it is. Then the next trace id is the one that was decided about, so its
-   * span must be started at once.
+   * Returns an unrecorded trace for a request that is not sampled; undefined if it is sampled. In that case, the next generated trace id is
+   * the sampled one, so the span must be started immediately.
    *
-   * @param parent with the span that the request came with, if it did.
+   * @param parent Context with the span of the caller, if any.
    */
   leaveOut(parent: Context): UnrecordedTrace | undefined {
     const caller = trace.getSpanContext(parent)
@@ -63,5 +63,5 @@ const randomWord = (): number => (Math.random() * word) >>> 0
 
 const hex = (value: number): string => value.toString(16).padStart(8, '0')
 
-/** Never all zeros, which is no id. */
+/** Never all zeros, which is not a valid id. */
 const idOf = (third: number, fourth: number): string => hex(randomWord() || 1) + hex(randomWord()) + hex(third) + hex(fourth)

@@ -12,7 +12,7 @@ import type { MetricFamily } from '../contract.js'
 
 type Time = [seconds: number, nanoseconds: number]
 
-/** Gives the metrics of all plugins to the SDK. */
+/** Creates a producer that passes the metrics of all plugins to the SDK. */
 export function metricProducer(collect: () => Promise<readonly MetricFamily[]>, startedAt: number): MetricProducer {
   return {
     async collect(): Promise<CollectionResult> {
@@ -46,7 +46,7 @@ function timeOf(ms: number): Time {
   return [Math.floor(ms / 1000), Math.floor((ms % 1000) * 1e6)]
 }
 
-/** UCUM. */
+/** Returns the UCUM unit of a metric. */
 function unitOf(name: string): string {
   if (/_seconds(_total)?$/.test(name)) return 's'
   return /_bytes(_total)?$/.test(name) ? 'By' : '1'

@@ -1,6 +1,6 @@
 import type { Traces } from '../contract.js'
 
-/** Traces nothing. */
+/** The service while OpenTelemetry is off. */
 export const noTraces: Traces = {
   enabled: false,
   current: () => undefined,

@@ -1,4 +1,4 @@
-// Loaded while OpenTelemetry is on: everything heavy is imported from here.
+// Loaded only while OpenTelemetry is on: all heavy imports are here.
 import { context, propagation, type Tracer, trace } from '@opentelemetry/api'
 import { OTLPMetricExporter } from '@opentelemetry/exporter-metrics-otlp-http'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
@@ -35,24 +35,24 @@ export interface OpenOptions {
 export interface OpenTelemetry {
   readonly traces: Traces
   readonly tracer: Tracer
-  /** What {@link requestSpans} needs. */
+  /** Dependencies of {@link requestSpans}. */
   readonly roots: RootSpans
-  /** Begins to send metrics. */
+  /** Starts sending metrics. */
   start(): void
-  /** Sends the metrics once more, for at most `ms`, and then none. Never rejects. */
+  /** Sends the metrics a last time, for at most `ms`, and stops sending them. Never rejects. */
   stopMetrics(ms: number): Promise<void>
-  /** Sends the spans that are left, for at most `ms`, and ends. Never rejects. */
+  /** Sends the remaining spans, for at most `ms`, and shuts down. Never rejects. */
   close(ms: number): Promise<void>
 }
 
-/** Of one export with its retries, in ms. */
+/** Timeout of one export including retries, in ms. */
 const exportMs = 5_000
-/** How long exports that were cut may take to notice it, in ms. */
+/** How long to wait for aborted exports to settle, in ms. */
 const cutMs = 500
-/** Ended spans that wait to be sent; further ones are dropped. */
+/** Maximum number of buffered spans; further ones are dropped. */
 const maxQueued = 4_096
 
-/** Opens the SDK. It becomes that of the process (`@opentelemetry/api`) unless there is one already. */
+/** Starts the SDK and registers it globally (`@opentelemetry/api`), unless one is registered already. */
 export function openTelemetry(options: OpenOptions): OpenTelemetry {
   const { clock, log, metricIntervalMs, samplingRatio, target, traceIntervalMs } = options
   const { endpoint, headers } = target
@@ -75,7 +75,7 @@ export function openTelemetry(options: OpenOptions): OpenTelemetry {
   const sampler = new ParentBasedSampler({ root: sampling })
   const provider = new BasicTracerProvider({ resource, sampler, idGenerator: sampling, spanProcessors: [spans] })
   const propagator = new W3cPropagator()
-  // Both have no state, so that they stay when this ends: another app of the process may use them.
+  // Both are stateless and stay registered on shutdown: another app in the process may use them.
   context.setGlobalContextManager(contextManager)
   propagation.setGlobalPropagator(propagator)
   const isGlobal = trace.setGlobalTracerProvider(provider)
@@ -97,7 +97,7 @@ export function openTelemetry(options: OpenOptions): OpenTelemetry {
 
   const inTime = async (what: string, work: Promise<void>, ms: number): Promise<void> => {
     await withDeadline(work, Math.max(1, ms), 'no response in time').catch((error: unknown) => {
-      log.warn({ endpoint }, `the last ${what} could not be sent: ${messageOf(error)}`)
+      log.warn({ endpoint }, `the remaining ${what} could not be sent: ${messageOf(error)}`)
     })
   }
   const stopMetrics = async (ms: number): Promise<void> => {
@@ -114,7 +114,7 @@ export function openTelemetry(options: OpenOptions): OpenTelemetry {
     await withDeadline(Promise.allSettled([ended, lastMetrics]), cutMs, '').catch(() => undefined)
   }
 
-  // Of another SDK's context manager nothing is known but that it carries contexts.
+  // A context manager of another SDK is only known to propagate contexts.
   const contexts = contextManager.isGlobal() ? contextManager : undefined
   const roots = { tracer, propagator, sampling, contexts }
   return { traces: new OtelTraces(tracer, propagator), tracer, roots, start, stopMetrics, close }

@@ -8,7 +8,7 @@ const intoHeaders = {
   },
 }
 
-/** The service on a tracer of the SDK. */
+/** The service, based on a tracer of the SDK. */
 export class OtelTraces implements Traces {
   readonly enabled = true
   readonly #tracer: Tracer

@@ -11,7 +11,7 @@ import {
 
 const traceparent = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
-/** W3C Trace Context in headers and in the metadata of jobs. @see https://www.w3.org/TR/trace-context/ */
+/** Propagates W3C Trace Context in headers and job metadata. @see https://www.w3.org/TR/trace-context/ */
 export class W3cPropagator implements TextMapPropagator {
   inject<C>(context: Context, carrier: C, { set }: TextMapSetter<C>): void {
     const span = trace.getSpanContext(context)

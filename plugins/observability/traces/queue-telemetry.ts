@@ -8,7 +8,7 @@ import { UnrecordedTrace } from './unrecorded.js'
 
 type QueueSpan = ReturnType<Telemetry['tracer']['startSpan']>
 
-/** A span that is not recorded costs no more than its place in the context. */
+/** A span that is not recorded: it only sets its context. */
 class Unrecorded {
   readonly #onContext: (given: Held) => Held
 
@@ -32,18 +32,18 @@ class Recorded extends BullMQOTelSpan {
     return super.setSpanOnContext(contextOf(given))
   }
 
-  /** BullMQ puts the results of jobs into events: they are nobody's business. */
+  /** Drops event attributes, because BullMQ puts the results of jobs into them. */
   override addEvent(name: string): void {
     super.addEvent(name, {})
   }
 }
 
-/** Of what is part of nothing that is traced. */
+/** Used for operations outside of any trace. */
 const nothing = new Unrecorded((given) => given)
 
 /**
- * Spans of BullMQ on our tracer. What a queue or worker does for itself (looking for jobs, extending locks) has no span, unless it is part
- * of something that is traced.
+ * Creates the spans of BullMQ with our tracer. Internal operations of queues and workers (polling for jobs, extending locks) have no spans;
+ * other internal operations only have one within a recorded trace.
  */
 export function queueTelemetry({ contexts, sampling, tracer }: RootSpans): QueueTelemetry<Held> {
   const bull = new BullMQOtel({ tracerName: 'bullmq' }).contextManager
@@ -56,10 +56,10 @@ export function queueTelemetry({ contexts, sampling, tracer }: RootSpans): Queue
   const startSpan = (name: string, options?: { kind?: SpanKind }, parent?: Context): QueueSpan => {
     const { kind = SpanKind.INTERNAL } = options ?? {}
     if (kind === SpanKind.INTERNAL && !isPart(name)) return nothing
-    // A worker may have been started by a request, whose trace is not that of its jobs.
+    // A worker may have been started within a request, whose trace is unrelated to its jobs.
     return spanOf(tracer.startSpan(name, { kind }, parent ?? (kind === SpanKind.CONSUMER ? ROOT_CONTEXT : context.active())))
   }
-  // Metadata come from whoever added the job.
+  // Metadata is untrusted: it comes from whoever added the job.
   const fromMetadata = (metadata: string): Context => {
     try {
       return bull.fromMetadata(ROOT_CONTEXT, metadata)

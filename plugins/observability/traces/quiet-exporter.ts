@@ -1,6 +1,6 @@
 import type { Clock, Logger } from 'zin'
 
-/** What an export ends with: 0 is a success. */
+/** The result of an export; code 0 is success. */
 export interface ExportResult {
   readonly code: number
   readonly error?: Error
@@ -16,17 +16,17 @@ export interface QuietOptions {
 
 const everyMs = 60_000
 
-/** Says at most once a minute that exports fail, and why; the app goes on. */
+/** Logs export failures with their reason, at most once a minute. */
 export class ExportFailures {
   readonly #options: QuietOptions
-  #toldAt: number | undefined
+  #loggedAt: number | undefined
   #since = 0
 
   constructor(options: QuietOptions) {
     this.#options = options
   }
 
-  /** Notes a result, and passes on a success: the SDK would log failures by itself, in its own words. */
+  /** Wraps an export callback: records the result and always reports success to the SDK, which would otherwise log failures itself. */
   readonly noting =
     (done: (result: ExportResult) => void): ((result: ExportResult) => void) =>
     (result) => {
@@ -39,17 +39,17 @@ export class ExportFailures {
     const { clock, endpoint, log, what } = this.#options
     this.#since++
     const now = clock.monotonic()
-    if (this.#toldAt !== undefined && now - this.#toldAt < everyMs) return
-    const why = (error?.message ?? 'unknown').slice(0, 200)
+    if (this.#loggedAt !== undefined && now - this.#loggedAt < everyMs) return
+    const why = (error?.message ?? 'unknown error').slice(0, 200)
     log.warn({ endpoint, failed: this.#since }, `${what} could not be sent to ${endpoint} and were dropped: ${why}`)
-    this.#toldAt = now
+    this.#loggedAt = now
     this.#since = 0
   }
 
   #recovered(): void {
     const { endpoint, log, what } = this.#options
-    if (this.#toldAt !== undefined) log.info({ endpoint }, `${what} are sent again`)
-    this.#toldAt = undefined
+    if (this.#loggedAt !== undefined) log.info({ endpoint }, `${what} are being sent again`)
+    this.#loggedAt = undefined
     this.#since = 0
   }
 }

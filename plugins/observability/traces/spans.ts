@@ -20,19 +20,19 @@ import { UnrecordedTrace } from './unrecorded.js'
 
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const fromHeaders = { get: (headers: object, name: string) => (headers as Record<string, string>)[name], keys: Object.keys }
-/** Attribute of spans that are not sent. */
+/** Attribute that marks spans that are not sent. */
 export const unsent = 'zin.unsent'
 
-/** What the spans are made with that begin a trace in this process, or continue that of a caller. */
+/** Dependencies of spans that begin a trace in this process or continue that of a caller. */
 export interface RootSpans {
   readonly tracer: Tracer
   readonly propagator: W3cPropagator
   readonly sampling: HeadSampling
-  /** Absent when another SDK's context manager is that of the process. */
+  /** Undefined if another SDK's context manager is global. */
   readonly contexts: typeof contextManager | undefined
 }
 
-/** A span for each request that reaches the app, within the trace that it came with. */
+/** Middleware that creates a span for each request, within the trace of the caller. */
 export function requestSpans({ tracer, propagator, sampling, contexts }: RootSpans): Middleware {
   return (ctx: Context, next: Next) => {
     const { method, req } = ctx
@@ -60,7 +60,7 @@ function describeRequest(span: Span, { method, path, res }: Context, verb: strin
   })
 }
 
-/** A span for each query of code that is traced; none for the others. */
+/** Returns an observer that creates a span for each query within a recorded trace. */
 export function querySpans(tracer: Tracer): (query: ObservedQuery) => void {
   return ({ connection, dialect, error, ms, sql }) => {
     if (trace.getActiveSpan()?.isRecording() !== true) return
@@ -73,7 +73,7 @@ export function querySpans(tracer: Tracer): (query: ObservedQuery) => void {
       'db.query.text': sqlText(sql, dialect),
     }
     const span = tracer.startSpan(`${operation} ${connection}`, { kind: SpanKind.CLIENT, startTime: endTime - ms, attributes })
-    // A message may repeat values of the query.
+    // The message is left out, because it may contain values of the query.
     if (error !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: (error as { code?: string }).code ?? 'failed' })
     span.end(endTime)
   }
@@ -82,13 +82,13 @@ export function querySpans(tracer: Tracer): (query: ObservedQuery) => void {
 export interface JobSpansOptions extends Pick<RootSpans, 'contexts'> {
   /** Whether the jobs of a worker are traced. */
   readonly isTraced: (worker: string) => boolean
-  /** Hears of each attempt that is recorded. */
+  /** Called for each recorded attempt. */
   readonly onTraced: (worker: string, job: string, traceId: string) => void
 }
 
 const nothing = trace.wrapSpanContext({ traceId: '0'.repeat(32), spanId: '0'.repeat(16), traceFlags: 0 })
 
-/** Names worker, version and attempt in the span of a job, which BullMQ makes. */
+/** Middleware that adds worker, version and attempt to the span of a job, which BullMQ creates. */
 export function jobSpans({ contexts, isTraced, onTraced }: JobSpansOptions): JobMiddleware {
   return ({ attempt, job, version, worker }, next) => {
     if (contexts?.held instanceof UnrecordedTrace) return next()

@@ -7,7 +7,7 @@ const strings: Readonly<Record<ObservedQuery['dialect'], RegExp>> = {
   sqlite: /'(?:[^']|'')*(?:'|$)/g,
 }
 
-/** A query as a span shows it: without the literals that code may have written into it, and not too long. */
+/** Returns a query as shown in spans: with literals replaced, and cut to a maximum length. */
 export function sqlText(sql: string, dialect: ObservedQuery['dialect']): string {
   return sql
     .slice(0, maxLength * 2)
@@ -16,7 +16,7 @@ export function sqlText(sql: string, dialect: ObservedQuery['dialect']): string 
     .slice(0, maxLength)
 }
 
-/** `SELECT`, `INSERT`, …; `QUERY` for anything else. */
+/** Returns the operation: `SELECT`, `INSERT`, …; `QUERY` for anything else. */
 export function operationOf(sql: string): string {
   const word = /^\s*([a-z]{2,12})\b/i.exec(sql)?.[1]?.toUpperCase()
   return word ?? 'QUERY'

@@ -1,7 +1,7 @@
 import { type Context, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api'
 import { requestContext } from 'zin'
 
-/** A trace that is not recorded, but goes on to whatever is called. Most requests call nothing, so it is made when it is asked for. */
+/** A trace that is not recorded but still propagated to calls. Its context is created on first use, because most requests make no calls. */
 export class UnrecordedTrace {
   readonly #make: () => SpanContext
   #context: Context | undefined
@@ -22,7 +22,7 @@ interface Holder {
   [unrecorded]?: UnrecordedTrace
 }
 
-/** Gives the current request its trace; false outside of requests. */
+/** Stores a trace in the current request; returns false outside of requests. */
 export function holdInRequest(own: UnrecordedTrace): boolean {
   const request = requestContext() as Holder | undefined
   if (request === undefined) return false
@@ -30,7 +30,7 @@ export function holdInRequest(own: UnrecordedTrace): boolean {
   return true
 }
 
-/** The trace of the current request, when it is not recorded. */
+/** Returns the trace of the current request if it is unrecorded. */
 export function heldByRequest(): UnrecordedTrace | undefined {
   return (requestContext() as Holder | undefined)?.[unrecorded]
 }

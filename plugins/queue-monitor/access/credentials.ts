@@ -9,13 +9,13 @@ export interface BasicAuth {
   readonly password: string
 }
 
-/** What an API key may do. */
+/** The permissions and queues granted to an API key. */
 export interface KeyGrant {
   readonly permissions: readonly MonitorPermission[]
   readonly queues: readonly string[] | '*'
 }
 
-/** A known caller: its name for audit logs, and what it may do. */
+/** An authenticated caller: its id for audit logs, and its grant. */
 export interface Credential {
   readonly kind: 'user' | 'key'
   readonly id: string
@@ -26,7 +26,7 @@ const everything: KeyGrant = { permissions: ['read', 'write', 'admin', 'payload:
 const keyPrefix = 'monitor:'
 const hashedKey = /^sha256:([0-9a-f]{64})$/
 
-/** Compares credentials by their SHA-256 digests in constant time; it holds no secret after the start. */
+/** Verifies credentials by comparing SHA-256 digests in constant time. Keeps no plain-text secret after construction. */
 export class Credentials {
   readonly #basic: { readonly user: Buffer; readonly password: Buffer; readonly id: string } | undefined
   readonly #keys: readonly { readonly digest: Buffer; readonly credential: Credential }[]
@@ -42,12 +42,12 @@ export class Credentials {
     })
   }
 
-  /** What the API key with this id may do; undefined: there is none. */
+  /** Returns the grant of the API key with this id; undefined if there is no such key. */
   grantOf(id: string): KeyGrant | undefined {
     return this.#keys.find(({ credential }) => credential.id === id)?.credential.grant
   }
 
-  /** The caller behind the value of an `Authorization: Basic` header. */
+  /** Returns the caller for the value of an `Authorization: Basic` header; undefined if it is wrong. */
   basic(encoded: string): Credential | undefined {
     const text = Buffer.from(encoded, 'base64').toString('utf8')
     const colon = text.indexOf(':')
@@ -61,7 +61,10 @@ export class Credentials {
       : undefined
   }
 
-  /** The caller behind an API key. Compares with every key, so that the time does not depend on which one matches. */
+  /**
+   * Returns the caller for an API key; undefined if it is unknown. Compares with every key, so the time does not depend on which one
+   * matches.
+   */
   key(given: string): Credential | undefined {
     const digest = digestOf(given)
     let found: Credential | undefined
@@ -70,7 +73,7 @@ export class Credentials {
   }
 }
 
-/** Whether an actor is an API key of the monitor, as the keys of `ops` are not. */
+/** Whether an actor is an API key of the queue monitor, as opposed to a key of `ops`. */
 export function isMonitorKey({ id, kind }: Actor): boolean {
   return kind === 'key' && id.startsWith(keyPrefix)
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { clientNetwork, defineMiddleware, type RouteMiddleware } from 'zin'
-import type { Actor, Ops } from 'zin/plugins/ops'
+import { type Actor, foreignPage, formPostRefusal, isFormPost, type Ops } from 'zin/plugins/ops'
 import { monitorErrors } from '../errors.js'
 import { type Credential, type Credentials, includes } from './credentials.js'
 import type { MonitorPermission, Scope } from './scope.js'
@@ -12,7 +12,7 @@ export interface GuardParts {
   readonly throttle: FailureThrottle
 }
 
-/** The permissions as `ops` knows them. */
+/** The names of the permissions in `ops`. */
 const opsPermissions: Readonly<Record<Exclude<MonitorPermission, 'read'>, string>> = {
   write: 'queues:write',
   admin: 'queues:admin',
@@ -25,8 +25,8 @@ const schemes = {
 } as const
 
 /**
- * Decides who may use the monitor: basic auth, an API key (`x-api-key`), or whoever passes the guard `ops`. Credentials that were sent
- * and are wrong are refused, even where none would be needed.
+ * Authenticates callers of the monitor by basic auth, an API key (`x-api-key`), or the guard `ops`. Wrong credentials are rejected even
+ * where none are required.
  */
 export class MonitorGuard {
   readonly #parts: GuardParts
@@ -48,7 +48,7 @@ export class MonitorGuard {
     })
   }
 
-  /** The scope of a request that passed. */
+  /** Returns the scope of an authenticated request. Throws MONITOR_UNAUTHORIZED for any other request. */
   scope(ctx: Context): Scope {
     const scope = this.#scopes.get(ctx.req)
     if (scope === undefined) throw monitorErrors.MONITOR_UNAUTHORIZED()
@@ -79,7 +79,7 @@ export class MonitorGuard {
     }
   }
 
-  /** The caller that the request names; undefined when it names none of the monitor's. */
+  /** Returns the caller identified by credentials of the monitor; undefined if the request has none. */
   #given(ctx: Context): Credential | undefined {
     const { credentials, throttle } = this.#parts
     const { authorization, 'x-api-key': key } = ctx.req.headers
@@ -98,15 +98,8 @@ export class MonitorGuard {
   }
 }
 
-/** Browsers send basic credentials by themselves, so a page of another site must not be able to use them. */
-function checkSite(ctx: Context): void {
-  const { host, origin, 'sec-fetch-site': site, 'content-type': type = '', 'x-requested-with': asked } = ctx.req.headers
-  const foreign = origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`
-  if (foreign || (site !== undefined && site !== 'same-origin' && site !== 'none')) {
-    throw monitorErrors.MONITOR_FORBIDDEN('The request comes from a page of another site')
-  }
-  if (ctx.method === 'GET' || ctx.method === 'HEAD' || asked !== undefined || /^application\/json\s*(;|$)/i.test(type)) return
-  throw monitorErrors.MONITOR_FORBIDDEN(
-    'A request that changes something requires Content-Type: application/json or the header X-Requested-With',
-  )
+/** CSRF protection: browsers send basic credentials automatically, so requests from other sites are rejected. */
+function checkSite({ method, req }: Context): void {
+  const foreign = foreignPage(req.headers) ?? (isFormPost(method, req.headers) ? formPostRefusal : undefined)
+  if (foreign !== undefined) throw monitorErrors.MONITOR_FORBIDDEN(foreign)
 }

@@ -1,33 +1,36 @@
 import type { Actor } from 'zin/plugins/ops'
 import { monitorErrors } from '../errors.js'
 
-/** `read`: statistics and jobs. `write`: act on jobs and queues. `admin`: purge and webhooks. `payload:read`: see payloads and results. */
+/**
+ * `read`: see statistics and jobs. `write`: act on jobs and queues. `admin`: purge queues and manage webhooks. `payload:read`: see payloads
+ * and logs.
+ */
 export type MonitorPermission = 'read' | 'write' | 'admin' | 'payload:read'
 
-/** What a caller may see and do. */
+/** The access of a caller. */
 export interface Scope {
-  /** For audit logs. */
+  /** The caller, for audit logs. */
   readonly actor: Actor
   /** The queues it covers. */
   readonly queues: readonly string[] | '*'
-  /** Whether jobs and statistics of a queue may be shown. */
+  /** Whether the caller may see the jobs and statistics of a queue. */
   sees(queue: string): boolean
   may(permission: MonitorPermission): boolean
-  /** Whether a permission was given by name: by a credential of the monitor, or to a role that `ops` lists for it. */
+  /** Whether a permission was granted explicitly: by a credential of the monitor, or to a role in the options of `ops`. */
   granted(permission: MonitorPermission): boolean
 }
 
-/** The scope of code of the app, which may do everything. */
+/** Returns the unrestricted scope of code in the app. */
 export function pluginScope(plugin: string): Scope {
   return { actor: { kind: 'plugin', id: plugin, via: 'plugin' }, queues: '*', sees: () => true, may: () => true, granted: () => true }
 }
 
-/** Throws MONITOR_FORBIDDEN (403). */
+/** Throws MONITOR_FORBIDDEN (403) without the permission. */
 export function demand(scope: Scope, permission: MonitorPermission): void {
   if (!scope.may(permission)) throw monitorErrors.MONITOR_FORBIDDEN(`This requires the permission ${permission}`)
 }
 
-/** Throws QUEUE_NOT_FOUND (404), as for a queue that does not exist. */
+/** Throws QUEUE_NOT_FOUND (404) for a queue outside the scope, as if it did not exist. */
 export function demandQueue(scope: Scope, queue: string): void {
   if (!scope.sees(queue)) throw monitorErrors.QUEUE_NOT_FOUND(queue)
 }

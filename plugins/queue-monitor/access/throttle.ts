@@ -2,10 +2,10 @@ import type { Clock } from 'zin'
 
 const windowMs = 60_000
 const mostFailures = 10
-/** Networks that are remembered; beyond it, the oldest is forgotten. */
+/** Limit on tracked networks; beyond it, the oldest is dropped. */
 const mostNetworks = 10_000
 
-/** Counts wrong credentials by network in this process. */
+/** Throttles failed sign-in attempts by network: 10 per minute, counted in this process. */
 export class FailureThrottle {
   readonly #clock: Clock
   readonly #failures = new Map<string, { count: number; readonly since: number }>()
@@ -14,7 +14,7 @@ export class FailureThrottle {
     this.#clock = clock
   }
 
-  /** Seconds until a network may try again; 0: now. */
+  /** Returns the seconds until a network may try again; 0 if it may try now. */
   waitSeconds(network: string): number {
     const failed = this.#failures.get(network)
     if (failed === undefined || failed.count < mostFailures) return 0
@@ -23,6 +23,7 @@ export class FailureThrottle {
     return Math.max(0, Math.ceil(leftMs / 1000))
   }
 
+  /** Counts a failed attempt. */
   failed(network: string): void {
     const now = this.#clock.monotonic()
     const known = this.#failures.get(network)

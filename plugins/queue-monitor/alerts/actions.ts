@@ -1,17 +1,17 @@
 import { type Endpoint, idOf } from '../webhooks/endpoint.js'
 import type { AlertRule } from './rules.js'
 
-/** A threshold with where its alerts go. */
+/** A threshold and the action for its alerts. */
 export interface AlertAction {
   readonly threshold: number
   readonly action?: 'webhook' | 'email' | 'slack'
-  /** URL, of the actions webhook and slack. */
+  /** URL for the actions webhook and slack. */
   readonly webhook?: string
-  /** Email addresses, of the action email. */
+  /** Email addresses for the action email. */
   readonly recipients?: readonly string[]
 }
 
-/** The endpoint of a threshold's action; undefined without one. Pure. */
+/** Returns the endpoint for the action of a threshold; undefined without an action. Pure. */
 export function endpointOfAction(rule: AlertRule, { action, recipients = [], webhook = '' }: AlertAction): Endpoint | undefined {
   if (action === undefined) return undefined
   return {
@@ -29,7 +29,7 @@ export function endpointOfAction(rule: AlertRule, { action, recipients = [], web
   }
 }
 
-/** What is missing for an action, or undefined. Pure. */
+/** Returns what is missing for an action, or undefined if it is complete. Pure. */
 export function actionFault({ action, recipients = [], webhook }: AlertAction, hasSmtp: boolean): string | undefined {
   if (action === 'webhook' || action === 'slack')
     return webhook === undefined ? `the action ${action} requires "webhook", a URL` : undefined

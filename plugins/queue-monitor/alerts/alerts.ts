@@ -6,40 +6,40 @@ import type { Sample } from '../snapshot/snapshots.js'
 import { evidenceMinutes, type MinuteCounts } from './failure-rate.js'
 import { type AlertRule, alertRules, measureRule, type Thresholds } from './rules.js'
 
-/** A problem of a queue, raised or cleared. */
+/** An alert of a queue that was raised or cleared. */
 export interface QueueAlert {
   readonly queue: string
   readonly rule: AlertRule
   readonly state: 'raised' | 'cleared'
-  /** Null: nothing was measured any more. */
+  /** The measured value; null without a measurement. */
   readonly value: number | null
   readonly threshold: number
-  /** One sentence with its numbers. */
+  /** A sentence with the numbers. */
   readonly reason: string
-  /** Since when it is active, or when it was cleared; ISO 8601. */
+  /** When it was raised or cleared; ISO 8601. */
   readonly at: string
 }
 
 export interface AlertsOptions {
   readonly kv: Kv
   readonly thresholds: Thresholds
-  /** How long after an alert was cleared it is not raised again, in ms. */
+  /** How long an alert is not raised again after it was cleared, in ms. */
   readonly coolDownMs: number
   /** The attempts of a queue by minute, oldest first; `at` is the start of the minute in ms. */
   readonly minutesOf: (queue: string) => readonly (MinuteCounts & { readonly at: number })[]
   readonly decisions: () => Decisions | undefined
   readonly onQueueAlert: NotifySlot<[alert: QueueAlert]>
-  /** Delivers an alert that was raised or cleared. When it throws, the alert changes again with the next sample. */
+  /** Delivers an alert that was raised or cleared. If it throws, the change is repeated with the next sample. */
   readonly deliver: (alert: QueueAlert) => Promise<void>
   readonly log: Logger
 }
 
 const key = 'monitor:alerts'
 const keptMs = 86_400_000
-/** How long it is remembered when an alert was cleared. */
+/** How long cleared alerts are kept, so that earlier attempts are not counted as evidence again. */
 const rememberedMs = evidenceMinutes * 60_000
 
-/** The alerts of all queues: evaluated by the leader, stored for its successor and for readers on all nodes. */
+/** The alerts of all queues: evaluated by the leader and stored for its successor and for readers on all nodes. */
 export class Alerts {
   readonly #options: AlertsOptions
   #stored = ''
@@ -48,7 +48,7 @@ export class Alerts {
     this.#options = options
   }
 
-  /** Looks at a sample of the leader. */
+  /** Evaluates a sample on the leader: delivers, stores and reports changed alerts. */
   async observe({ attempts, snapshot: { at, queues } }: Sample): Promise<void> {
     const { coolDownMs, kv, thresholds } = this.#options
     const before = await this.#read()
@@ -60,7 +60,7 @@ export class Alerts {
         if (threshold === undefined) continue
         const last = before.get(`${queue} ${rule}`)
         const clearedAt = last?.state === 'cleared' ? Date.parse(last.at) : 0
-        // What led to an alert is no evidence for the next one.
+        // Attempts that led to an alert do not count towards the next one.
         const minutes = rule === 'failure-rate' ? this.#options.minutesOf(queue).filter((minute) => minute.at > clearedAt) : []
         const { exceeds, reason, value } = measureRule(rule, threshold, sampled, attempts.get(queue), at, minutes)
         const change = (state: QueueAlert['state']): QueueAlert => {
@@ -76,15 +76,15 @@ export class Alerts {
         else if (last !== undefined && (cools || at - clearedAt < rememberedMs)) after.set(`${queue} ${rule}`, last)
       }
     }
-    // First, so that a node that is lost here has not swallowed an alert.
+    // Delivered before storing, so that no alert is lost if the node fails in between.
     for (const alert of changes) await this.#options.deliver(alert)
     const text = JSON.stringify([...after.values()])
     if (text !== this.#stored) await kv.set(key, text, { ttlMs: keptMs })
     this.#stored = text
-    for (const alert of changes) this.#tell(alert)
+    for (const alert of changes) this.#report(alert)
   }
 
-  /** The active alerts of the queues that a caller sees. One round trip. */
+  /** Returns the active alerts of the queues the caller can see. One round trip. */
   async active(scope: Scope): Promise<readonly QueueAlert[]> {
     return [...(await this.#read()).values()].filter(({ queue, state }) => state === 'raised' && scope.sees(queue))
   }
@@ -95,7 +95,7 @@ export class Alerts {
     return new Map(alerts.map((alert) => [`${alert.queue} ${alert.rule}`, alert]))
   }
 
-  #tell(alert: QueueAlert): void {
+  #report(alert: QueueAlert): void {
     const { decisions, log, onQueueAlert } = this.#options
     const { queue, reason, rule, state, threshold, value } = alert
     log[state === 'raised' ? 'warn' : 'info']({ queue, rule }, `alert ${rule} of queue "${queue}" ${state}: ${reason}`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { failureEvidence, falseAlarmMinutes, type MinuteCounts } from './failure-rate.js'
 
-/** Numbers between 0 and 1 that are the same in each run. */
+/** Deterministic pseudo-random numbers between 0 and 1. */
 function randomOf(seed: number): () => number {
   let state = seed
   return () => {
@@ -13,7 +13,7 @@ function randomOf(seed: number): () => number {
   }
 }
 
-/** The minutes of a queue with a failure rate, until `stop` says so; how many there were, or undefined. */
+/** Simulates the minutes of a queue with a failure rate. Returns the minute of the first alarm, or undefined. */
 function firstAlarm(random: () => number, rate: number, minutes: number, isAlarm: (seen: readonly MinuteCounts[]) => boolean) {
   const seen: MinuteCounts[] = []
   const busy = 1 + Math.floor(random() * 40)
@@ -34,7 +34,7 @@ const share = (runs: number, one: (random: () => number) => number | undefined):
 }
 
 describe('the failure rate of a queue', () => {
-  it('raises fewer false alarms than stated at the threshold itself, where looking at each minute raises many', () => {
+  it('raises fewer false alarms than stated at the threshold itself, where testing each minute separately raises many', () => {
     // An alarm every 200 minutes at most would be 0.3 in 60 minutes.
     const sequential = share(200, (random) => firstAlarm(random, 0.05, 60, alarmAt(200, 0.05)))
     assert.ok(sequential <= 0.3, `${sequential}`)
@@ -50,7 +50,7 @@ describe('the failure rate of a queue', () => {
     )
   })
 
-  it('is found soon when it is high, also after an hour without failures', () => {
+  it('is detected quickly when it is high, also after an hour without failures', () => {
     const healthy = Array.from({ length: 60 }, () => ({ completed: 20, failed: 0 }))
     const found = firstAlarm(randomOf(1), 0.5, 10, (seen) => alarmAt(falseAlarmMinutes, 0.05)([...healthy, ...seen]))
     assert.ok((found ?? 99) <= 5, `${found}`)
@@ -58,7 +58,7 @@ describe('the failure rate of a queue', () => {
     assert.ok(!alarmAt(falseAlarmMinutes, 0.05)([{ completed: 0, failed: 3 }]))
   })
 
-  it('has limits at which every failure counts, and none', () => {
+  it('handles the limits 0, at which every failure counts, and 1, at which none does', () => {
     assert.equal(failureEvidence([{ completed: 9, failed: 1 }], 0).log, Number.POSITIVE_INFINITY)
     assert.equal(failureEvidence([{ completed: 0, failed: 99 }], 1).log, Number.NEGATIVE_INFINITY)
     assert.equal(failureEvidence([], 0.05).log, Number.NEGATIVE_INFINITY)

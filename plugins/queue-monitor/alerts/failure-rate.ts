@@ -1,31 +1,35 @@
 import { logEvidenceAbove } from 'zin/plugins/statistics'
 
-/** Attempts that ended in one minute. */
+/** Attempts that ended in a given minute. */
 export interface MinuteCounts {
   readonly completed: number
   readonly failed: number
 }
 
-/** The attempts that show best that a failure rate is above its limit. */
+/** The evidence that a failure rate is above its limit, and the window of attempts with the strongest evidence. */
 export interface FailureEvidence {
-  /** Natural logarithm of the evidence over all beginnings. */
+  /** Natural logarithm of the evidence, summed over all possible start minutes. */
   readonly log: number
   readonly failed: number
   readonly attempts: number
   readonly minutes: number
 }
 
-/** Most minutes that are looked at. */
+/** Limit on the minutes considered. */
 export const evidenceMinutes = 60
-/** A queue whose failure rate is at its threshold raises a false alarm once in so many minutes with jobs, on average, at most: 30 days. */
+/**
+ * A queue whose failure rate is exactly at its threshold raises on average at most one false alarm per this many minutes with jobs: 30
+ * days.
+ */
 export const falseAlarmMinutes = 43_200
 
 /**
- * The evidence that the failure rate is above `limit` since any of the last 60 minutes with attempts: the sum of one sequential test for
- * each minute that a problem may have begun with (Shiryaev and Roberts). While the rate is not above the limit, the sum grows by one a
- * minute on average, however often it is looked at, so that it reaches n after n minutes or more on average. Pure.
+ * Returns the evidence that the failure rate has been above `limit` since one of the last 60 minutes with attempts: the sum of one
+ * sequential test for each minute in which a problem may have started (the Shiryaev–Roberts procedure). While the rate is not above the
+ * limit, the sum grows by at most one per minute on average, no matter how often it is evaluated, so the mean time until it reaches n is at
+ * least n minutes. Pure.
  *
- * @param minutes oldest first; the last one may not be over.
+ * @param minutes oldest first; the last one may still be in progress.
  */
 export function failureEvidence(minutes: readonly MinuteCounts[], limit: number): FailureEvidence {
   let [failed, attempts, count, sum] = [0, 0, 0, Number.NEGATIVE_INFINITY]

@@ -5,22 +5,23 @@ import { failureEvidence, falseAlarmMinutes, type MinuteCounts } from './failure
 export const alertRules = ['queue-size', 'oldest-waiting', 'processing-time', 'failure-rate'] as const
 export type AlertRule = (typeof alertRules)[number]
 
-/** The threshold of each rule that is on. */
+/** The thresholds of the enabled rules. */
 export type Thresholds = Readonly<Partial<Record<AlertRule, number>>>
 
-/** A rule at one moment; null: nothing was measured. */
+/** The evaluation of a rule. */
 export interface Measured {
+  /** Null without a measurement. */
   readonly value: number | null
-  /** Whether it exceeds the threshold for sure; of a failure rate, by a sequential test. */
+  /** Whether the value exceeds the threshold; for a failure rate, by a sequential test. */
   readonly exceeds: boolean
-  /** The value and the threshold in words. */
+  /** A sentence with the value and the threshold. */
   readonly reason: string
 }
 
 /**
- * What each rule says of a queue. Times and rates are those of the last one to two minutes. Pure.
+ * Evaluates a rule for a queue. Times and rates are those of the last one to two minutes. Pure.
  *
- * @param minutes its attempts since the last alert of the rule was cleared, oldest first.
+ * @param minutes attempts of the queue since the last alert of the rule was cleared, oldest first.
  */
 export function measureRule(
   rule: AlertRule,
@@ -35,7 +36,7 @@ export function measureRule(
   switch (rule) {
     case 'queue-size': {
       const size = sizeOf(queue)
-      return { value: size, exceeds: size > threshold, reason: `${size} jobs wait; the threshold is ${threshold}` }
+      return { value: size, exceeds: size > threshold, reason: `${size} jobs are waiting; the threshold is ${threshold}` }
     }
     case 'oldest-waiting': {
       const ms = queue.oldestWaiting === null ? 0 : Math.max(0, at - queue.oldestWaiting)
@@ -49,7 +50,7 @@ export function measureRule(
     case 'failure-rate': {
       const rate = count === 0 ? null : recent.failed / count
       const shown = `the threshold is ${percent(threshold)}`
-      // Without failures in the last minutes there is nothing to find.
+      // Without recent failures there is no current problem.
       if (recent.failed === 0)
         return {
           value: rate,

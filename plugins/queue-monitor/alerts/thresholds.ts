@@ -2,7 +2,7 @@ import type { QueueMonitorOptions } from '../options.js'
 import type { AlertAction } from './actions.js'
 import type { AlertRule } from './rules.js'
 
-/** The thresholds of the options, or the defaults; without those that are false. */
+/** Returns the configured thresholds or their defaults, without those set to false. */
 export function thresholdsIn({
   alerts = {},
 }: QueueMonitorOptions['monitor']): readonly (readonly [rule: AlertRule, action: AlertAction])[] {

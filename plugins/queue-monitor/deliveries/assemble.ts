@@ -24,7 +24,7 @@ export interface DeliveryAssembly {
   readonly check: () => void
 }
 
-/** Everything that delivers events and alerts. */
+/** Creates the components that deliver events and alerts. */
 export function assembleDelivery(
   { clock, hooks, log, manage, options, services }: AssembleInput,
   visible: Queues,
@@ -87,7 +87,7 @@ export function assembleDelivery(
   return { deliveryLog, endpoints, webhooks, check: () => check(options.monitor, configured, secrets, rules) }
 }
 
-/** Plain HTTP carries what is signed in the clear, so it is left to networks that are trusted anyway. */
+/** Plain HTTP sends bodies unencrypted, so it is allowed only together with private networks. */
 function rulesOf({ allowHosts, allowPrivate = false }: NonNullable<QueueMonitorOptions['monitor']['delivery']>): EgressRules {
   return { allowPrivate, schemes: allowPrivate ? ['https:', 'http:'] : ['https:'], ...(allowHosts === undefined ? {} : { allowHosts }) }
 }
@@ -109,7 +109,7 @@ function check(
   }
   for (const secret of secrets) {
     const fault = secretFault(secret)
-    if (fault !== undefined) throw monitorErrors.WEBHOOK_OPTIONS(`a secret of monitor.webhookSecret ${fault}`)
+    if (fault !== undefined) throw monitorErrors.WEBHOOK_OPTIONS(`a secret in monitor.webhookSecret ${fault}`)
   }
   for (const { channel, description, url } of configured) {
     if (channel === 'email') continue
@@ -117,9 +117,11 @@ function check(
     const fault = urlFault(url, rules)
     if (fault !== undefined) throw monitorErrors.WEBHOOK_OPTIONS(`${where}: ${fault}`)
     if (channel === 'webhook' && secrets.length === 0) {
-      throw monitorErrors.WEBHOOK_OPTIONS(`${where} requires monitor.webhookSecret: whsec_ and the base64 of 24 random bytes or more`)
+      throw monitorErrors.WEBHOOK_OPTIONS(
+        `${where} requires monitor.webhookSecret: whsec_ followed by the base64 of at least 24 random bytes`,
+      )
     }
   }
   const twice = configured.find(({ id }, i) => configured.findIndex((one) => one.id === id) !== i)
-  if (twice !== undefined) throw monitorErrors.WEBHOOK_OPTIONS('monitor.webhooks names an endpoint twice')
+  if (twice !== undefined) throw monitorErrors.WEBHOOK_OPTIONS('monitor.webhooks contains a duplicate endpoint')
 }

@@ -5,7 +5,7 @@ import { defaultRetries, retryAfterMs, retryDelay } from './retry.js'
 import { secretFault, signedHeaders } from './signature.js'
 
 describe('the signature of a delivery', () => {
-  it('is verified by the package standardwebhooks, for base64 secrets and for plain ones', () => {
+  it('is verified by the package standardwebhooks, for base64 and plain secrets', () => {
     const plain = 'a plain secret of more than 24 bytes'
     const coded = `whsec_${Buffer.alloc(24, 7).toString('base64')}`
     const body = '{"event":"job.completed","data":"é"}'
@@ -15,7 +15,7 @@ describe('the signature of a delivery', () => {
     assert.throws(() => new Webhook(`whsec_${Buffer.alloc(24, 8).toString('base64')}`).verify(body, headers))
   })
 
-  it('needs a secret of 24 bytes', () => {
+  it('requires a secret of at least 24 bytes', () => {
     assert.equal(secretFault('x'.repeat(24)), undefined)
     assert.match(secretFault('x'.repeat(23)) ?? '', /24 bytes/)
     assert.match(secretFault(`whsec_${Buffer.alloc(23).toString('base64')}`) ?? '', /24 bytes/)
@@ -24,7 +24,7 @@ describe('the signature of a delivery', () => {
 })
 
 describe('the delay before the next attempt', () => {
-  it('follows the schedule within a fifth, and stays at its last step', () => {
+  it('follows the schedule with ±20 % jitter, and stays at its last step', () => {
     for (const [i, delay] of defaultRetries.entries()) {
       assert.equal(retryDelay(defaultRetries, i + 1, 0.5), delay)
       assert.equal(retryDelay(defaultRetries, i + 1, 0), delay * 0.8)
@@ -33,7 +33,7 @@ describe('the delay before the next attempt', () => {
     assert.equal(retryDelay(defaultRetries, 99, 0.5), 50_400_000)
   })
 
-  it('is at least what the receiver asks for, up to a day', () => {
+  it('is at least the delay requested by the receiver, up to a day', () => {
     const now = Date.parse('2026-01-01T00:00:00Z')
     assert.equal(retryAfterMs('120', now), 120_000)
     assert.equal(retryAfterMs('Thu, 01 Jan 2026 00:01:00 GMT', now), 60_000)

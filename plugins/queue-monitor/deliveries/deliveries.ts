@@ -15,7 +15,7 @@ export interface DeliveriesOptions {
   readonly limits: DeliveryLimits
   readonly clock: Clock
   readonly log: Logger
-  /** Called when a delivery failed for good, and when events were dropped or an endpoint was disabled. */
+  /** Called when a delivery failed permanently, events were dropped, or an endpoint was disabled. */
   readonly onTrouble: (trouble: DeliveryTrouble) => void
   /** Test only. */
   readonly random?: () => number
@@ -27,25 +27,25 @@ export interface DeliveryTrouble {
   readonly reason: string
 }
 
-/** A message to deliver; its id decides what is the same message. */
+/** A message to deliver. Messages with the same id are delivered once. */
 export interface NewDelivery extends Omit<DeliveryData, 'tries'> {
   readonly id: string
 }
 
-/** Deliveries that are kept after their end. */
+/** Finished deliveries kept per outcome. */
 const mostKept = 5_000
-/** Deliveries that are counted at once. */
+/** Deliveries read at a time while counting. */
 const countedAtOnce = 100
-/** How long a delivery waits when too many to the same endpoint are under way. */
+/** Minimum and maximum delay of a delivery when too many to the same endpoint are in flight, in ms. */
 const crowdedMs = 1_000
 const mostCrowdedMs = 60_000
 
-/** The queue of deliveries, and its consumer on the node that leads. */
+/** The delivery queue, and its consumer on the leader. */
 export class Deliveries {
   readonly #options: DeliveriesOptions
-  /** Deliveries that have not ended, by endpoint; only on the node that delivers. */
+  /** Unfinished deliveries by endpoint; only on the node that delivers. */
   readonly #waiting = new Map<string, number>()
-  readonly #underWay = new Map<string, number>()
+  readonly #inFlight = new Map<string, number>()
   readonly #crowded = new Map<string, number>()
   #worker: Worker | undefined
 
@@ -53,7 +53,7 @@ export class Deliveries {
     this.#options = options
   }
 
-  /** Begins to deliver on this node. */
+  /** Starts delivering on this node. */
   async open(): Promise<void> {
     if (this.#worker !== undefined) return
     const { limits, queues, random = Math.random } = this.#options
@@ -68,7 +68,7 @@ export class Deliveries {
     })
   }
 
-  /** Ends deliveries on this node; one that is under way is sent again, with its id. */
+  /** Stops delivering on this node. Deliveries in flight are put back and sent again with the same id. */
   async close(): Promise<void> {
     const worker = this.#worker
     this.#worker = undefined
@@ -78,7 +78,7 @@ export class Deliveries {
   }
 
   /**
-   * Adds messages that are not added yet, up to the backlog of their endpoint, in one round trip. The rest is dropped and counted.
+   * Adds new messages, up to the backlog of their endpoint, in one round trip. Messages beyond the backlog are dropped and counted.
    */
   async add(messages: readonly NewDelivery[]): Promise<void> {
     const { endpoints, limits, onTrouble, queues } = this.#options
@@ -86,7 +86,7 @@ export class Deliveries {
     const dropped = new Map<string, number>()
     for (const { id, ...data } of messages) {
       const waiting = this.#waiting.get(data.endpoint) ?? 0
-      // Only the node that delivers knows what waits.
+      // Only the node that delivers has the counts.
       if (this.#worker !== undefined && waiting >= limits.backlog) {
         dropped.set(data.endpoint, (dropped.get(data.endpoint) ?? 0) + 1)
         continue
@@ -98,17 +98,17 @@ export class Deliveries {
     for (const [id, count] of dropped) {
       await endpoints.drop(id, count)
       const endpoint = endpoints.find(id)
-      const reason = `${count} events were dropped, because ${limits.backlog} deliveries wait for this endpoint`
+      const reason = `${count} events were dropped because ${limits.backlog} deliveries are waiting for this endpoint`
       if (endpoint !== undefined) onTrouble({ endpoint, verdict: 'dropped', reason })
     }
   }
 
-  /** Counts a delivery that is sent again. */
+  /** Counts a delivery that is being resent. */
   resent(endpoint: string): void {
     this.#waiting.set(endpoint, (this.#waiting.get(endpoint) ?? 0) + 1)
   }
 
-  /** Deletes the oldest of the deliveries that ended, when more are kept than allowed. Called from time to time on the node that delivers. */
+  /** Deletes the oldest finished deliveries beyond the limit. Called periodically on the node that delivers. */
   async trim(): Promise<void> {
     const { limits, queues } = this.#options
     if ([...this.#waiting.values()].some((waiting) => waiting >= limits.backlog)) await this.#count()
@@ -122,19 +122,19 @@ export class Deliveries {
     const { clock, endpoints, limits, send } = this.#options
     const data = job.data as DeliveryData
     const endpoint = endpoints.find(data.endpoint)
-    const refusal = endpoint === undefined ? 'its endpoint was removed' : endpoints.stateOf(endpoint.id).disabled?.reason
+    const refusal = endpoint === undefined ? 'the endpoint was removed' : endpoints.stateOf(endpoint.id).disabled?.reason
     if (endpoint === undefined || refusal !== undefined) return this.#end(data.endpoint, failed(`Not sent: ${refusal}`, true))
-    const busy = this.#underWay.get(endpoint.id) ?? 0
-    // A receiver that hangs must not keep the others from theirs.
+    const busy = this.#inFlight.get(endpoint.id) ?? 0
+    // A hanging receiver must not block deliveries to other endpoints.
     if (busy >= Math.max(1, Math.floor(limits.concurrency / 4))) return this.#putOff(job, token, endpoint.id)
-    this.#underWay.set(endpoint.id, busy + 1)
+    this.#inFlight.set(endpoint.id, busy + 1)
     this.#crowded.delete(endpoint.id)
     const [at, started] = [clock.now(), clock.monotonic()]
     let outcome: SendOutcome
     try {
       outcome = await send[endpoint.channel]({ ...data, id: job.id ?? '' }, endpoint, signal)
     } finally {
-      this.#underWay.set(endpoint.id, (this.#underWay.get(endpoint.id) ?? 1) - 1)
+      this.#inFlight.set(endpoint.id, (this.#inFlight.get(endpoint.id) ?? 1) - 1)
     }
     if (outcome.kind === 'stopped') return putBack(job, token)
     const { error, status } = outcome
@@ -156,7 +156,7 @@ export class Deliveries {
     }
     const isFinal = kind !== 'refused' || job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
     if (!isFinal) throw failed(reason, false, retryAfterMs)
-    onTrouble({ endpoint, verdict: 'failed', reason: `A delivery failed for good after ${job.attemptsMade + 1} attempts: ${reason}` })
+    onTrouble({ endpoint, verdict: 'failed', reason: `A delivery failed permanently after ${job.attemptsMade + 1} attempts: ${reason}` })
     return this.#end(endpoint.id, failed(reason, true))
   }
 
@@ -169,16 +169,16 @@ export class Deliveries {
     this.#waiting.set(endpoint, Math.max(0, (this.#waiting.get(endpoint) ?? 0) - 1))
   }
 
-  /** Later, without using up an attempt: the more of them there are, the later. */
+  /** Delays a delivery without consuming an attempt. The delay grows with the number of delayed deliveries. */
   async #putOff(job: Job, token: string | undefined, endpoint: string): Promise<never> {
     const ahead = (this.#crowded.get(endpoint) ?? 0) + 1
     this.#crowded.set(endpoint, ahead)
     const ms = Math.min(mostCrowdedMs, crowdedMs * Math.ceil(ahead / this.#options.limits.concurrency))
     await job.moveToDelayed(this.#options.clock.now() + ms, token)
-    throw named('DelayedError', 'too many deliveries to this endpoint are under way')
+    throw named('DelayedError', 'too many deliveries to this endpoint are in flight')
   }
 
-  /** How many deliveries wait for each endpoint. */
+  /** Recounts the unfinished deliveries of each endpoint. */
   async #count(): Promise<void> {
     const { log, queues } = this.#options
     this.#waiting.clear()
@@ -203,7 +203,7 @@ interface Failed extends Error {
   readonly retryAfterMs?: number
 }
 
-/** BullMQ knows its errors by their names. */
+/** BullMQ recognizes its errors by name. */
 function failed(reason: string, final: boolean, retryAfterMs = 0): Failed {
   return Object.assign(named(final ? 'UnrecoverableError' : 'Error', reason), { retryAfterMs })
 }
@@ -214,7 +214,7 @@ function named(name: string, message: string): Error {
   return error
 }
 
-/** Another node, or the next start, sends it. */
+/** Puts a delivery back, to be sent by another node or after the next start. */
 async function putBack(job: Job, token: string | undefined): Promise<never> {
   await job.moveToWait(token)
   throw named('WaitingError', 'the node no longer delivers')

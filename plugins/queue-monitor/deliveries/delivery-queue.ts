@@ -1,18 +1,18 @@
 import type { NewJob } from 'zin/plugins/queues'
 
-/** The queue of all deliveries. Neither its jobs nor its numbers are shown as those of other queues, and it has no events of its own. */
+/** The queue of all deliveries. It is hidden from lists and statistics, and its own events are not delivered. */
 export const deliveryQueue = 'zin-deliveries'
 
 export interface DeliveryLimits {
-  /** Delays between attempts, ms. */
+  /** Delays between attempts, in ms. */
   readonly retries: readonly number[]
-  /** Deliveries at once. */
+  /** Concurrent deliveries. */
   readonly concurrency: number
-  /** Most deliveries that wait for one endpoint; further events are dropped and counted. */
+  /** Limit on waiting deliveries per endpoint; further events are dropped and counted. */
   readonly backlog: number
 }
 
-/** The states of BullMQ's jobs by those of deliveries. */
+/** BullMQ job states by delivery state. */
 export const deliveryLists = {
   failed: ['failed'],
   pending: ['active', 'waiting', 'delayed'],
@@ -22,7 +22,7 @@ export const deliveryLists = {
 const day = 86_400
 const keptSeconds = { delivered: day, failed: 7 * day }
 
-/** Of the job that delivers the message with this id. */
+/** Returns the job options for the delivery of the message with this id. */
 export function jobOptions(id: string, limits: Pick<DeliveryLimits, 'retries'>): NonNullable<NewJob['options']> {
   return {
     jobId: id,

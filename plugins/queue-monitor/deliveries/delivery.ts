@@ -1,41 +1,41 @@
 import type { Job } from 'bullmq'
 
-/** How something is delivered: a signed HTTP request, a message to Slack, or an email. */
+/** How a message is delivered: as a signed HTTP request, a Slack message, or an email. */
 export type Channel = 'webhook' | 'slack' | 'email'
 
 export type DeliveryEvent = 'job.completed' | 'job.failed' | 'queue.alert'
 
 export const deliveryEvents: readonly DeliveryEvent[] = ['job.completed', 'job.failed', 'queue.alert']
 
-/** One attempt to deliver. */
+/** A delivery attempt. */
 export interface DeliveryTry {
   /** ISO 8601. */
   readonly at: string
-  /** HTTP status, or the code of the mail server; null without a response. */
+  /** HTTP status, or the reply code of the mail server; null without a response. */
   readonly status: number | null
   readonly ms: number
-  /** Null when it was accepted. */
+  /** Null if the attempt was accepted. */
   readonly error: string | null
 }
 
-/** The data of the job that delivers. It holds neither the URL nor a secret. */
+/** The data of a delivery job. It contains neither the URL nor a secret. */
 export interface DeliveryData {
   /** The id of the endpoint. */
   readonly endpoint: string
   readonly channel: Channel
   readonly event: DeliveryEvent
-  /** The queue that the event is about. */
+  /** The queue the event is about. */
   readonly queue: string
   /** The body of the request. */
   readonly body: string
-  /** The newest last. */
+  /** Oldest first. */
   readonly tries: readonly DeliveryTry[]
 }
 
-/** `pending`: it waits, is under way, or will be tried again. `failed`: its attempts are used up; it can be sent again. */
+/** `pending`: waiting, in flight, or to be retried. `failed`: all attempts have failed; it can be resent. */
 export type DeliveryState = 'pending' | 'delivered' | 'failed'
 
-/** A delivery as the log shows it. */
+/** A delivery in the log. */
 export interface Delivery {
   /** The `webhook-id`: the same in each attempt. */
   readonly id: string
@@ -47,30 +47,30 @@ export interface Delivery {
   /** ISO 8601. */
   readonly createdAt: string
   readonly endedAt: string | null
-  /** When it is tried again. */
+  /** Time of the next attempt; null if none is scheduled. */
   readonly nextAt: string | null
   readonly attempts: number
   readonly maxAttempts: number
-  /** Why it failed last; null when it was delivered, or not tried yet. */
+  /** The latest failure; null if it was delivered or has not been attempted yet. */
   readonly error: string | null
   readonly tries: readonly DeliveryTry[]
 }
 
-/** Most attempts that a delivery remembers. */
+/** Limit on attempts recorded per delivery. */
 const mostTries = 20
 
 export function withTry(tries: readonly DeliveryTry[], one: DeliveryTry): readonly DeliveryTry[] {
   return [...tries, one].slice(-mostTries)
 }
 
-/** What the job that delivers holds, out of its stored form. */
+/** The decoded content of a delivery job. */
 export interface DeliveryContent {
   readonly data: DeliveryData
   /** The attempt that was accepted. */
   readonly accepted: DeliveryTry | undefined
 }
 
-/** A job of the delivery queue as the log shows it; `state` as BullMQ names it. */
+/** Converts a job of the delivery queue to a log entry. `state` is the BullMQ state. */
 export function deliveryOf(job: Job, { accepted, data }: DeliveryContent, state: string): Delivery {
   const { channel, endpoint, event, queue, tries } = data
   const delivered = state === 'completed'

@@ -4,7 +4,7 @@ import { memoryLogger } from 'zin/testing'
 import { MailServer } from '../testing/mail-server.js'
 import { sendEmail } from './email.js'
 
-test('A password goes to no mail server without TLS', async (t) => {
+test('no password is sent to a mail server without TLS', async (t) => {
   const server = await MailServer.open()
   t.after(() => server.close())
   const smtp = { host: '127.0.0.1', port: server.port, from: 'zin@example.com' }

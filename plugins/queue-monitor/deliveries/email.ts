@@ -1,19 +1,19 @@
 import { type Logger, messageOf } from 'zin'
 import type { AlertBody, Send } from './send.js'
 
-/** How emails are sent. */
+/** Settings of the mail server. */
 export interface SmtpOptions {
   readonly host: string
-  /** Default 587. */
+  /** Default: 587. */
   readonly port?: number
-  /** TLS from the first byte; otherwise, which is the default, STARTTLS when the server offers it. With `user` it has to. */
+  /** Use TLS from the first byte. Default: false, which uses STARTTLS if the server offers it; with `user`, STARTTLS is required. */
   readonly secure?: boolean
   readonly user?: string
   readonly password?: string
   readonly from: string
 }
 
-/** Emails of alerts through a mail server. The package for it is loaded with the first email. */
+/** Returns a function that sends alerts by email. Nodemailer is loaded with the first email. */
 export function sendEmail(smtp: SmtpOptions | undefined, timeoutMs: number, clock: { monotonic(): number }, log: Logger): Send {
   return async ({ body, id }, { recipients }) => {
     if (smtp === undefined) return { kind: 'blocked', status: null, error: 'The option monitor.smtp is not set' }
@@ -24,7 +24,7 @@ export function sendEmail(smtp: SmtpOptions | undefined, timeoutMs: number, cloc
       host,
       port,
       secure,
-      // Whoever is between could leave the offer of STARTTLS out, and read the password.
+      // Otherwise, an attacker in the middle could strip the STARTTLS offer and read the password.
       requireTLS: smtp.user !== undefined,
       ...(smtp.user === undefined ? {} : { auth: { user: smtp.user, pass: smtp.password ?? '' } }),
       connectionTimeout: timeoutMs,
@@ -37,14 +37,18 @@ export function sendEmail(smtp: SmtpOptions | undefined, timeoutMs: number, cloc
       const { data, timestamp } = JSON.parse(body) as AlertBody
       const subject = `Alert ${data.rule} of queue ${data.queue} ${data.status}`
       const text = `${data.reason}\n\nQueue: ${data.queue}\nAlert: ${data.rule}\nState: ${data.status}\nTime: ${timestamp}\n`
-      // The same in each attempt, so that mail servers can drop a repetition.
+      // The same in each attempt, so that mail servers can drop duplicates.
       const messageId = `<${id}@zin>`
       const { response } = await transport.sendMail({ from: smtp.from, to: [...recipients], subject, text, messageId })
-      log.debug({ id, ms: clock.monotonic() - started }, 'an email about an alert was sent')
+      log.debug({ id, ms: clock.monotonic() - started }, 'sent an alert email')
       return { kind: 'accepted', status: codeOf(response), error: null }
     } catch (error) {
       const status = codeOf((error as { readonly responseCode?: number }).responseCode)
-      return { kind: 'refused', status, error: `The mail server ${host}:${port} did not take it: ${messageOf(error).slice(0, 300)}` }
+      return {
+        kind: 'refused',
+        status,
+        error: `The mail server ${host}:${port} did not accept the email: ${messageOf(error).slice(0, 300)}`,
+      }
     } finally {
       transport.close()
     }

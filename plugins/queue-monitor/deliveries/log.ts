@@ -16,12 +16,12 @@ export interface DeliveryLogOptions {
   readonly clock: Clock
   readonly manage: Manage
   readonly onWebhookChange: SlotOf<QueueMonitorHooks['onWebhookChange']>
-  /** Called for each delivery to this endpoint that is sent again. */
+  /** Called for each resent delivery, with its endpoint. */
   readonly onResent: (endpoint: string) => void
 }
 
 export interface DeliveryPage {
-  /** Failed ones first, then pending and delivered ones. */
+  /** Failed deliveries first, then pending, then delivered ones. */
   readonly deliveries: readonly Delivery[]
   readonly searched: { readonly jobs: number; readonly of: number; readonly complete: boolean }
 }
@@ -32,11 +32,11 @@ export interface DeliveryQuery {
   readonly limit: number
 }
 
-/** Jobs of the log that one request reads, and at once. */
+/** Limit on jobs read per request, and the number read at a time. */
 const mostRead = 2_000
 const readAtOnce = 100
 
-/** The deliveries as operators see them. */
+/** The delivery log for operators. */
 export class DeliveryLog {
   readonly #options: DeliveryLogOptions
 
@@ -44,7 +44,7 @@ export class DeliveryLog {
     this.#options = options
   }
 
-  /** The log of deliveries to endpoints that the caller sees: a bounded number of the newest. */
+  /** Lists deliveries to endpoints the caller can see: a bounded number of the newest. */
   async list({ endpoint, limit, state }: DeliveryQuery, scope: Scope): Promise<DeliveryPage> {
     demand(scope, 'read')
     const { endpoints, queues } = this.#options
@@ -60,8 +60,8 @@ export class DeliveryLog {
         read += jobs.length
         for (const job of jobs) {
           const content = await this.#content(job)
-          const isMeant = endpoint === undefined || content.data.endpoint === endpoint
-          if (isMeant && this.#sees(scope, content.data) && found.length < limit) found.push(deliveryOf(job, content, one))
+          const matchesEndpoint = endpoint === undefined || content.data.endpoint === endpoint
+          if (matchesEndpoint && this.#sees(scope, content.data) && found.length < limit) found.push(deliveryOf(job, content, one))
         }
         if (jobs.length < readAtOnce) break
       }
@@ -69,7 +69,7 @@ export class DeliveryLog {
     return { deliveries: found, searched: { jobs: read, of, complete: read >= of } }
   }
 
-  /** A delivery with its body. 404 DELIVERY_NOT_FOUND. */
+  /** Returns a delivery with its body. 404 DELIVERY_NOT_FOUND. */
   async get(id: string, scope: Scope): Promise<Delivery & { readonly body: string }> {
     demand(scope, 'read')
     const { content, job, state } = await this.#find(id, scope)
@@ -77,7 +77,7 @@ export class DeliveryLog {
   }
 
   /**
-   * Sends a failed delivery again under its id, or a delivered one under a new id, since receivers ignore an id that they know.
+   * Resends a delivery: a failed one with the same id, a delivered one with a new id, because receivers ignore known ids.
    * 409 DELIVERY_PENDING.
    */
   async resend(id: string, scope: Scope): Promise<{ readonly ok: true; readonly id: string; readonly resent: string }> {
@@ -115,7 +115,7 @@ export class DeliveryLog {
     return { data, accepted }
   }
 
-  /** Of an endpoint that no longer exists, only who covers all queues sees deliveries. */
+  /** Deliveries of a removed endpoint are visible only to callers that cover all queues. */
   #sees(scope: Scope, { endpoint, queue }: DeliveryData): boolean {
     return scope.sees(queue) && seesEndpoint(scope, this.#options.endpoints.find(endpoint) ?? { queues: '*' })
   }

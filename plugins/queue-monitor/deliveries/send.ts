@@ -5,8 +5,8 @@ import { retryAfterMs } from './retry.js'
 import { signedHeaders } from './signature.js'
 
 /**
- * How an attempt ended. `accepted`: it is delivered. `refused`: another attempt may succeed, `retryAfterMs` later at the earliest.
- * `blocked`: no attempt is allowed to succeed. `gone`: the receiver wants no more of it (410). `stopped`: this process ends.
+ * The outcome of an attempt. `accepted`: delivered. `refused`: failed, to be retried after `retryAfterMs` at the earliest. `blocked`: not
+ * allowed by configuration, never retried. `gone`: the receiver returned 410. `stopped`: this process is shutting down.
  */
 export interface SendOutcome {
   readonly kind: 'accepted' | 'refused' | 'blocked' | 'gone' | 'stopped'
@@ -17,23 +17,23 @@ export interface SendOutcome {
 
 export interface SendParts {
   readonly rules: EgressRules
-  /** Resolver and certificates, for tests. */
+  /** DNS resolver and certificates, for tests. */
   readonly egress: EgressParts
   readonly timeoutMs: number
   readonly secrets: readonly string[]
   readonly now: () => number
 }
 
-/** A message that is sent: its id, and what its job holds. */
+/** A message to send: its id and the data of its job. */
 export type Message = DeliveryData & { readonly id: string }
 
 /** Sends one message to an endpoint, once. Never throws. */
 export type Send = (message: Message, endpoint: Endpoint, signal: AbortSignal | undefined) => Promise<SendOutcome>
 
-/** Most bytes of a response that are read; its body is not used. */
+/** Limit on response bytes; the body is not used. */
 const mostBytes = 64 * 1024
 
-/** A signed HTTP request; redirects are not followed. */
+/** Returns a function that sends signed HTTP requests. Redirects are not followed. */
 export function sendWebhook({ egress, now, rules, secrets, timeoutMs }: SendParts): Send {
   return async ({ body, id }, { url }, signal) => {
     const headers = { 'content-type': 'application/json', 'user-agent': 'zin-webhooks', ...signedHeaders(secrets, id, now(), body) }
@@ -41,7 +41,7 @@ export function sendWebhook({ egress, now, rules, secrets, timeoutMs }: SendPart
   }
 }
 
-/** A message in the form of Slack's incoming webhooks. */
+/** Returns a function that sends messages to Slack's incoming webhooks. */
 export function sendSlack({ egress, now, rules, timeoutMs }: SendParts): Send {
   return async ({ body }, { url }, signal) => {
     const { data, timestamp } = JSON.parse(body) as AlertBody
@@ -52,7 +52,7 @@ export function sendSlack({ egress, now, rules, timeoutMs }: SendParts): Send {
   }
 }
 
-/** What the body of an alert holds beside what the body of a job does. */
+/** The fields of an alert body that Slack messages and emails use. */
 export interface AlertBody {
   readonly timestamp: string
   readonly data: { readonly queue: string; readonly status: string; readonly rule: string; readonly reason: string }
@@ -70,19 +70,19 @@ async function post({ body, egress, headers, now, rules, signal, timeoutMs, url 
     const request = { ...rules, method: 'POST', headers, body, timeoutMs, maxBytes: mostBytes, ...(signal === undefined ? {} : { signal }) }
     const { headers: received, status } = await egressFetch(url, request, egress)
     if (status >= 200 && status < 300) return { kind: 'accepted', status, error: null }
-    if (status === 410) return { kind: 'gone', status, error: 'The receiver answered 410: it wants no more events' }
-    const error = `The receiver answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`
+    if (status === 410) return { kind: 'gone', status, error: 'The receiver responded with 410 (Gone) and wants no more events' }
+    const error = `The receiver responded with ${status}${status >= 300 && status < 400 ? '; redirects are not followed' : ''}`
     return { kind: 'refused', status, error, retryAfterMs: retryAfterMs(received['retry-after'], now()) }
   } catch (error) {
     if (signal?.aborted === true) return { kind: 'stopped', status: null, error: 'The app stopped during the attempt' }
     const code = error instanceof ZinError ? error.code : ''
-    // The receiver has answered, with more than is read.
+    // The receiver responded, but with more than the limit.
     if (code === 'EGRESS_TOO_LARGE') return { kind: 'refused', status: null, error: messageOf(error) }
     return { kind: code === 'EGRESS_BLOCKED' ? 'blocked' : 'refused', status: null, error: messageOf(error) }
   }
 }
 
-/** Slack's three control characters. */
+/** Escapes Slack's three control characters. */
 function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }

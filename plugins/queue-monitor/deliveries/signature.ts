@@ -1,18 +1,18 @@
 import { createHmac } from 'node:crypto'
 
 const prefix = 'whsec_'
-/** Shortest key in bytes. */
+/** Minimum key length in bytes. */
 const leastBytes = 24
 
-/** Why a secret cannot sign, or undefined. */
+/** Returns why a secret cannot be used for signing, or undefined if it can. */
 export function secretFault(secret: string): string | undefined {
   if (secret.startsWith(prefix) && !/^[A-Za-z0-9+/]+={0,2}$/.test(secret.slice(prefix.length))) return 'is not base64 after "whsec_"'
   return keyOf(secret).length < leastBytes ? `has fewer than ${leastBytes} bytes` : undefined
 }
 
 /**
- * The headers of the Standard Webhooks specification: one signature for each secret, so that receivers accept the message whichever of
- * them they know. A secret is `whsec_` and the base64 of its bytes, or any other text, whose UTF-8 bytes are the key. Pure.
+ * Returns the headers of the Standard Webhooks specification, with one signature per secret, so that receivers can verify the message with
+ * any of them. A secret is `whsec_` followed by the base64 of the key, or any other text, whose UTF-8 bytes are the key. Pure.
  */
 export function signedHeaders(secrets: readonly string[], id: string, atMs: number, body: string): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(atMs / 1000))

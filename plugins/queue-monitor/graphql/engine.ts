@@ -19,7 +19,7 @@ import { limits, measure } from './limits.js'
 
 const sdl = `
 type Query {
-  "The statistics of all queues that the caller sees."
+  "Statistics of all queues the caller can see."
   queueStats: QueueStats!
   queue(name: String!): Queue!
   jobs(status: ListedStatus!, queue: String, page: Int = 1, limit: Int = 20): JobPage!
@@ -61,7 +61,7 @@ export interface GraphqlReply {
   readonly text: string
 }
 
-/** The queries behind the routes as GraphQL, within limits. */
+/** Runs the queries of the REST routes as GraphQL, within limits. */
 export class GraphqlEngine {
   readonly #handler: Handler<GraphqlRequest, Scope>
 
@@ -93,7 +93,7 @@ export class GraphqlEngine {
     const [body, { headers = {}, status }] = await this.#handler({
       method: 'POST',
       url: '/graphql',
-      // With this media type a request that is not valid is 400.
+      // With this media type, an invalid request gets a 400.
       headers: { accept: 'application/graphql-response+json', 'content-type': 'application/json' },
       body: null,
       raw: request,
@@ -114,7 +114,7 @@ function checkLimits({ query, variables }: GraphqlRequest): void {
     if (/more tha[nt] \d+ tokens/.test(messageOf(error))) throw monitorErrors.GRAPHQL_LIMIT('tokens', limits.tokens)
     throw monitorErrors.GRAPHQL_INVALID(messageOf(error))
   }
-  if (!isOnlyQueries) throw monitorErrors.GRAPHQL_INVALID('it must hold queries only; actions are routes')
+  if (!isOnlyQueries) throw monitorErrors.GRAPHQL_INVALID('only queries are supported; use the REST routes for actions')
   for (const name of ['depth', 'aliases', 'cost'] as const) {
     if (measured[name] > limits[name]) throw monitorErrors.GRAPHQL_LIMIT(name, limits[name])
   }
@@ -143,7 +143,7 @@ function rootOf(monitor: MonitorReads): Readonly<Record<string, Args<never>>> {
   return { queueStats, queue, jobs, job } as Readonly<Record<string, Args<never>>>
 }
 
-/** An error of the app with its code; anything unexpected without details. */
+/** Formats an error: errors of the app keep their code, unexpected errors are shown without details. */
 function shown(error: Readonly<GraphQLError | Error>): GraphQLError {
   const cause = error instanceof GraphQLError ? error.originalError : error
   if (cause instanceof ZinError) {

@@ -1,20 +1,20 @@
 import type { DocumentNode, FieldNode, FragmentDefinitionNode, SelectionSetNode, ValueNode } from 'graphql'
 
-/** Most of each in one request. */
+/** Limits per request. */
 export const limits = { tokens: 1_000, depth: 5, aliases: 15, cost: 300 } as const
 
 export interface Measure {
   readonly depth: number
   readonly aliases: number
-  /** Jobs that may be read, and one for each other field of the root. */
+  /** Jobs that may be read, plus one per other root field. */
   readonly cost: number
 }
 
 const nothing: Measure = { depth: 0, aliases: 0, cost: 0 }
 
 /**
- * The depth, aliases and cost of a document, fragments included. Each fragment is measured once, so that nested ones cost no more time;
- * one that contains itself counts as empty there, and is refused by the validation. Pure.
+ * Measures the depth, aliases and cost of a document, including fragments. Each fragment is measured only once, which keeps the time linear
+ * for nested fragments. A fragment that contains itself counts as empty there; validation rejects it. Pure.
  */
 export function measure(document: DocumentNode, variables: Readonly<Record<string, unknown>>): Measure {
   const fragments = new Map<string, FragmentDefinitionNode>()
@@ -56,7 +56,7 @@ export function measure(document: DocumentNode, variables: Readonly<Record<strin
   )
 }
 
-/** What a field of the root may read. */
+/** Returns the cost of a root field. */
 function costOf({ arguments: args = [], name }: FieldNode, variables: Readonly<Record<string, unknown>>): number {
   if (name.value === 'job') return 10
   if (name.value === 'queueStats' || name.value === 'queue') return 1
@@ -65,7 +65,7 @@ function costOf({ arguments: args = [], name }: FieldNode, variables: Readonly<R
   return limit === undefined ? 20 : Math.max(1, numberOf(limit, variables))
 }
 
-/** The number that an argument holds; the largest allowed when it is not known. */
+/** Returns the numeric value of an argument; the maximum if it is unknown. */
 function numberOf(value: ValueNode, variables: Readonly<Record<string, unknown>>): number {
   const given = value.kind === 'IntValue' ? Number(value.value) : value.kind === 'Variable' ? variables[value.name.value] : undefined
   return typeof given === 'number' && Number.isFinite(given) ? given : 100

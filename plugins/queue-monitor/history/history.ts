@@ -4,12 +4,12 @@ import { noAttempts, sizeOf } from '../snapshot/snapshot.js'
 import type { Sample } from '../snapshot/snapshots.js'
 import { noTiers, pointsOf, rollUp, type StoredPoint, spans, type Tiers, withMinute } from './tiers.js'
 
-/** Queues that are written at once. */
+/** Queues written concurrently. */
 const atOnce = 20
 const minutesKey = (queue: string): string => `monitor:history:minute:${queue}`
 const olderKey = (queue: string): string => `monitor:history:older:${queue}`
 
-/** The history of queues in the kv store; the leader keeps what it writes in memory. */
+/** The history of queues in the kv store, cached in memory on the leader. */
 export class History {
   readonly #kv: Kv
   readonly #retentionMs: number
@@ -21,7 +21,7 @@ export class History {
     this.#retentionMs = retentionMs
   }
 
-  /** Another node leads. */
+  /** Clears the cache when another node becomes the leader. */
   forget(): void {
     this.#known.clear()
     this.#writtenMinute = 0
@@ -56,7 +56,7 @@ export class History {
     this.#writtenMinute = current
   }
 
-  /** The minutes of a queue as the leader knows them, oldest first. No round trip. */
+  /** Returns the cached minutes of a queue on the leader, oldest first. No round trip. */
   minutesOf(queue: string): readonly StoredPoint[] {
     return this.#known.get(queue)?.minute ?? []
   }
@@ -82,7 +82,7 @@ export class History {
   }
 }
 
-/** Only what is kept. */
+/** Copies only the stored fields. */
 function slim({ active, at, completed, durations, failed, oldestWaitingMs, size, totalMs }: StoredPoint): StoredPoint {
   return { at, size, active, oldestWaitingMs, completed, failed, totalMs, durations }
 }

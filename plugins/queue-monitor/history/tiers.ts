@@ -2,7 +2,7 @@ import { type DurationBuckets, sumDurations } from 'zin/plugins/workers'
 import type { HistoryPoint, HistoryTier } from '../contract.js'
 import { type Attempts, averageOf, timesOf } from '../snapshot/snapshot.js'
 
-/** A stored point; `at` is its start in ms since 1970. */
+/** A stored point; `at` is its start in ms since the Unix epoch. */
 export interface StoredPoint extends Attempts {
   readonly at: number
   readonly size: number
@@ -17,10 +17,10 @@ export const noTiers: Tiers = { minute: [], hour: [], day: [] }
 
 export const spans: Readonly<Record<HistoryTier, number>> = { minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 
-/** Most points of each tier: 2 h, 7 days, 90 days. */
+/** Limit on points per tier: 2 h, 7 days, 90 days. */
 export const mostPoints: Readonly<Record<HistoryTier, number>> = { minute: 120, hour: 168, day: 90 }
 
-/** Adds a minute, or replaces its attempts and raises its levels. */
+/** Adds a minute. If it exists, its attempts are replaced and its levels become the maximum of both. */
 export function withMinute(minutes: readonly StoredPoint[], point: StoredPoint): readonly StoredPoint[] {
   const known = minutes.find(({ at }) => at === point.at)
   const merged = known === undefined ? point : { ...point, ...highest([known, point]) }
@@ -28,7 +28,7 @@ export function withMinute(minutes: readonly StoredPoint[], point: StoredPoint):
   return [...others, merged].sort((a, b) => a.at - b.at).slice(-mostPoints.minute)
 }
 
-/** Adds the spans of the coarser tier that ended before `now` and are not in it yet. */
+/** Adds missing spans of the coarser tier that ended before `now`. */
 export function rollUp(
   fine: readonly StoredPoint[],
   coarse: readonly StoredPoint[],
@@ -43,7 +43,7 @@ export function rollUp(
   return [...coarse, ...starts.map((start) => merge(start, within(fine, start, span)))].slice(-mostPoints[tier])
 }
 
-/** The points of a tier with the current span, which is not over yet. */
+/** Returns the points of a tier, including the current, incomplete span. */
 export function pointsOf(tiers: Tiers, tier: HistoryTier, retentionMs: number, now: number): readonly HistoryPoint[] {
   const start = Math.floor(now / spans[tier]) * spans[tier]
   const hours = tier === 'day' ? withCurrent(tiers.hour, tiers.minute, 'hour', now) : tiers.hour

@@ -13,39 +13,39 @@ export interface AttemptHistoryOptions {
   readonly keptMs: number
 }
 
-/** Attempts of one job that are kept and shown: the first ones and the newest. */
+/** Limit on attempts shown per job: the first ones and the newest. */
 const mostShown = 50
-/** Attempts that a process stores in one step; it drops the rest of a second. */
+/** Limit on attempts buffered per process between two flushes (1 s); further attempts are dropped. */
 const mostBuffered = 500
 const writtenAtOnce = 50
 const mostError = 500
-/** Attempts that are forgotten of a job that was gone before, so that nobody knows how many it had. */
+/** Attempts deleted for a purged job whose number of attempts is unknown. */
 const leastForgotten = 5
 const keyOf = (queue: string, id: string, attempt: number): string => `monitor:attempt:${queue}:${id}:${attempt}`
 
-/** Attempts that completed at once and that a process remembers. */
+/** Completed first attempts remembered per process. */
 const mostRemembered = 2_000
-/** Clocks of the store and of the node differ by less than this, ms. */
+/** Tolerated difference between the clocks of the store and the node, in ms. */
 const sameEndMs = 5_000
 
 type Remembered = Pick<AttemptEnd, 'version' | 'node' | 'runMs' | 'waitMs'> & { readonly at: number }
 
 /**
- * The attempts of jobs that did not complete at once. Those of jobs that did are not stored: their job tells of them, and a write for each
- * job would cost a third of the throughput. The process that ran them remembers the latest.
+ * Stores the attempts of jobs that did not complete on the first attempt. Completed first attempts are not stored, because one write per
+ * job would cost a third of the throughput: they are derived from the job, and each process remembers its latest ones in memory.
  */
 export class AttemptHistory {
   readonly #options: AttemptHistoryOptions
   #buffer: { readonly queue: string; readonly key: string; readonly attempt: JobAttempt }[] = []
   #dropped = 0
-  /** By key, the oldest first. */
+  /** By key, oldest first. */
   readonly #remembered = new Map<string, Remembered>()
 
   constructor(options: AttemptHistoryOptions) {
     this.#options = options
   }
 
-  /** Notes the end of an attempt in this process. */
+  /** Records the end of an attempt in this process. */
   ended({ attempt, error, job, node, outcome, runMs, version, waitMs }: AttemptEnd): void {
     if (outcome === 'deferred') return
     if (outcome === 'completed' && attempt === 1) {
@@ -64,12 +64,12 @@ export class AttemptHistory {
     this.#buffer.push({ queue: job.queue, key: keyOf(job.queue, job.id, attempt), attempt: noted })
   }
 
-  /** Stores what was noted. */
+  /** Stores the buffered attempts. */
   async flush(): Promise<void> {
     const { keptMs, kv, log } = this.#options
     const all = this.#buffer
     if (this.#dropped > 0)
-      log.warn(`${this.#dropped} attempts of jobs are missing in their history: more than ${mostBuffered} a second failed`)
+      log.warn(`${this.#dropped} job attempts are missing from the history: more than ${mostBuffered} attempts per second had to be stored`)
     this.#buffer = []
     this.#dropped = 0
     try {
@@ -78,11 +78,11 @@ export class AttemptHistory {
         await Promise.all(some.map(async (one) => kv.set(one.key, JSON.stringify(await this.#stored(one)), { ttlMs: keptMs })))
       }
     } catch (error) {
-      log.warn({ err: error }, `attempts of jobs could not be stored: ${messageOf(error)}`)
+      log.warn({ err: error }, `job attempts could not be stored: ${messageOf(error)}`)
     }
   }
 
-  /** The attempts of a job, oldest first. One round trip. */
+  /** Returns the attempts of a job, oldest first. One round trip. */
   async read(job: Job, state: string): Promise<readonly JobAttempt[]> {
     const last = Math.max(job.attemptsMade, Math.min(job.attemptsStarted, job.attemptsMade + 1))
     const numbers = Array.from({ length: last }, (_, i) => i + 1)
@@ -97,7 +97,7 @@ export class AttemptHistory {
     return (await Promise.all(found)).flat()
   }
 
-  /** Forgets jobs that were purged. */
+  /** Deletes the attempts of purged jobs. */
   async forget(queue: string, jobs: readonly PurgedJob[]): Promise<void> {
     const keys = jobs.flatMap(({ attempts = 0, id }) =>
       Array.from({ length: Math.max(attempts, leastForgotten) }, (_, i) => keyOf(queue, id, i + 1)),
@@ -110,7 +110,7 @@ export class AttemptHistory {
     }
   }
 
-  /** The attempt that its job tells of, with what this process remembers of it. */
+  /** Adds what this process remembers to attempts derived from the job. */
   #known({ finishedOn = 0, id = '', queueName }: Job, attempts: readonly JobAttempt[]): readonly JobAttempt[] {
     return attempts.map((attempt) => {
       const known = this.#remembered.get(keyOf(queueName, id, attempt.attempt))
@@ -131,7 +131,7 @@ export class AttemptHistory {
   }
 }
 
-/** The last attempt as its job tells of it. */
+/** Derives the last attempt from the job. */
 function lastOf({ failedReason, finishedOn, processedOn }: Job, state: string, attempt: number): readonly JobAttempt[] {
   if ((state !== 'completed' && state !== 'failed') || !finishedOn) return []
   const error = state === 'failed' ? (failedReason ?? '').slice(0, mostError) : null

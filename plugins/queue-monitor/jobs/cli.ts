@@ -3,13 +3,13 @@ import type { JobDetails, JobPage } from '../contract.js'
 import { monitorErrors } from '../errors.js'
 import type { SearchResult } from './search.js'
 
-/** What a table of jobs shows. */
+/** Columns of a table of jobs. */
 export const jobColumns = ['queue', 'id', 'name', 'status', 'attempts', 'createdAt', 'error'] as const
 
 const jobs = defineCommand({
   name: 'queue:jobs',
   summary: 'List jobs in one state',
-  args: [{ name: 'queue', summary: 'Name of the queue; all without it', required: false }],
+  args: [{ name: 'queue', summary: 'Name of the queue; default: all queues', required: false }],
   needs: 'running app',
   json: true,
   options: {
@@ -19,8 +19,8 @@ const jobs = defineCommand({
       values: ['active', 'failed', 'completed', 'waiting', 'delayed'],
       summary: 'State of the jobs',
     },
-    page: { type: 'int', default: 1, min: 1, summary: 'Page' },
-    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Jobs of a page' },
+    page: { type: 'int', default: 1, min: 1, summary: 'Page number' },
+    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Jobs per page' },
   },
   run: async ({ app, args: { queue }, options: { limit, page, status }, print }) => {
     const query = { queue, page, limit }
@@ -50,15 +50,15 @@ const job = defineCommand({
 
 const search = defineCommand({
   name: 'queue:search',
-  summary: 'Search jobs: words, name:…, error:…, id:… and data.<path>:… of a declared field',
-  args: [{ name: 'text', summary: 'What to search for, in quotes when it has spaces' }],
+  summary: 'Search jobs by words, name:…, error:…, id:… and data.<path>:… for declared fields',
+  args: [{ name: 'text', summary: 'Search text; quote it if it contains spaces' }],
   needs: 'running app',
   route: 'GET /api/jobs',
   json: true,
   options: {
     queue: { type: 'string', summary: 'Only this queue' },
     status: { type: 'string', values: ['active', 'failed', 'completed', 'waiting', 'delayed'], summary: 'Only jobs in this state' },
-    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Most jobs that are shown' },
+    limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Maximum number of jobs shown' },
   },
   run: async ({ app, args: { text = '' }, options: { limit, queue, status }, print }) => {
     const found = await app.request<SearchResult>({ method: 'GET', path: '/api/jobs', query: { q: text, queue, status, limit } })
@@ -68,23 +68,23 @@ const search = defineCommand({
   },
 })
 
-/** How far a search looked, in words. */
+/** Describes the coverage of a search. */
 function searchedIn({ complete, fields, jobs, of, since }: SearchResult['searched']): string {
-  if (fields.length === 0) return complete ? `searched all of ${of}` : `searched the newest ${jobs} of ${of}`
+  if (fields.length === 0) return complete ? `searched all ${of}` : `searched the newest ${jobs} of ${of}`
   const extent = complete ? '' : `, the newest ${jobs} of ${of}`
-  return `searched the index of ${fields.join(', ')}${extent}${since === null ? '' : `; it has jobs added since ${since}`}`
+  return `searched the index of ${fields.join(', ')}${extent}${since === null ? '' : `, which covers jobs added since ${since}`}`
 }
 
 const duplicate = defineCommand({
   name: 'queue:duplicate',
-  summary: 'Add a job like another one, with its data or other data',
+  summary: 'Add a copy of a job, with the same or other data',
   args: [{ name: 'id', summary: 'Id of the job, or <queue>:<id>' }],
   needs: 'running app',
   route: 'POST /api/jobs/:id/duplicate',
   json: true,
   options: {
     queue: { type: 'string', summary: 'Name of its queue' },
-    data: { type: 'string', summary: 'Other data, as JSON; values that say [redacted] are those of the original' },
+    data: { type: 'string', summary: 'Other data, as JSON; [redacted] values are replaced by the original ones' },
   },
   run: async ({ app, args: { id = '' }, options: { data, queue }, print }) => {
     const body = data === undefined ? {} : { data: parsed(data) }
@@ -103,5 +103,5 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Commands that list, find and show jobs. */
+/** Commands that list, search, show and copy jobs. */
 export const jobCommands: readonly Command[] = [jobs, job, search, duplicate]

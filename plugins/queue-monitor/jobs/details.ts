@@ -5,12 +5,12 @@ import type { ShownPayload } from './payloads.js'
 
 const statuses: Readonly<Record<string, MonitorStatus>> = { active: 'processing', completed: 'completed', failed: 'failed' }
 
-/** BullMQ's state in the words of the monitor. */
+/** Converts a BullMQ state to a monitor status. */
 export function statusOf(state: string): MonitorStatus {
   return Object.hasOwn(statuses, state) ? (statuses[state] as MonitorStatus) : 'waiting'
 }
 
-/** A job as the monitor shows it. */
+/** Converts a BullMQ job to job details. */
 export function detailsOf(job: Job, state: string, shown?: ShownPayload): JobDetails {
   const status = statusOf(state)
   const ended = status === 'completed' || status === 'failed'
@@ -36,13 +36,18 @@ export function detailsOf(job: Job, state: string, shown?: ShownPayload): JobDet
     progress: job.progress ?? null,
     attemptsStarted: job.attemptsStarted,
     stalls: job.stalledCounter,
-    parent: job.parentKey?.split(':').slice(-2).join(':') ?? null,
+    parent: job.parentKey === undefined ? null : withoutPrefix(job.parentKey, job),
     payloadBytes: shown?.payloadBytes ?? null,
     payloadTruncated: shown?.payloadTruncated ?? false,
   }
 }
 
-/** Null for a time that is unset, or that no date can hold. */
+/** Returns `<queue>:<id>` from the key of another job of the same app. Ids of scheduled jobs contain colons, queue names do not. */
+export function withoutPrefix(key: string, { queueName, queueQualifiedName }: Pick<Job, 'queueName' | 'queueQualifiedName'>): string {
+  return key.slice(queueQualifiedName.length - queueName.length)
+}
+
+/** Returns null for a time that is unset or out of the range of dates. */
 function isoOf(ms: number | undefined): string | null {
   if (ms === undefined || !(Math.abs(ms) > 0 && Math.abs(ms) <= 8.64e15)) return null
   return new Date(ms).toISOString()

@@ -2,22 +2,22 @@ import type { QueueJob, Queues } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
 
-/** Queues that are asked for a job at once. */
+/** Queues searched concurrently. */
 const atOnce = 25
 
-/** The names of the queues that a caller sees. */
+/** Returns the names of the queues the caller can see. */
 export async function seenQueues(queues: Queues, scope: Scope): Promise<readonly string[]> {
   return (await queues.names()).filter((name) => scope.sees(name))
 }
 
-/** Throws QUEUE_NOT_FOUND (404) for a queue that does not exist or that the caller must not see. */
+/** Returns the queue name. Throws QUEUE_NOT_FOUND (404) if the queue does not exist or the caller cannot see it. */
 export async function existingQueue(queues: Queues, queue: string, scope: Scope): Promise<string> {
   if (!scope.sees(queue) || !(await queues.names()).includes(queue)) throw monitorErrors.QUEUE_NOT_FOUND(queue)
   return queue
 }
 
 /**
- * A job by its id, in one queue or in all that the caller sees; `id` may be `<queue>:<id>`. 404 JOB_NOT_FOUND, 409 AMBIGUOUS_JOB_ID.
+ * Finds a job by id, in one queue or in all queues the caller can see; `id` may be `<queue>:<id>`. 404 JOB_NOT_FOUND, 409 AMBIGUOUS_JOB_ID.
  */
 export async function findJob(queues: Queues, id: string, queue: string | undefined, scope: Scope): Promise<QueueJob> {
   const seen = await seenQueues(queues, scope)

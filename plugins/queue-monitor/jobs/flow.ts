@@ -2,20 +2,21 @@ import type { Job } from 'bullmq'
 import type { QueueJob, Queues } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import type { JobFlow, JobFlowNode } from '../contract.js'
-import { statusOf } from './details.js'
+import { statusOf, withoutPrefix } from './details.js'
 import { findJob } from './find.js'
 
-/** Jobs above the given one, children of one job, and jobs of a whole flow that are read at most. */
+/** Limits: levels above the given job, children per job, and jobs per flow. */
 const mostLevels = 20
 const mostChildren = 50
 const mostJobs = 300
 
-/** The whole flow that a job belongs to, from its root. Jobs of queues that the caller must not see are counted and not shown. */
+/** Returns the flow of a job, starting at its root. Jobs of queues the caller cannot see are counted but not shown. */
 export async function flowOf(queues: Queues, id: string, queue: string | undefined, scope: Scope): Promise<JobFlow> {
   const given = await findJob(queues, id, queue, scope)
   const read = async (key: string): Promise<QueueJob | undefined> => {
-    const { id: jobId, queue: name } = partsOf(key)
-    return scope.sees(name) ? queues.job(name, jobId) : undefined
+    const short = withoutPrefix(key, given.job)
+    const name = short.slice(0, short.indexOf(':'))
+    return scope.sees(name) ? queues.job(name, short.slice(name.length + 1)) : undefined
   }
   let root = given
   for (let level = 0; level < mostLevels && root.job.parentKey !== undefined; level++) {
@@ -44,7 +45,7 @@ export async function flowOf(queues: Queues, id: string, queue: string | undefin
   return { id: given.job.id ?? '', queue: given.job.queueName, root: await nodeOf(root, 0) }
 }
 
-/** Keys of the children that still exist or existed, each once. */
+/** Returns the keys of the children, including finished ones, without duplicates. */
 export async function childrenOf(job: Job): Promise<readonly string[]> {
   const count = mostChildren * 4
   const part = { cursor: 0, count }
@@ -55,10 +56,4 @@ export async function childrenOf(job: Job): Promise<readonly string[]> {
     unprocessed: part,
   })
   return [...new Set([...(unprocessed ?? []), ...Object.keys(processed ?? {}), ...(failed ?? []), ...Object.keys(ignored ?? {})])]
-}
-
-/** A key ends in `<queue>:<id>`. */
-function partsOf(key: string): { readonly queue: string; readonly id: string } {
-  const [queue = '', id = ''] = key.split(':').slice(-2)
-  return { queue, id }
 }

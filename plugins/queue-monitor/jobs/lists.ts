@@ -6,14 +6,14 @@ import { detailsOf } from './details.js'
 import { existingQueue, seenQueues } from './find.js'
 import type { PayloadViews } from './payloads.js'
 
-/** A part of the list of one queue. */
+/** A range of the job list of one queue. */
 export interface Slice {
   readonly queue: string
   readonly offset: number
   readonly limit: number
 }
 
-/** Which parts of the lists of queues, one list after another, make up a page. Pure. */
+/** Returns the ranges that make up a page of the concatenated job lists of several queues. Pure. */
 export function slicesOf(totals: readonly (readonly [queue: string, total: number])[], offset: number, limit: number): readonly Slice[] {
   const slices: Slice[] = []
   let before = 0
@@ -29,7 +29,7 @@ export function slicesOf(totals: readonly (readonly [queue: string, total: numbe
   return slices
 }
 
-/** A page of the jobs in one state. It reads only the jobs that it shows, and the counts of the queues. */
+/** Returns a page of the jobs in one state. Reads only the jobs on the page and the counts of the queues. */
 export async function listJobs(
   { queues, views }: { readonly queues: Queues; readonly views: PayloadViews },
   status: ListedStatus,

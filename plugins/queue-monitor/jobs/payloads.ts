@@ -6,25 +6,25 @@ import { monitorErrors } from '../errors.js'
 import type { PayloadView, QueueMonitorHooks } from '../hooks.js'
 import { redact } from './redact.js'
 
-/** Longest payload of a response in characters of JSON; longer ones are cut and can be downloaded. */
+/** Limit on a payload in a response, in characters of JSON; longer payloads are truncated but can be downloaded. */
 const shownLength = 64 * 1024
 
 export interface PayloadsOptions {
   readonly queues: Queues
-  /** Parts of names of fields whose values are never shown. */
+  /** Name parts of redacted fields. */
   readonly names: readonly string[]
   readonly beforePayloadView: SlotOf<QueueMonitorHooks['beforePayloadView']>
   readonly redactPayload: SlotOf<QueueMonitorHooks['redactPayload']>
 }
 
-/** A payload as it may be shown. */
+/** A redacted payload for display. */
 export interface ShownPayload {
   readonly payload: unknown
   readonly payloadBytes: number
   readonly payloadTruncated: boolean
 }
 
-/** The only way to the payload of a job: permission, hook, restoring, redaction, in this order. */
+/** The only access to the payload of a job. Checks the permission, calls the hook, restores and redacts, in this order. */
 export class PayloadViews {
   readonly #options: PayloadsOptions
 
@@ -32,7 +32,7 @@ export class PayloadViews {
     this.#options = options
   }
 
-  /** 403 MONITOR_FORBIDDEN, JOB_ACTION_DENIED; 500 JOB_PAYLOAD_UNREADABLE. */
+  /** Returns the redacted payload, truncated. 403 MONITOR_FORBIDDEN, JOB_ACTION_DENIED; 500 JOB_PAYLOAD_UNREADABLE. */
   async show(job: Job, scope: Scope): Promise<ShownPayload> {
     await this.admit(job, scope, 'payload')
     const payload = await this.#redacted(job)
@@ -45,13 +45,13 @@ export class PayloadViews {
     }
   }
 
-  /** The whole payload as JSON. */
+  /** Returns the complete redacted payload as JSON. */
   async download(job: Job, scope: Scope): Promise<string> {
     await this.admit(job, scope, 'download')
     return JSON.stringify(await this.#redacted(job)) ?? 'null'
   }
 
-  /** Throws unless the caller may see this, and no plugin refuses it. */
+  /** Throws if the caller lacks the permission or a plugin denies access. */
   async admit(job: Job, scope: Scope, what: PayloadView['what']): Promise<void> {
     demand(scope, 'payload:read')
     const { beforePayloadView } = this.#options

@@ -1,19 +1,21 @@
-/** What stands for a value that is not shown. */
+/** Placeholder for redacted values. */
 export const replacement = '[redacted]'
 const deepest = 100
 
-/** Field names as they are compared: without case, `-` and `_`. */
+/** Normalizes a field name for comparison: lower case, without `-` and `_`. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, '')
 }
 
-/** Whether the value of a field is never shown: its name contains one of `names`. */
+/** Whether a field is redacted: its name contains one of `names`. */
 export function isSecret(field: string, names: readonly string[]): boolean {
   const name = plain(field)
   return names.some((part) => name.includes(plain(part)))
 }
 
-/** Replaces the values of fields whose name contains one of `names`, at any depth. Values below 100 levels are replaced too. */
+/**
+ * Replaces the values of fields whose name contains one of `names`, at any depth. Values nested deeper than 100 levels are also replaced.
+ */
 export function redact(value: unknown, names: readonly string[]): unknown {
   const secret = names.map(plain)
   const walk = (one: unknown, depth: number): unknown => {

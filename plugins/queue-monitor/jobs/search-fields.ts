@@ -7,28 +7,28 @@ import { isSecret } from './redact.js'
 import type { SearchQuery, SearchResult } from './search.js'
 import { matches, type Terms } from './terms.js'
 
-/** Most entries of indexes that one search looks up. */
+/** Limit on index entries read per search. */
 const mostLooked = 500
 
 export interface FieldSearch {
   readonly queues: Queues
-  /** Names of queues that are searched, which the caller sees. */
+  /** Names of the queues to search, all visible to the caller. */
   readonly names: readonly string[]
   readonly sought: Terms
   readonly query: SearchQuery
-  /** Parts of names of fields whose values are never shown, nor searched. */
+  /** Name parts of redacted fields, which are not searched. */
   readonly secret: readonly string[]
 }
 
-/** The declared fields of a queue whose values may be shown. */
+/** Returns the declared search fields of a queue that are not redacted. */
 export function fieldsOf(queues: Queues, queue: string, secret: readonly string[]): readonly string[] {
   const declared = Object.hasOwn(queues.searchFields, queue) ? (queues.searchFields[queue] ?? []) : []
   return declared.filter((path) => !path.split('.').some((name) => isSecret(name, secret)))
 }
 
 /**
- * Jobs by values of declared fields, in the queues that declare all of them. Whoever finds a job so knows what its data hold, which requires
- * `payload:read`. Throws MONITOR_FORBIDDEN, INVALID_JOB_FILTER.
+ * Finds jobs by values of declared fields, in the queues that declare all of them. Requires `payload:read`, because a match reveals part of
+ * the payload. Throws MONITOR_FORBIDDEN, INVALID_JOB_FILTER.
  */
 export async function searchFields({ names, query, queues, secret, sought }: FieldSearch, scope: Scope): Promise<SearchResult> {
   demand(scope, 'payload:read')
@@ -45,10 +45,10 @@ export async function searchFields({ names, query, queues, secret, sought }: Fie
     looked += found.looked
     of += found.of
     since = Math.max(since, found.since ?? 0)
-    const fitting = found.jobs.filter(
+    const matching = found.jobs.filter(
       ({ job, state }) => matches(job, sought.terms) && (query.status === undefined || listedState(state) === query.status),
     )
-    jobs.push(...fitting.map(({ job, state }) => detailsOf(job, state)))
+    jobs.push(...matching.map(({ job, state }) => detailsOf(job, state)))
   }
   return {
     jobs: jobs.slice(0, query.limit),
@@ -63,7 +63,7 @@ export async function searchFields({ names, query, queues, secret, sought }: Fie
   }
 }
 
-/** The list that shows a job in a state. */
+/** Returns the list that contains jobs in a BullMQ state. */
 function listedState(state: string): string {
   return state === 'prioritized' || state === 'paused' ? 'waiting' : state
 }
@@ -71,6 +71,6 @@ function listedState(state: string): string {
 function undeclared(paths: readonly string[], names: readonly string[], queues: Queues, secret: readonly string[]): string {
   const known = names.flatMap((name) => fieldsOf(queues, name, secret).map((path) => `data.${path} (${name})`))
   const searched = paths.map((path) => `data.${path}`).join(' and ')
-  const instead = known.length === 0 ? 'none is' : `declared are ${known.slice(0, 20).join(', ')}`
-  return `no queue that you see declares ${searched} for search; ${instead}. The option search of the plugin queues declares fields`
+  const instead = known.length === 0 ? 'no fields are declared' : `declared fields: ${known.slice(0, 20).join(', ')}`
+  return `none of the searched queues declares ${searched} as searchable; ${instead}. Declare fields in the option search of the plugin queues`
 }

@@ -7,23 +7,23 @@ import { existingQueue, seenQueues } from './find.js'
 import { searchFields } from './search-fields.js'
 import { matches, termsOf } from './terms.js'
 
-/** Most jobs that one search reads, and how many of them at once. */
+/** Limit on jobs read per search, and the number read at a time. */
 const mostRead = 2_000
 const readAtOnce = 100
-/** Most queues that are searched for an exact id. */
+/** Queues searched concurrently for an exact id. */
 const atOnce = 25
 const statuses: readonly ListedStatus[] = ['active', 'failed', 'waiting', 'delayed', 'completed']
-/** How far a search looked. */
+/** The coverage of a search. */
 export interface Searched {
-  /** Jobs that were read, of those in the queues and states; by fields: of those that the index has for the value. */
+  /** Jobs read, out of `of`: the jobs in the searched queues and states, or, in a search by field, the index entries for the value. */
   readonly jobs: number
   readonly of: number
-  /** It read all of them. */
+  /** Whether all of them were read. */
   readonly complete: boolean
   readonly queues: number
-  /** Declared fields whose index was asked. */
+  /** Declared fields whose index was searched; empty if jobs were scanned. */
   readonly fields: readonly string[]
-  /** The index lacks jobs that were added before, ISO 8601; null: it has all. */
+  /** The index contains only jobs added since then, ISO 8601; null if it is complete. */
   readonly since: string | null
 }
 
@@ -40,10 +40,10 @@ export interface SearchQuery {
 }
 
 /**
- * Jobs with values in declared fields, from their index; or else jobs with an exact id first, then the first jobs of each list, a bounded
- * number of them.
+ * Searches jobs. With terms for declared fields, uses their index. Otherwise looks for an exact id first, then scans a bounded number of
+ * jobs from the start of each list.
  *
- * @param secret parts of names of fields whose values are never shown.
+ * @param secret name parts of redacted fields.
  */
 export async function searchJobs(queues: Queues, query: SearchQuery, secret: readonly string[], scope: Scope): Promise<SearchResult> {
   const { limit, q, queue, status } = query
@@ -70,7 +70,7 @@ export async function searchJobs(queues: Queues, query: SearchQuery, secret: rea
   const of = lists.reduce((sum, { total }) => sum + total, 0)
   const open = lists.filter(({ total }) => total > 0)
   let read = 0
-  // Every list gets its share, so that a long one does not hide the others.
+  // Every list gets an equal share, so that a long list does not crowd out the others.
   const share = Math.max(1, Math.floor(mostRead / Math.max(1, open.length)))
   for (const { name, state, total } of open) {
     for (let offset = 0; offset < Math.min(share, total) && read < mostRead && found.size < limit; offset += readAtOnce) {

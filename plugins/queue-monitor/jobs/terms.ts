@@ -3,22 +3,22 @@ import { monitorErrors } from '../errors.js'
 
 const fields = ['id', 'name', 'error'] as const
 
-/** One part of a search: text in one field, or in any. */
+/** A search term: text in a specific field or in any field. */
 export interface Term {
   readonly field: (typeof fields)[number] | 'any'
   readonly text: string
 }
 
-/** What a search looks for: a job has to have all of it. */
+/** A parsed search; a job must match all of it. */
 export interface Terms {
   readonly terms: readonly Term[]
-  /** By the path of a declared field of the data. */
+  /** Values by the path of a declared data field. */
   readonly values: Readonly<Record<string, string>>
 }
 
 const word = /(?:(?:[a-z]+|data\.[\w$.-]+):)?"[^"]*"|\S+/g
 
-/** `name:welcome error:timeout data.customer.id:7 42` → its terms; quotes keep spaces. Throws INVALID_JOB_FILTER. Pure. */
+/** Parses a search such as `name:welcome error:timeout data.customer.id:7 42`; quotes keep spaces. Throws INVALID_JOB_FILTER. Pure. */
 export function termsOf(q: string): Terms {
   const terms: Term[] = []
   const values: Record<string, string> = {}
@@ -28,17 +28,17 @@ export function termsOf(q: string): Terms {
     const field = fields.find((name) => name === prefix)
     const [, path] = /^data\.([\w$-]+(?:\.[\w$-]+)*)$/.exec(prefix ?? '') ?? []
     if (path === undefined) terms.push({ field: field ?? 'any', text: plain(field === undefined ? one : rest).toLowerCase() })
-    else if (Object.hasOwn(values, path)) throw monitorErrors.INVALID_JOB_FILTER(`q names data.${path} twice`)
+    else if (Object.hasOwn(values, path)) throw monitorErrors.INVALID_JOB_FILTER(`q contains data.${path} twice`)
     else values[path] = plain(rest)
   }
   const texts = [...terms.map(({ text }) => text), ...Object.values(values)]
   if (texts.length === 0 || texts.includes('')) {
-    throw monitorErrors.INVALID_JOB_FILTER('q holds no text; write words, or name:…, error:…, id:… and data.<path>:…')
+    throw monitorErrors.INVALID_JOB_FILTER('q has an empty term; use words, name:…, error:…, id:… or data.<path>:…')
   }
   return { terms, values }
 }
 
-/** Whether a job has every term. Pure. */
+/** Whether a job matches all terms. Pure. */
 export function matches(job: Pick<Job, 'id' | 'name' | 'failedReason'>, terms: readonly Term[]): boolean {
   const texts = { id: job.id ?? '', name: job.name, error: job.failedReason ?? '' }
   return terms.every(({ field, text }) =>

@@ -1,8 +1,8 @@
 import { replacement } from './redact.js'
 
 /**
- * Data that was edited as it was shown, with what was redacted put back: a value that still says so gets the value of the original at the same
- * place. Pure.
+ * Restores redacted values in edited data: each value that is still the placeholder is replaced by the original value at the same path.
+ * Pure.
  */
 export function unredact(edited: unknown, original: unknown): unknown {
   if (edited === replacement) return original === undefined ? edited : original

@@ -17,20 +17,20 @@ export interface ActionsOptions {
   readonly manage: Manage
 }
 
-/** One job after an action. */
+/** The result of an action on a job. */
 export interface ActionResult {
   readonly ok: true
   readonly id: string
   readonly queue: string
-  /** What happened: `retried`, `promoted`, `deleted`, or the outcome of a cancel. */
+  /** `retried`, `promoted`, `deleted`, or the outcome of a cancel. */
   readonly outcome: string
 }
 
-/** How an operator wants a job to run. */
+/** Options for a job added by an operator. */
 export interface AskedOptions {
-  /** ms until it may run. */
+  /** Delay before it may run, in ms. */
   readonly delay?: number
-  /** `Critical` (10) to `Low` (0): more runs sooner. */
+  /** `Critical` (10) to `Low` (0); higher priorities run first. */
   readonly priority?: PriorityName | number
   readonly attempts?: number
 }
@@ -41,17 +41,17 @@ export interface AskedJob {
   readonly options?: AskedOptions
 }
 
-/** What a copy of a job does not take from it. */
+/** Changes of a copy relative to the original job. */
 export type JobChanges = Partial<AskedJob>
 
-/** A job that was added. */
+/** An added job. */
 export interface Added {
   readonly ok: true
   readonly id: string
   readonly queue: string
 }
 
-/** What operators do with single jobs and with queues. Each action is reported to the hook `onMonitorAction`. */
+/** Operator actions on single jobs and on queues. Each action is reported to the hook `onMonitorAction`. */
 export class JobActions {
   readonly #options: ActionsOptions
 
@@ -67,7 +67,7 @@ export class JobActions {
     return this.done('retry', job, scope, 'retried')
   }
 
-  /** Throws JOB_ACTION_DENIED when a plugin refuses it. */
+  /** Retries a job. Throws JOB_ACTION_DENIED if a plugin denies it. */
   async retryJob(job: Job): Promise<void> {
     const { beforeJobRetry } = this.#options
     if (beforeJobRetry.active) {
@@ -77,7 +77,7 @@ export class JobActions {
     await this.#unlessChanged(job, 'no longer failed', () => job.retry('failed'))
   }
 
-  /** Throws JOB_STATE_CONFLICT when the job has left the state that was looked up. */
+  /** Throws JOB_STATE_CONFLICT if the state of the job has changed since it was read. */
   async #unlessChanged(job: Job, state: string, work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -95,8 +95,8 @@ export class JobActions {
       queues.cancel(job.queueName, job.id ?? '', `by ${scope.actor.kind} ${scope.actor.id}`),
     )
     if (outcome === 'unknown') throw monitorErrors.JOB_NOT_FOUND(id)
-    if (outcome === 'finished') throw conflict(job, state, 'a job that has ended cannot be cancelled')
-    if (outcome === 'scheduled') throw conflict(job, state, 'it is the next job of a schedule; remove the schedule')
+    if (outcome === 'finished') throw conflict(job, state, 'a finished job cannot be cancelled')
+    if (outcome === 'scheduled') throw conflict(job, state, 'it is the next job of a schedule; remove the schedule instead')
     return this.done('cancel', job, scope, outcome)
   }
 
@@ -122,8 +122,8 @@ export class JobActions {
   }
 
   /**
-   * Adds a job like another one to its queue: with its data, or with data that was edited as it was shown, whose redacted values are those
-   * of the original. Requires `payload:read`.
+   * Adds a copy of a job to the same queue, with the same data or with edited data in which redacted values are restored from the original.
+   * Requires `payload:read`.
    */
   async duplicate(id: string, queue: string | undefined, changes: JobChanges, scope: Scope): Promise<Added> {
     demand(scope, 'write')
@@ -160,7 +160,7 @@ export class JobActions {
     return { ok: true, queue, paused }
   }
 
-  /** Tells the log and the hook. */
+  /** Logs an action and calls the hook. */
   async report(action: MonitorAction): Promise<void> {
     const { log, onMonitorAction } = this.#options
     log.info({ action: action.action, queue: action.queue, jobs: action.jobs, actor: action.actor }, 'an operator acted on a queue')
@@ -176,7 +176,7 @@ export class JobActions {
     return this.#options.manage({ action: `job.${verb}`, target: targetOf(queueName, id), actor }, work)
   }
 
-  /** Reports what was done with a job. */
+  /** Reports an action on a job and returns its result. */
   async done(action: MonitorAction['action'], job: Job, { actor }: Scope, outcome: string): Promise<ActionResult> {
     const { id = '', queueName: queue } = job
     await this.report({ action, queue, jobId: id, jobs: 1, actor })

@@ -4,24 +4,24 @@ import type { Queues, UndoOptions } from 'zin/plugins/queues'
 import type { ListedStatus } from '../contract.js'
 import { type BulkAction, isSelected, type Selection } from './filter.js'
 
-/** Jobs of one step: bounds the longest command and the memory of an operation. */
+/** Jobs per step; bounds the duration of store commands and the memory of an operation. */
 const stepJobs = 100
-/** Jobs of a flow that were added so shortly before the start are read one by one: the clock of the store is another one. */
+/** Jobs of a flow added less than this before the start are checked one by one, because the clock of the store may differ. */
 const marginMs = 1_000
-/** Longest pause between two deleting commands. */
+/** Limit on the pause between two delete commands, in ms. */
 const mostPauseMs = 50
-/** BullMQ's lists of a state on Redis; the embedded store knows them by the same names. */
+/** BullMQ's lists by state. The embedded store uses the same names. */
 const listsOf = { waiting: ['wait', 'prioritized'], delayed: ['delayed'], completed: ['completed'], failed: ['failed'] } as const
-/** Most jobs that a count reads. */
+/** Limit on jobs read by a count. */
 const mostCounted = 10_000
 
-/** What a step has done. */
+/** The result of a step. */
 export interface BulkStep {
   readonly looked: number
   readonly changed: number
   /** Deleted jobs that can be restored. */
   readonly restorable?: number
-  /** Jobs that were left, because others depend on them. */
+  /** Jobs skipped because others depend on them. */
   readonly left?: number
 }
 
@@ -30,21 +30,21 @@ export interface BulkRun {
   readonly queue: string
   readonly action: BulkAction
   readonly selection: Selection
-  /** Of a purge: absent, it deletes for good. */
+  /** For a purge; if absent, jobs are deleted permanently. */
   readonly undo?: UndoOptions
-  /** Of a purge for good: also jobs of flows, whose children may be of other queues. */
+  /** For a permanent purge: also delete jobs of flows, whose children may be in other queues. */
   readonly flows: boolean
-  /** ms since 1970. */
+  /** In ms since the Unix epoch. */
   readonly now: () => number
-  /** Acts on one job; false when it was left as it is. */
+  /** Acts on one job; resolves to false if the job was not changed. */
   readonly apply: (job: Job, state: ListedStatus) => Promise<boolean>
-  /** Called after each step; false ends the run. */
+  /** Called after each step; resolve to false to end the run. */
   readonly onStep: (step: BulkStep) => Promise<boolean>
 }
 
 type DeletedStatus = Exclude<ListedStatus, 'active'>
 
-/** Acts on the selected jobs in small steps. A job that ends or is added meanwhile is not touched. */
+/** Acts on the selected jobs in small steps. Jobs that finish or are added during the run are not affected. */
 export async function runBulk(run: BulkRun): Promise<void> {
   for (const state of run.selection.states) {
     const goesOn = run.action === 'purge' && state !== 'active' ? await purge(run, state) : await walk(run, state)
@@ -52,7 +52,7 @@ export async function runBulk(run: BulkRun): Promise<void> {
   }
 }
 
-/** Deletes jobs without reading them, with a pause after each step, so that the store serves others meanwhile. */
+/** Deletes jobs without reading them, with a pause after each step so that the store can serve other clients. */
 async function purge(run: BulkRun, state: DeletedStatus): Promise<boolean> {
   const { flows, onStep, queue, queues, selection, undo } = run
   const { before, maxAttempts } = selection
@@ -70,7 +70,7 @@ async function purge(run: BulkRun, state: DeletedStatus): Promise<boolean> {
   return keepsTied || tied === 0 || purgeTied(run, state)
 }
 
-/** Deletes jobs of flows, of which a purge for good by credentials for all queues spares none. */
+/** Deletes jobs of flows, in a permanent purge by credentials for all queues. */
 async function purgeTied(run: BulkRun, state: DeletedStatus): Promise<boolean> {
   const { now, onStep, queue, queues, selection } = run
   for (const list of Number.isFinite(selection.maxAttempts) ? [] : listsOf[state]) {
@@ -85,7 +85,7 @@ async function purgeTied(run: BulkRun, state: DeletedStatus): Promise<boolean> {
   return walk(run, state)
 }
 
-/** Walks through a list; jobs that it changes leave the list, so that only the others move the offset. */
+/** Walks through a list. Changed jobs leave the list, so the offset advances only by the unchanged ones. */
 async function walk({ apply, onStep, queue, queues, selection }: BulkRun, state: ListedStatus): Promise<boolean> {
   const total = (await queues.counts(queue))[state]
   let offset = 0
@@ -95,7 +95,7 @@ async function walk({ apply, onStep, queue, queues, selection }: BulkRun, state:
     looked += jobs.length
     const results = await Promise.all(jobs.map(async (job) => isSelected(job, selection) && (await apply(job, state))))
     const changed = results.filter(Boolean).length
-    // A cancelled job that runs stays in its list until its processor ends.
+    // A cancelled running job stays in its list until its processor has ended.
     offset += state === 'active' ? jobs.length : jobs.length - changed
     if (!(await onStep({ looked: jobs.length, changed }))) return false
   }
@@ -104,14 +104,14 @@ async function walk({ apply, onStep, queue, queues, selection }: BulkRun, state:
 
 export interface Counted {
   readonly matching: number
-  /** False: only the first jobs of each list were read. */
+  /** False if not all jobs were read. */
   readonly complete: boolean
-  /** Of their stored data, about. */
+  /** Approximate size of their stored data. */
   readonly bytes: number
   readonly sample: readonly { readonly job: Job; readonly state: ListedStatus }[]
 }
 
-/** What an operation would act on: how many jobs, and ten of them. */
+/** Counts the jobs an operation would act on, with a sample of up to ten. */
 export async function countSelected(queues: Queues, queue: string, selection: Selection): Promise<Counted> {
   let matching = 0
   let bytes = 0
@@ -136,7 +136,7 @@ export async function countSelected(queues: Queues, queue: string, selection: Se
   return { matching, complete, bytes, sample }
 }
 
-/** As the store counts them, without what it keeps beside. */
+/** Estimates the stored size of a job, as counted by the store. */
 function storedBytes({ data, opts, returnvalue, stacktrace }: Job): number {
   return 200 + [data, opts, returnvalue, stacktrace].reduce((sum, part) => sum + (JSON.stringify(part)?.length ?? 0), 0)
 }

@@ -17,9 +17,9 @@ export interface DeletesOptions {
   readonly manage: Manage
 }
 
-/** A job that was deleted. */
+/** The result of deleting a job. */
 export interface DeleteResult extends ActionResult {
-  /** Id of the operation that an undo names; null: it is final. */
+  /** Id of the operation for an undo; null if the delete is permanent. */
   readonly operation: string | null
   readonly undo: UndoWindow | null
   readonly message?: string
@@ -34,17 +34,17 @@ export class Deletes {
   }
 
   /**
-   * Deletes a job so that it can be restored for a time; with `now`, for good and with the jobs that it waits for, which may be of any queue.
-   * 409 JOB_STATE_CONFLICT.
+   * Deletes a job so that it can be restored for a limited time. With `now`, deletes it permanently, together with the jobs it waits for,
+   * which may be in any queue. 409 JOB_STATE_CONFLICT.
    */
   async remove(id: string, queue: string | undefined, { now }: { readonly now: boolean }, scope: Scope): Promise<DeleteResult> {
     demand(scope, 'write')
     const { actions, manage, queues } = this.#options
     const { job, state } = await findJob(queues, id, queue, scope)
     const conflict = (what: string): Error => monitorErrors.JOB_STATE_CONFLICT(job.id ?? '', job.queueName, state, what)
-    if (state === 'active') throw conflict('cancel it first')
+    if (state === 'active') throw conflict('a running job cannot be deleted; cancel it first')
     if (now && scope.queues !== '*' && (await childrenOf(job)).length > 0) {
-      throw monitorErrors.MONITOR_FORBIDDEN('The jobs that it waits for would be deleted, too, which requires credentials for all queues')
+      throw monitorErrors.MONITOR_FORBIDDEN('The jobs it waits for would also be deleted, which requires credentials for all queues')
     }
     const action = { action: 'job.delete', target: `job:${job.queueName}/${job.id}`, actor: scope.actor }
     const undo = await manage(action, async () => {
@@ -61,7 +61,7 @@ export class Deletes {
     if (undo === undefined) return { ...result, operation: null, undo: null }
     const { operation, window } = undo
     if (window.jobs > 0) return { ...result, operation, undo: window }
-    return { ...result, operation: null, undo: null, message: 'It was deleted for good: the queue keeps no more deleted jobs for an undo' }
+    return { ...result, operation: null, undo: null, message: 'It was permanently deleted: the queue has no room for more restorable jobs' }
   }
 
   async #undoable(queue: string, id: string, scope: Scope, conflict: (what: string) => Error) {
@@ -70,9 +70,11 @@ export class Deletes {
     const window = windowOf(operation, clock.now())
     const outcome = await queues.deleteJob(queue, id, { batch: operation, ms: undoMs })
     if (outcome === 'tied') {
-      throw conflict('a flow or a schedule depends on it, so that its delete cannot be undone; now=true deletes a job of a flow for good')
+      throw conflict(
+        'a flow or schedule depends on it, so deleting it could not be undone; use now=true to delete a job of a flow permanently',
+      )
     }
-    if (outcome === 'changed') throw conflict('it has just changed its state')
+    if (outcome === 'changed') throw conflict('its state has just changed')
     const restorable = outcome === 'restorable' ? 1 : 0
     const undo = { ...window, jobs: restorable, final: 1 - restorable }
     const begun = store.begun({ id: operation, action: 'delete', queue, filter: {}, total: 1, undo, actor: scope.actor })

@@ -2,22 +2,22 @@ import type { Job } from 'bullmq'
 import type { ListedStatus } from '../contract.js'
 import { monitorErrors } from '../errors.js'
 
-/** Which jobs of a queue an operation concerns. */
+/** Selects the jobs of a queue for an operation. */
 export interface JobFilter {
-  /** Default: of a retry `failed`, of a cancel `waiting` and `delayed`. A purge requires it. */
+  /** Default: `failed` for a retry, `waiting` and `delayed` for a cancel. Required for a purge. */
   readonly status?: 'waiting' | 'delayed' | 'active' | 'completed' | 'failed' | 'all'
-  /** Age in ms, or an ISO 8601 time: jobs that ended before, or, when they have not, were created before. */
+  /** Age in ms, or an ISO 8601 time: selects jobs that ended (or, if unfinished, were created) before. */
   readonly olderThan?: number | string
-  /** Jobs that made at most so many attempts. */
+  /** Selects jobs with at most this many attempts. */
   readonly maxAttempts?: number
 }
 
 export type BulkAction = 'retry' | 'cancel' | 'purge'
 
-/** A filter with its times as ms since 1970. */
+/** A resolved filter. */
 export interface Selection {
   readonly states: readonly ListedStatus[]
-  /** Jobs that ended or were created at this time or later are left alone. */
+  /** Jobs that ended or were created at this time (ms since the Unix epoch) or later are not selected. */
   readonly before: number
   readonly maxAttempts: number
 }
@@ -40,14 +40,14 @@ const statesOf: Readonly<Record<BulkAction, Readonly<Record<string, readonly Lis
   },
 }
 
-/** Throws INVALID_JOB_FILTER (400). Jobs that end or are created from `now` on are never selected. Pure. */
+/** Resolves a filter. Jobs that end or are created at `now` or later are never selected. Throws INVALID_JOB_FILTER (400). Pure. */
 export function selectionOf(action: BulkAction, { maxAttempts, olderThan, status }: JobFilter, now: number): Selection {
   const table = statesOf[action]
   const key = status ?? 'default'
   const states = Object.hasOwn(table, key) ? table[key] : undefined
   if (states === undefined) {
     const allowed = Object.keys(table).filter((name) => name !== 'default')
-    throw monitorErrors.INVALID_JOB_FILTER(`status of a ${action} must be one of ${allowed.join(', ')}`)
+    throw monitorErrors.INVALID_JOB_FILTER(`status for ${action} must be one of ${allowed.join(', ')}`)
   }
   return { states, before: beforeOf(olderThan, now), maxAttempts: maxAttempts ?? Number.POSITIVE_INFINITY }
 }

@@ -6,22 +6,22 @@ import { monitorErrors } from '../errors.js'
 import type { BulkAction, JobFilter } from './filter.js'
 import type { UndoWindow } from './undo.js'
 
-/** An operation on jobs of a queue. */
+/** An operation on the jobs of a queue. */
 export interface BulkOperation {
   readonly id: string
-  /** `delete`: of a single job. `undo`: of a delete or a purge. */
+  /** `delete` deletes a single job; `undo` reverts a delete or purge. */
   readonly action: BulkAction | 'delete' | 'undo'
   readonly queue: string
   readonly filter: JobFilter
-  /** `interrupted`: its process has ended; what it had done stays done. */
+  /** `interrupted`: its process has ended; completed steps are not rolled back. */
   readonly state: 'running' | 'completed' | 'cancelled' | 'failed' | 'interrupted'
-  /** Jobs in the states of the filter when it began; with `undo`, those that can be restored. */
+  /** Jobs in the states of the filter at the start; for an `undo`, the restorable jobs. */
   readonly total: number
   readonly looked: number
   readonly changed: number
-  /** Jobs that were left: of a delete, those that other jobs or a schedule depend on; of an undo, those whose id is taken. */
+  /** Skipped jobs: for a delete, those that other jobs or a schedule depend on; for an undo, those whose id is taken. */
   readonly left: number
-  /** How a delete is undone; null for other operations, and when it is final. */
+  /** How to undo a delete; null for other operations and permanent deletes. */
   readonly undo: UndoWindow | null
   readonly error: string | null
   readonly actor: Actor
@@ -33,12 +33,12 @@ export interface BulkOperation {
 export type NewOperation = Pick<BulkOperation, 'id' | 'action' | 'queue' | 'filter' | 'total' | 'undo' | 'actor'>
 
 const keptMs = 86_400_000
-/** A running operation that was not saved for this long has lost its process. */
+/** A running operation that has not been saved for this long has lost its process. */
 const lostMs = 30_000
 const keyOf = (id: string): string => `monitor:operation:${id}`
 const cancelKeyOf = (id: string): string => `monitor:operation-cancel:${id}`
 
-/** Operations as all processes see them, for a day. */
+/** Stores operations for all processes, for a day. */
 export class OperationStore {
   readonly #kv: Kv
   readonly #clock: Clock
@@ -61,13 +61,13 @@ export class OperationStore {
     await this.#kv.set(keyOf(operation.id), JSON.stringify(operation), { ttlMs: keptMs })
   }
 
-  /** 404 QUEUE_OPERATION_NOT_FOUND. */
+  /** Returns a stored operation. 404 QUEUE_OPERATION_NOT_FOUND. */
   async get(id: string, scope: Scope): Promise<BulkOperation> {
     const text = await this.#kv.get(keyOf(id))
     return this.shown(text === null ? undefined : (JSON.parse(text) as BulkOperation), id, scope)
   }
 
-  /** 404 QUEUE_OPERATION_NOT_FOUND for one that the caller must not see. */
+  /** Marks a lost operation as interrupted. 404 QUEUE_OPERATION_NOT_FOUND if it is missing or the caller cannot see it. */
   shown(operation: BulkOperation | undefined, id: string, scope: Scope): BulkOperation {
     if (operation === undefined || !scope.sees(operation.queue)) throw monitorErrors.QUEUE_OPERATION_NOT_FOUND(id)
     const isLost = operation.state === 'running' && this.#clock.now() - Date.parse(operation.updatedAt) > lostMs

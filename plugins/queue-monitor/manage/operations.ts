@@ -12,29 +12,29 @@ import { type BulkAction, type JobFilter, type Selection, selectionOf } from './
 import type { BulkOperation, OperationStore } from './operation.js'
 import { checkUndo, foreseen, undoMs, undoSlackMs, windowOf } from './undo.js'
 
-/** What an operation would do. */
+/** The result of a dry run. */
 export interface DryRun {
   readonly dryRun: true
   readonly matching: number
-  /** False: more than 10,000 jobs would have to be read; `matching` counts those that were. */
+  /** False if more than 10,000 jobs would have to be read; `matching` then counts only the ones that were. */
   readonly complete: boolean
   /** At most ten. */
   readonly sample: readonly JobDetails[]
-  /** Of a purge: about how many would be deleted for good, so that an undo would not restore them. */
+  /** For a purge: estimated number of jobs that would be permanently deleted and could not be restored. */
   readonly final?: number
   readonly message: string
 }
 
 export interface BulkRequest extends JobFilter {
   readonly dryRun?: boolean
-  /** The name of the queue, for a purge of `all`. */
+  /** The queue name; required for a purge of `all`. */
   readonly confirm?: string
 }
 
 export interface StartOptions {
-  /** How long to wait for the end, ms. */
+  /** How long to wait for completion, in ms. */
   readonly waitMs: number
-  /** Of a purge: deletes for good. */
+  /** For a purge: delete permanently. */
   readonly now?: boolean
 }
 
@@ -56,19 +56,21 @@ interface Running {
   readonly ended: Promise<void>
 }
 
-/** Called after each step; false ends the work. */
+/** Called after each step; resolves to false to end the work. */
 type OnStep = (step: BulkStep) => Promise<boolean>
 
-/** Operations on many jobs, run by the process that received them and seen from all. */
+/** Operations on many jobs. They run in the process that received the request and are visible in all processes. */
 export class Operations {
   readonly #options: OperationsOptions
   readonly #running = new Map<string, Running>()
+  /** Operations between the check of the limit and their start. */
+  #starting = 0
 
   constructor(options: OperationsOptions) {
     this.#options = options
   }
 
-  /** Counts what an operation would act on, or starts it and waits up to `waitMs` for its end. */
+  /** Runs a dry run, or starts an operation and waits up to `waitMs` for its end. */
   async start(
     action: BulkAction,
     queue: string,
@@ -103,7 +105,7 @@ export class Operations {
   }
 
   /**
-   * Restores the jobs that a delete or a purge has deleted, as an operation of its own. 404 QUEUE_OPERATION_NOT_FOUND, 409 UNDO_NOT_POSSIBLE,
+   * Restores the jobs deleted by a delete or purge, as a new operation. 404 QUEUE_OPERATION_NOT_FOUND, 409 UNDO_NOT_POSSIBLE,
    * 410 UNDO_EXPIRED.
    */
   async undo(id: string, scope: Scope, waitMs: number): Promise<BulkOperation> {
@@ -121,14 +123,14 @@ export class Operations {
     })
   }
 
-  /** 404 QUEUE_OPERATION_NOT_FOUND. */
+  /** Returns an operation of any process. 404 QUEUE_OPERATION_NOT_FOUND. */
   async get(id: string, scope: Scope): Promise<BulkOperation> {
     const { store } = this.#options
     const running = this.#running.get(id)?.current
     return running === undefined ? store.get(id, scope) : store.shown(running, id, scope)
   }
 
-  /** Ends it after its current step, in whatever process it runs. */
+  /** Stops an operation after its current step, in whichever process runs it. */
   async cancel(id: string, scope: Scope): Promise<BulkOperation> {
     demand(scope, 'write')
     const operation = await this.get(id, scope)
@@ -142,7 +144,7 @@ export class Operations {
     return this.get(id, scope)
   }
 
-  /** Ends all operations of this process. */
+  /** Stops all operations of this process. */
   async close(): Promise<void> {
     for (const running of this.#running.values()) running.cancelled = true
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
@@ -151,7 +153,7 @@ export class Operations {
   async #count(queue: string, selection: Selection, undoable: boolean): Promise<DryRun> {
     const { queues } = this.#options
     const { bytes, complete, matching, sample } = await countSelected(queues, queue, selection)
-    const found = matching === 0 ? 'No job matches' : `${complete ? '' : 'At least '}${matching} jobs match`
+    const found = matching === 0 ? 'No jobs match' : `${complete ? '' : 'At least '}${matching} jobs match`
     const jobs = sample.map(({ job, state }) => detailsOf(job, state))
     const counted = { dryRun: true, matching, complete, sample: jobs } as const
     if (!undoable || matching === 0) return { ...counted, message: found }
@@ -159,13 +161,18 @@ export class Operations {
     return { ...counted, final, message: `${found}. ${message}` }
   }
 
-  /** Asks the hooks, then runs the work in the background. 429 TOO_MANY_OPERATIONS. */
+  /** Runs the management hooks, then the work in the background. 429 TOO_MANY_OPERATIONS. */
   async #start(operation: BulkOperation, scope: Scope, waitMs: number, work: (onStep: OnStep) => Promise<void>): Promise<BulkOperation> {
     const { manage, store } = this.#options
     const { action, filter, id, queue } = operation
-    if (this.#running.size >= mostRunning) throw monitorErrors.TOO_MANY_OPERATIONS(mostRunning)
+    if (this.#running.size + this.#starting >= mostRunning) throw monitorErrors.TOO_MANY_OPERATIONS(mostRunning)
     const asked = { action: `jobs.${action}`, target: `queue:${queue}`, actor: scope.actor, after: filter }
-    await manage(asked, () => store.save(operation))
+    this.#starting++
+    try {
+      await manage(asked, () => store.save(operation))
+    } finally {
+      this.#starting--
+    }
     const running: Running = { current: operation, cancelled: false, ended: Promise.resolve() }
     this.#running.set(id, running)
     const ended = this.#run(running, work, scope)
@@ -196,12 +203,12 @@ export class Operations {
       log.warn({ err: error, operation: id }, `operation ${action} on queue "${queue}" failed: ${messageOf(error)}`)
       set({ state: 'failed', error: messageOf(error) })
     }
-    await store.save(running.current).catch((error: unknown) => log.warn({ err: error }, 'the end of an operation was not stored'))
+    await store.save(running.current).catch((error: unknown) => log.warn({ err: error }, 'the result of an operation could not be stored'))
     await actions.report({ action, queue, jobs: running.current.changed, actor: scope.actor })
     this.#running.delete(id)
   }
 
-  /** False when the job cannot be changed any more, or a plugin refuses it. */
+  /** Returns false if the job can no longer be changed or a plugin denies it. */
   async #apply(action: BulkAction, job: Parameters<JobActions['retryJob']>[0], { actor }: Scope): Promise<boolean> {
     const { actions, queues } = this.#options
     try {
@@ -219,7 +226,7 @@ export class Operations {
   }
 }
 
-/** What an operation has done after one more step. */
+/** Adds the result of a step to an operation. */
 function added({ changed, left, looked, undo }: BulkOperation, step: BulkStep): Partial<BulkOperation> {
   const restorable = step.restorable ?? 0
   return {
@@ -230,7 +237,7 @@ function added({ changed, left, looked, undo }: BulkOperation, step: BulkStep): 
   }
 }
 
-/** Resolves when the work has ended, or the time is up. */
+/** Resolves when the work has ended or the time is up. */
 async function soon(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<void>((resolve) => {

@@ -4,15 +4,15 @@ import { graphqlBody } from '../schema/reads.js'
 import type { MonitorReads } from '../service.js'
 import type { ScopeOf } from './reads.js'
 
-/** `POST /graphql`. The packages for it are loaded with the first request. */
+/** `POST /graphql`. The GraphQL packages are loaded with the first request. */
 export function graphqlRoutes(monitor: MonitorReads, production: boolean, scopeOf: ScopeOf): readonly Route[] {
   let engine: Promise<GraphqlEngine> | undefined
   return [
     defineRoute({
       method: 'POST',
       path: '/graphql',
-      summary: 'queueStats, queue, jobs and job as GraphQL queries',
-      description: 'At most 1000 tokens, depth 5, 15 aliases and a cost of 300, which is the number of jobs that may be read.',
+      summary: 'GraphQL queries: queueStats, queue, jobs and job',
+      description: 'At most 1000 tokens, depth 5, 15 aliases and a cost of 300, roughly the number of jobs read.',
       tag: 'queue monitor',
       use: ['monitor'],
       body: graphqlBody,

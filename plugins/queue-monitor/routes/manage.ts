@@ -29,10 +29,11 @@ const tag = 'queue monitor'
 const bulkSummaries: Readonly<Record<BulkAction, string>> = {
   retry: 'Retry the failed jobs of a queue that match a filter',
   cancel: 'Cancel the jobs of a queue that match a filter',
-  purge: 'Delete the jobs of a queue that match a filter and do not run; requires admin',
+  purge: 'Delete the jobs of a queue that match a filter and are not running; requires admin',
 }
 
-const bulkDescription = 'With dryRun: how many jobs match, and ten of them. Otherwise an operation; 202 while it runs.'
+const bulkDescription =
+  'With dryRun, returns the number of matching jobs and up to ten of them. Otherwise returns an operation; 202 while it runs.'
 
 export interface ManageParts {
   readonly actions: JobActions
@@ -69,7 +70,7 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
       response: { 200: bulkResponse, 202: bulkResponse },
       handler: async (ctx) => {
         const { body, params, query } = ctx.input
-        return answer(ctx, await operations.start(verb, params.name, body as BulkRequest, scopeOf(ctx), { waitMs: query.wait }))
+        return reply(ctx, await operations.start(verb, params.name, body as BulkRequest, scopeOf(ctx), { waitMs: query.wait }))
       },
     })
   const pause = (verb: 'pause' | 'resume', summary: string): Route =>
@@ -86,13 +87,13 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
 
   return [
     one('retry', 'Retry a failed job'),
-    one('cancel', 'Remove a waiting job, or abort a running one on any node'),
+    one('cancel', 'Remove a waiting job, or abort a running one on whichever node runs it'),
     one('promote', 'Run a delayed job now'),
     defineRoute({
       method: 'POST',
       path: '/api/jobs/:id/duplicate',
-      summary: 'Add a job like this one, with its data or edited data; requires payload:read',
-      description: 'Values of edited data that say [redacted] are those of the original.',
+      summary: 'Add a copy of a job, with the same or edited data; requires payload:read',
+      description: '[redacted] values in edited data are replaced by the original ones.',
       tag,
       use,
       params: jobParams,
@@ -109,8 +110,9 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
     defineRoute({
       method: 'DELETE',
       path: '/api/jobs/:id',
-      summary: 'Delete a job that does not run',
-      description: 'Unless now=true, it can be restored for ten minutes; a job that a flow or a schedule depends on is refused.',
+      summary: 'Delete a job that is not running',
+      description:
+        'Unless now=true, it can be restored for ten minutes, and a job that a flow or schedule depends on is rejected with 409.',
       tag,
       use,
       params: jobParams,
@@ -138,11 +140,11 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
       handler: async (ctx) => {
         const { body, params, query } = ctx.input
         const options = { waitMs: query.wait, now: query.now }
-        return answer(ctx, await operations.start('purge', params.name, body as BulkRequest, scopeOf(ctx), options))
+        return reply(ctx, await operations.start('purge', params.name, body as BulkRequest, scopeOf(ctx), options))
       },
     }),
-    pause('pause', 'Let no worker take further jobs of a queue'),
-    pause('resume', 'Let workers take jobs of a queue again'),
+    pause('pause', 'Pause a queue: workers take no new jobs from it'),
+    pause('resume', 'Resume a paused queue'),
     defineRoute({
       method: 'POST',
       path: '/api/queue/:name/jobs',
@@ -161,7 +163,7 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
     defineRoute({
       method: 'GET',
       path: '/api/operations/:id',
-      summary: 'An operation on many jobs, and its progress',
+      summary: 'Get an operation on many jobs and its progress',
       tag,
       use,
       params: operationParams,
@@ -171,7 +173,7 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
     defineRoute({
       method: 'POST',
       path: '/api/operations/:id/cancel',
-      summary: 'End an operation on many jobs; what it has done stays done',
+      summary: 'Stop an operation on many jobs; completed steps are not rolled back',
       tag,
       use,
       params: operationParams,
@@ -181,8 +183,8 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
     defineRoute({
       method: 'POST',
       path: '/api/operations/:id/undo',
-      summary: 'Restore the jobs that a delete or a purge has deleted within the last ten minutes',
-      description: 'The response is an operation of its own; 202 while it runs. To undo a purge requires admin.',
+      summary: 'Restore the jobs deleted by a delete or purge within the last ten minutes',
+      description: 'Returns a new operation; 202 while it runs. Undoing a purge requires admin.',
       tag,
       use,
       params: operationParams,
@@ -190,14 +192,14 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
       response: { 200: bulkResponse, 202: bulkResponse },
       handler: async (ctx) => {
         const { params, query } = ctx.input
-        return answer(ctx, await operations.undo(params.id, scopeOf(ctx), query.wait))
+        return reply(ctx, await operations.undo(params.id, scopeOf(ctx), query.wait))
       },
     }),
   ]
 }
 
-/** 202 while the operation runs. */
-function answer(ctx: { status: number }, result: DryRun | BulkOperation) {
+/** Builds the response body; sets the status to 202 while the operation runs. */
+function reply(ctx: { status: number }, result: DryRun | BulkOperation) {
   if ('dryRun' in result) return { ok: true as const, ...result }
   ctx.status = result.state === 'running' ? 202 : 200
   return shown(result)

@@ -33,13 +33,13 @@ const tag = 'queue monitor'
 
 const summaries: Readonly<Record<ListedStatus, string>> = {
   active: 'Running jobs',
-  failed: 'Failed jobs that are kept',
-  completed: 'Completed jobs that are kept',
+  failed: 'Retained failed jobs',
+  completed: 'Retained completed jobs',
   waiting: 'Jobs that are ready to run',
-  delayed: 'Jobs that wait for their time',
+  delayed: 'Jobs that are delayed',
 }
 
-/** Statistics, lists and jobs. */
+/** Routes for statistics, lists and jobs. */
 export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: StatsStreams, scopeOf: ScopeOf): readonly Route[] {
   const list = (status: ListedStatus): Route =>
     defineRoute({
@@ -79,7 +79,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/queue/:name/history',
-      summary: 'A queue by minutes (2 h), hours (7 days) or days (90 days), oldest first',
+      summary: 'History of a queue by minutes (2 h), hours (7 days) or days (90 days), oldest first',
       tag,
       use,
       params: queueParams,
@@ -93,7 +93,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/queue/:name/fields',
-      summary: 'The fields of the data by which the jobs of a queue are found: data.<path>:… in a search',
+      summary: 'Searchable data fields of the jobs of a queue, for data.<path>:… in a search',
       tag,
       use,
       params: queueParams,
@@ -103,7 +103,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/queue/events',
-      summary: 'The statistics of all queues every two seconds, as server-sent events',
+      summary: 'Statistics of all queues every two seconds, as server-sent events',
       description: 'Events are named stats, with the body of /api/queue/stats, or unavailable, with {code, message}.',
       tag,
       use,
@@ -112,7 +112,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/queue/alerts',
-      summary: 'The active alerts of all queues',
+      summary: 'Active alerts of all queues',
       tag,
       use,
       response: { 200: alertsResponse },
@@ -122,7 +122,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/jobs',
-      summary: 'Search jobs by id, name, error and declared fields of the data; the response says how far it looked',
+      summary: 'Search jobs by id, name, error and declared data fields; the response reports its coverage',
       tag,
       use,
       query: searchQuery,
@@ -132,7 +132,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/jobs/:id',
-      summary: 'A job',
+      summary: 'Details of a job',
       tag,
       use,
       params: jobParams,
@@ -146,7 +146,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/jobs/:id/payload',
-      summary: 'The whole redacted payload of a job as a JSON file; requires payload:read',
+      summary: 'Download the complete redacted payload of a job as JSON; requires payload:read',
       tag,
       use,
       params: jobParams,
@@ -162,7 +162,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/jobs/:id/attempts',
-      summary: 'The attempts of a job that have ended, with version, node and duration',
+      summary: 'Finished attempts of a job, with version, node and duration',
       tag,
       use,
       params: jobParams,
@@ -173,7 +173,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/queue/:name/decisions',
-      summary: 'What the app did by itself about a queue, newest first',
+      summary: 'Automatic decisions about a queue, newest first',
       tag,
       use,
       params: queueParams,
@@ -184,7 +184,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/jobs/:id/flow',
-      summary: 'The flow that a job belongs to, from the job that waits for all others; at most 300 jobs',
+      summary: 'The flow of a job, starting at the root job; at most 300 jobs',
       tag,
       use,
       params: jobParams,
@@ -195,7 +195,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/jobs/:id/logs',
-      summary: 'The first 500 lines of the log of a job; requires payload:read',
+      summary: 'The first 500 log lines of a job; requires payload:read',
       tag,
       use,
       params: jobParams,

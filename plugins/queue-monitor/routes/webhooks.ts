@@ -20,7 +20,7 @@ const use = ['monitor']
 const tag = 'queue monitor'
 const bodyLimit = 16 * 1024
 
-/** Endpoints of webhooks and the log of their deliveries. */
+/** Routes for webhook endpoints and the delivery log. */
 export function webhookRoutes(endpoints: Endpoints, log: DeliveryLog, scopeOf: ScopeOf): readonly Route[] {
   const enable = (verb: 'enable' | 'disable', summary: string): Route =>
     defineRoute({
@@ -41,7 +41,7 @@ export function webhookRoutes(endpoints: Endpoints, log: DeliveryLog, scopeOf: S
     defineRoute({
       method: 'GET',
       path: '/api/queue/webhooks',
-      summary: 'Where events of queues are delivered: endpoints of the options, of alerts, and those added here',
+      summary: 'List webhook endpoints: from the options, from alerts, and added here',
       tag,
       use,
       response: { 200: endpointsResponse },
@@ -50,8 +50,8 @@ export function webhookRoutes(endpoints: Endpoints, log: DeliveryLog, scopeOf: S
     defineRoute({
       method: 'POST',
       path: '/api/queue/webhooks',
-      summary: 'Add an endpoint for events of queues; requires admin',
-      description: 'Requests to it carry the headers of Standard Webhooks, signed with monitor.webhookSecret.',
+      summary: 'Add an endpoint for queue events; requires admin',
+      description: 'Requests carry Standard Webhooks headers, signed with monitor.webhookSecret.',
       tag,
       use,
       body: endpointBody,
@@ -85,12 +85,12 @@ export function webhookRoutes(endpoints: Endpoints, log: DeliveryLog, scopeOf: S
       response: { 200: removedResponse },
       handler: (ctx) => endpoints.remove(ctx.input.params.id, scopeOf(ctx)),
     }),
-    enable('enable', 'Deliver to an endpoint again, from now on; requires admin'),
-    enable('disable', 'Deliver nothing to an endpoint; requires admin'),
+    enable('enable', 'Resume deliveries to an endpoint, for new events; requires admin'),
+    enable('disable', 'Stop deliveries to an endpoint; requires admin'),
     defineRoute({
       method: 'GET',
       path: '/api/queue/webhooks/deliveries',
-      summary: 'The log of deliveries: failed, pending and delivered ones, each newest first',
+      summary: 'List deliveries: failed, then pending, then delivered ones, each newest first',
       tag,
       use,
       query: deliveriesQuery,
@@ -110,7 +110,7 @@ export function webhookRoutes(endpoints: Endpoints, log: DeliveryLog, scopeOf: S
     defineRoute({
       method: 'POST',
       path: '/api/queue/webhooks/deliveries/:id/resend',
-      summary: 'Send a failed delivery again under its id, or a delivered one under a new id; requires admin',
+      summary: 'Resend a failed delivery with the same id, or a delivered one with a new id; requires admin',
       tag,
       use,
       params: deliveryParams,

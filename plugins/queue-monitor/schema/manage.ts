@@ -3,8 +3,8 @@ import { closed, listed, queue, whole } from './common.js'
 import { job } from './reads.js'
 
 export const operationParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 60 }) })
-const wait = Type.Integer({ minimum: 0, maximum: 30_000, default: 1_000, description: 'How long to wait for the end, in ms' })
-const now = Type.Boolean({ default: false, description: 'true: deletes for good, without an undo' })
+const wait = Type.Integer({ minimum: 0, maximum: 30_000, default: 1_000, description: 'How long to wait for completion, in ms' })
+const now = Type.Boolean({ default: false, description: 'Delete permanently, without undo' })
 export const bulkQuery = Type.Object({ wait }, closed)
 export const purgeQuery = Type.Object({ wait, now }, closed)
 export const deleteQuery = Type.Object({ queue, now }, closed)
@@ -14,18 +14,18 @@ export const bulkBody = Type.Object(
       Type.Union(
         [...listed, 'all' as const].map((status) => Type.Literal(status)),
         {
-          description: 'Default of a retry: failed; of a cancel: waiting and delayed. A purge requires it',
+          description: 'Default: failed for a retry; waiting and delayed for a cancel. Required for a purge',
         },
       ),
     ),
     olderThan: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0 }), Type.String({ maxLength: 40 })], {
-        description: 'Age in ms, or ISO 8601: jobs that ended before; those that have not, created before',
+        description: 'Age in ms, or an ISO 8601 time: jobs that ended (or, if unfinished, were created) before',
       }),
     ),
-    maxAttempts: Type.Optional(Type.Integer({ minimum: 0, description: 'Jobs that made at most so many attempts' })),
+    maxAttempts: Type.Optional(Type.Integer({ minimum: 0, description: 'Only jobs with at most this many attempts' })),
     dryRun: Type.Optional(Type.Boolean()),
-    confirm: Type.Optional(Type.String({ maxLength: 100, description: 'For a purge of all: the name of the queue' })),
+    confirm: Type.Optional(Type.String({ maxLength: 100, description: 'The queue name; required for a purge of all' })),
   },
   closed,
 )
@@ -33,11 +33,11 @@ const priorityNames = ['Critical', 'High', 'Normal', 'Low'] as const
 const mostDelayMs = 365 * 86_400_000
 const jobOptions = Type.Object(
   {
-    delay: Type.Optional(Type.Integer({ minimum: 0, maximum: mostDelayMs, description: 'ms, at most one year' })),
+    delay: Type.Optional(Type.Integer({ minimum: 0, maximum: mostDelayMs, description: 'In ms, at most one year' })),
     priority: Type.Optional(
       Type.Union([Type.Integer({ minimum: 0, maximum: 10 }), ...priorityNames.map((name) => Type.Literal(name))], {
         description:
-          'Critical (10), High (5), Normal (1), Low (0), or 0 to 10: more runs sooner. Default: Normal; of a copy, that of the original',
+          'Critical (10), High (5), Normal (1), Low (0), or 0 to 10; higher runs first. Default: Normal; for a copy, that of the original',
       }),
     ),
     attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
@@ -54,9 +54,9 @@ export const actionResponse = Type.Object({ ok: Type.Literal(true), id: Type.Str
 const undo = Type.Union([
   Type.Object({
     until: Type.String({ description: 'ISO 8601' }),
-    request: Type.String({ description: 'What restores the jobs' }),
+    request: Type.String({ description: 'The request that restores the jobs' }),
     jobs: Type.Integer({ description: 'Deleted jobs that can be restored' }),
-    final: Type.Integer({ description: 'Deleted jobs that cannot, because the queue keeps no more for an undo' }),
+    final: Type.Integer({ description: 'Permanently deleted jobs, because the queue keeps no more for undo' }),
   }),
   Type.Null(),
 ])
@@ -65,7 +65,7 @@ export const deleteResponse = Type.Object({
   id: Type.String(),
   queue: Type.String(),
   outcome: Type.String(),
-  operation: Type.Union([Type.String({ description: 'Id of the operation that an undo names' }), Type.Null()]),
+  operation: Type.Union([Type.String({ description: 'Id of the operation for an undo' }), Type.Null()]),
   undo,
   message: Type.Optional(Type.String()),
 })
@@ -78,7 +78,7 @@ const operation = Type.Object(
     total: whole,
     looked: whole,
     changed: whole,
-    left: Type.Integer({ description: 'Jobs that were left, because others depend on them or have their ids' }),
+    left: Type.Integer({ description: 'Skipped jobs, because others depend on them or their ids are taken' }),
     undo,
   },
   { additionalProperties: true },
@@ -91,6 +91,6 @@ export const bulkResponse = Type.Object({
   matching: Type.Optional(whole),
   complete: Type.Optional(Type.Boolean()),
   sample: Type.Optional(Type.Array(job)),
-  final: Type.Optional(Type.Integer({ description: 'Of a dry run of a purge: about how many would be deleted for good' })),
+  final: Type.Optional(Type.Integer({ description: 'For a dry run of a purge: estimated number of permanently deleted jobs' })),
   message: Type.Optional(Type.String()),
 })

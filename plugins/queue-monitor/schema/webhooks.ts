@@ -2,9 +2,9 @@ import { Type } from 'zin'
 import { closed, limit, maybeNumber, queueName, text, whole } from './common.js'
 
 const eventName = Type.Union([Type.Literal('job.completed'), Type.Literal('job.failed'), Type.Literal('queue.alert')])
-const events = Type.Array(eventName, { minItems: 1, maxItems: 3, description: 'Default all' })
+const events = Type.Array(eventName, { minItems: 1, maxItems: 3, description: 'Default: all' })
 const endpointQueues = Type.Union([Type.Literal('*'), Type.Array(queueName, { minItems: 1, maxItems: 100 })], {
-  description: 'Default: those that the credentials cover',
+  description: 'Default: the queues covered by the credentials',
 })
 const description = Type.String({ maxLength: 200 })
 export const endpointParams = Type.Object({ id: Type.String({ minLength: 1, maxLength: 60 }) })
@@ -24,18 +24,18 @@ export const endpointPatch = Type.Object(
 const endpoint = Type.Object({
   id: Type.String(),
   channel: Type.String({ description: 'webhook, slack or email' }),
-  target: Type.String({ description: 'The origin of the URL, which is not shown whole, or email addresses' }),
+  target: Type.String({ description: 'The origin of the URL (never the full URL), or email addresses' }),
   events: Type.Array(Type.String()),
   queues: Type.Union([Type.Literal('*'), Type.Array(Type.String())]),
-  rule: Type.Union([Type.String(), Type.Null()], { description: 'Of the action of an alert: the alert' }),
+  rule: Type.Union([Type.String(), Type.Null()], { description: 'For the action of an alert: its rule' }),
   description: Type.String(),
   source: Type.String({ description: 'options, alert or api' }),
   enabled: Type.Boolean(),
   disabled: Type.Union([Type.Object({ at: Type.String(), reason: Type.String() }), Type.Null()]),
-  createdAt: Type.String({ description: 'Since when it receives events, ISO 8601' }),
+  createdAt: Type.String({ description: 'Start of deliveries; events before are not delivered, ISO 8601' }),
   createdBy: Type.Unknown(),
-  owner: Type.Unknown({ description: 'Who last added, changed or enabled it; null: the options' }),
-  dropped: Type.Integer({ description: 'Events of the last 7 days that were not delivered, because too many waited' }),
+  owner: Type.Unknown({ description: 'Who last added, changed or enabled it; null if it is defined in the options' }),
+  dropped: Type.Integer({ description: 'Events of the last 7 days dropped because the backlog was full' }),
 })
 export const endpointResponse = Type.Object({ ok: Type.Literal(true), webhook: endpoint })
 export const endpointsResponse = Type.Object({ webhooks: Type.Array(endpoint) })
@@ -68,11 +68,11 @@ const delivery = {
 }
 export const deliveriesResponse = Type.Object({
   deliveries: Type.Array(Type.Object(delivery)),
-  searched: Type.Object({ jobs: whole, of: whole, complete: Type.Boolean() }, { description: 'How far the log was read' }),
+  searched: Type.Object({ jobs: whole, of: whole, complete: Type.Boolean() }, { description: 'Coverage of the log' }),
 })
 export const deliveryResponse = Type.Object({ ...delivery, body: Type.String({ description: 'The body of the request' }) })
 export const resentResponse = Type.Object({
   ok: Type.Literal(true),
   id: Type.String(),
-  resent: Type.String({ description: 'Its new webhook-id, or the same when it had failed' }),
+  resent: Type.String({ description: 'The new webhook-id; the same id if the delivery had failed' }),
 })

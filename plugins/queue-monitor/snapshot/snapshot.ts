@@ -2,18 +2,18 @@ import type { QueueSample } from 'zin/plugins/queues'
 import { type DurationBuckets, percentile, sumDurations } from 'zin/plugins/workers'
 import type { ProcessingTimes, QueueEntry, QueueStats } from '../contract.js'
 
-/** Attempts over a time. */
+/** Attempts over a period. */
 export interface Attempts {
   readonly completed: number
   readonly failed: number
-  /** Sum of their run times, ms. */
+  /** Sum of their run times, in ms. */
   readonly totalMs: number
   readonly durations: DurationBuckets
 }
 
-/** A queue as it was sampled. */
+/** A sample of a queue. */
 export interface SampledQueue extends Omit<QueueSample, 'oldestWaiting'> {
-  /** ms since 1970; null when none waits. */
+  /** When the oldest waiting job became ready, in ms since the Unix epoch; null if none is waiting. */
   readonly oldestWaiting: number | null
   /** Over the last hour. */
   readonly hour: Attempts
@@ -21,16 +21,16 @@ export interface SampledQueue extends Omit<QueueSample, 'oldestWaiting'> {
   readonly throughput: number
 }
 
-/** All queues at one moment. */
+/** A sample of all queues. */
 export interface Snapshot {
-  /** ms since 1970. */
+  /** In ms since the Unix epoch. */
   readonly at: number
   readonly queues: Readonly<Record<string, SampledQueue>>
 }
 
 export const noAttempts: Attempts = { completed: 0, failed: 0, totalMs: 0, durations: {} }
 
-/** Attempts that were counted apart, as one. */
+/** Sums attempts. */
 export function sumAttempts(parts: readonly Attempts[]): Attempts {
   return {
     completed: sum(parts, ({ completed }) => completed),
@@ -77,7 +77,7 @@ export function sizeOf({ counts }: SampledQueue): number {
   return counts.waiting + counts.delayed + counts.waitingChildren
 }
 
-/** The statistics of the queues that a caller sees. */
+/** Returns the statistics of the queues the caller can see. */
 export function statsOf({ at, queues }: Snapshot, sees: (queue: string) => boolean): QueueStats {
   const seen = Object.entries(queues).filter(([name]) => sees(name))
   const entries = seen.map(([name, queue]) => [name, entryOf(queue, at)] as const)

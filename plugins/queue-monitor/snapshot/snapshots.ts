@@ -6,14 +6,14 @@ import { noAttempts, type SampledQueue, type Snapshot } from './snapshot.js'
 import type { QueueAttempts, WorkerAttempts } from './worker-attempts.js'
 
 const minuteMs = 60_000
-/** How old a snapshot may be when somebody asks for it, in ms. */
+/** Maximum age of a snapshot that is returned without sampling again, in ms. */
 const freshMs = 1_000
 const keptMs = 600_000
 const callMs = 5_000
-/** How long the queue store may take to respond after another store did not, in ms. */
+/** Deadline of the ping that tells whether the queue store is reachable, in ms. */
 const pingMs = 500
 const snapshotKey = 'monitor:snapshot'
-const turnKey = 'monitor:sampling'
+const lockKey = 'monitor:sampling'
 
 export interface SnapshotsOptions {
   readonly queues: Queues
@@ -29,8 +29,8 @@ export interface Sample {
 }
 
 /**
- * One snapshot for all processes. Whoever needs a newer one takes it, at most once a second over all processes; everybody else reads it,
- * so that a hundred readers cost the store of the queues what one costs.
+ * Shares one snapshot between all processes. A process that needs a newer snapshot takes it, at most once a second across all processes;
+ * the others read the stored one, so a hundred readers cost the queue store no more than one.
  */
 export class Snapshots {
   readonly #options: SnapshotsOptions
@@ -41,7 +41,7 @@ export class Snapshots {
     this.#options = options
   }
 
-  /** At most about a second old. 503 QUEUE_CONNECTION_ERROR, METRIC_COLLECTION_ERROR. */
+  /** Returns a snapshot that is at most about a second old. 503 QUEUE_CONNECTION_ERROR, METRIC_COLLECTION_ERROR. */
   current(): Promise<Snapshot> {
     const last = this.#last
     if (last !== undefined && this.#isFresh(last)) return Promise.resolve(last)
@@ -57,7 +57,7 @@ export class Snapshots {
     const at = clock.now()
     const samples = await queues.sample(await queues.names())
     const attempts = await this.#metrics(this.#options.attempts.read(at))
-    // The counts begin with the minute before the current one.
+    // The counts cover the previous and the current minute.
     const seconds = (at - (Math.floor(at / minuteMs) - 1) * minuteMs) / 1000
     const sampled = [...samples].map(([name, { oldestWaiting, ...sample }]): [string, SampledQueue] => {
       const { hour, minutes } = attempts.get(name) ?? { hour: noAttempts, minutes: new Map<number, { completed: number }>() }
@@ -77,7 +77,7 @@ export class Snapshots {
       this.#last = stored
       return stored
     }
-    const isOurTurn = await this.#metrics(kv.set(turnKey, '1', { ifAbsent: true, ttlMs: freshMs }))
+    const isOurTurn = await this.#metrics(kv.set(lockKey, '1', { ifAbsent: true, ttlMs: freshMs }))
     return isOurTurn || stored === undefined ? (await this.take()).snapshot : stored
   }
 
@@ -85,7 +85,7 @@ export class Snapshots {
     return Math.abs(this.#options.clock.now() - at) < freshMs
   }
 
-  /** A failure to read or keep metrics is METRIC_COLLECTION_ERROR, and QUEUE_CONNECTION_ERROR when the queues cannot be reached either. */
+  /** Converts failures to METRIC_COLLECTION_ERROR, or to QUEUE_CONNECTION_ERROR if the queue store is also unreachable. */
   async #metrics<T>(work: Promise<T>): Promise<T> {
     try {
       return await withDeadline(work, callMs, `no response within ${callMs} ms`)

@@ -3,20 +3,20 @@ import { type Attempts, sumAttempts } from './snapshot.js'
 
 const minuteMs = 60_000
 const hourMs = 3_600_000
-/** Names in one query of counts. */
+/** Workers per query of counts. */
 const namesAtOnce = 1_000
 const mostPages = 100
-/** How long the assignment of workers to queues is used when no event says that it changed, in ms. */
+/** How long the assignment of workers to queues is cached without a change event, in ms. */
 const assignedMs = 60_000
 
 /** Attempts of the workers of a queue. */
 export interface QueueAttempts {
   readonly hour: Attempts
-  /** The last full minute and the current one, by their start. */
+  /** The last full minute and the current one, by start time. */
   readonly minutes: ReadonlyMap<number, Attempts>
 }
 
-/** What the workers of each queue did, from the counts of the plugin `workers`. */
+/** Reads the attempts of each queue from the counts of the plugin `workers`. */
 export class WorkerAttempts {
   readonly #workers: () => Workers | undefined
   #queues: { readonly at: number; readonly byWorker: ReadonlyMap<string, string> } | undefined
@@ -25,12 +25,12 @@ export class WorkerAttempts {
     this.#workers = workers
   }
 
-  /** Forgets which worker reads which queue. */
+  /** Clears the cached assignment of workers to queues. */
   forget(): void {
     this.#queues = undefined
   }
 
-  /** Two queries for every 1000 workers. */
+  /** Returns the attempts by queue. Two queries per 1000 workers. */
   async read(now: number): Promise<ReadonlyMap<string, QueueAttempts>> {
     const workers = this.#workers()
     if (workers === undefined) return new Map()
@@ -64,7 +64,7 @@ export class WorkerAttempts {
   }
 }
 
-/** Counts of workers as those of their queues. Pure. */
+/** Groups the counts of workers by queue. Pure. */
 export function attemptsByQueue(
   byWorker: ReadonlyMap<string, string>,
   hour: readonly WorkerCounts[],

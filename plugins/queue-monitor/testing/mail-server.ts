@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 
-/** A mail server that keeps what it gets. */
+/** A mail server that records received emails. */
 export class MailServer {
   readonly mails: { readonly to: readonly string[]; readonly text: string }[] = []
   readonly commands: string[] = []
@@ -66,7 +66,7 @@ export class MailServer {
   }
 }
 
-/** It takes passwords, and offers no TLS. */
+/** Accepts passwords but offers no TLS. */
 function replyTo(command: string): string {
   if (command.startsWith('EHLO')) return '250-test\r\n250 AUTH PLAIN LOGIN\r\n'
   if (command.startsWith('AUTH')) return '235 ok\r\n'

@@ -3,13 +3,13 @@ import type { QueueCounts } from 'zin/plugins/queues'
 import type { MonitorAction } from '../hooks.js'
 import type { MonitoredApp, Response } from './app.js'
 
-/** What an operator of an app does in tests. */
+/** Helpers for tests of operator actions. */
 export interface Operator {
   post(path: string, body?: unknown, key?: string): Promise<Response>
   counts(queue: string): Promise<QueueCounts>
-  /** Of `onMonitorAction` so far. */
+  /** The actions reported to `onMonitorAction` so far. */
   actions(): readonly MonitorAction[]
-  /** Makes a queue without a consumer whose first jobs have failed. */
+  /** Creates a queue without a consumer whose first jobs have failed. */
   failed(queue: string, jobs: number): Promise<void>
 }
 

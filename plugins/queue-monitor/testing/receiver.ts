@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A request that a receiver got. */
+/** A received request. */
 export interface Received {
   readonly path: string
   readonly headers: IncomingHttpHeaders
@@ -11,7 +11,7 @@ export interface Received {
   readonly body: any
 }
 
-/** A server that webhooks are sent to; it answers 204 unless told otherwise by path. */
+/** A server that receives webhooks. Responds with 204 unless a handler is set for the path. */
 export class Receiver {
   readonly requests: Received[] = []
   readonly #server: Server
@@ -42,12 +42,12 @@ export class Receiver {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`
   }
 
-  /** How requests to a path are answered; `nth` counts from 1. */
+  /** Sets the handler of a path; `nth` is the number of the request, from 1. */
   answer(path: string, how: (response: ServerResponse, nth: number) => void): void {
     this.#answers.set(path, how)
   }
 
-  /** Requests to a path in their order. */
+  /** Returns the requests to a path, in order. */
   at(path: string): readonly Received[] {
     return this.requests.filter((one) => one.path === path)
   }

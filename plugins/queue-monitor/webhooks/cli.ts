@@ -12,7 +12,7 @@ const deliveryColumns = ['id', 'endpoint', 'event', 'queue', 'state', 'attempts'
 
 const list = defineCommand({
   name: 'webhook:list',
-  summary: 'List where events of queues are delivered',
+  summary: 'List webhook endpoints',
   needs: 'running app',
   route: 'GET /api/queue/webhooks',
   json: true,
@@ -30,15 +30,15 @@ const list = defineCommand({
 
 const add = defineCommand({
   name: 'webhook:add',
-  summary: 'Deliver events of queues to a URL',
-  args: [{ name: 'url', summary: 'Where requests are sent' }],
+  summary: 'Add an endpoint that receives queue events',
+  args: [{ name: 'url', summary: 'URL that receives the requests' }],
   needs: 'running app',
   route: 'POST /api/queue/webhooks',
   json: true,
   options: {
-    events: { type: 'string', summary: 'Comma-separated: job.completed, job.failed, queue.alert; all without it' },
-    queues: { type: 'string', summary: 'Comma-separated names; all without it' },
-    description: { type: 'string', summary: 'What it is for' },
+    events: { type: 'string', summary: 'Comma-separated: job.completed, job.failed, queue.alert; default: all' },
+    queues: { type: 'string', summary: 'Comma-separated names; default: all queues covered by the credentials' },
+    description: { type: 'string', summary: 'Purpose of the endpoint' },
   },
   run: async ({ app, args: { url }, options: { description, events, queues }, print }) => {
     const body = {
@@ -54,7 +54,7 @@ const add = defineCommand({
 
 const remove = defineCommand({
   name: 'webhook:remove',
-  summary: 'Remove an endpoint that was added while the app ran',
+  summary: 'Remove an endpoint that was added while the app was running',
   args: [endpointArgument],
   needs: 'running app',
   route: 'DELETE /api/queue/webhooks/endpoints/:id',
@@ -65,7 +65,7 @@ const remove = defineCommand({
 const switches = (['enable', 'disable'] as const).map((verb) =>
   defineCommand({
     name: `webhook:${verb}`,
-    summary: verb === 'enable' ? 'Deliver to an endpoint again, from now on' : 'Deliver nothing to an endpoint',
+    summary: verb === 'enable' ? 'Resume deliveries to an endpoint, for new events' : 'Stop deliveries to an endpoint',
     args: [endpointArgument],
     needs: 'running app',
     route: `POST /api/queue/webhooks/endpoints/:id/${verb}`,
@@ -79,13 +79,13 @@ const switches = (['enable', 'disable'] as const).map((verb) =>
 
 const log = defineCommand({
   name: 'webhook:deliveries',
-  summary: 'Show the log of deliveries',
+  summary: 'List deliveries',
   needs: 'running app',
   route: 'GET /api/queue/webhooks/deliveries',
   json: true,
   options: {
-    endpoint: { type: 'string', summary: 'Only those to this endpoint' },
-    state: { type: 'string', values: ['pending', 'delivered', 'failed'], summary: 'Only those in this state' },
+    endpoint: { type: 'string', summary: 'Only deliveries to this endpoint' },
+    state: { type: 'string', values: ['pending', 'delivered', 'failed'], summary: 'Only deliveries in this state' },
     limit: { type: 'int', default: 20, min: 1, max: 100, summary: 'Number of deliveries' },
   },
   run: async ({ app, options: { endpoint, limit, state }, print }) => {
@@ -98,7 +98,7 @@ const log = defineCommand({
 
 const resend = defineCommand({
   name: 'webhook:resend',
-  summary: 'Send a failed delivery again under its id, or a delivered one under a new id',
+  summary: 'Resend a failed delivery with the same id, or a delivered one with a new id',
   args: [{ name: 'id', summary: 'Id of the delivery, see webhook:deliveries' }],
   needs: 'running app',
   route: 'POST /api/queue/webhooks/deliveries/:id/resend',
@@ -107,9 +107,9 @@ const resend = defineCommand({
     const path = `${base}/deliveries/${encodeURIComponent(id)}/resend`
     const resent = await app.request<{ resent: string }>({ method: 'POST', path })
     if (print.json) print.record(resent)
-    else print.line(`delivery ${resent.resent} is sent again`)
+    else print.line(`delivery ${resent.resent} is being sent again`)
   },
 })
 
-/** Commands for endpoints of webhooks and their deliveries. */
+/** Commands for webhook endpoints and deliveries. */
 export const webhookCommands: readonly Command[] = [list, add, remove, ...switches, log, resend]

@@ -5,7 +5,7 @@ import type { Scope } from '../access/scope.js'
 import type { AlertRule } from '../alerts/rules.js'
 import { type Channel, type DeliveryEvent, deliveryEvents } from '../deliveries/delivery.js'
 
-/** Where events go. Its URL may hold a secret and is never shown whole. */
+/** A destination of events. Its URL may contain a secret and is never shown in full. */
 export interface Endpoint {
   readonly id: string
   readonly channel: Channel
@@ -18,22 +18,25 @@ export interface Endpoint {
   /** Only alerts of this rule. */
   readonly rule?: AlertRule
   readonly description: string
-  /** `options`: `monitor.webhooks`. `alert`: the action of an alert. `api`: added while the app ran. */
+  /** `options`: from `monitor.webhooks`. `alert`: the action of an alert. `api`: added while the app was running. */
   readonly source: 'options' | 'alert' | 'api'
-  /** Of those added while the app ran. */
+  /** Who added it; null unless `source` is `api`. */
   readonly createdBy: Actor | null
-  /** Who vouches for it: who last added, changed or enabled it. Its API key can be revoked. Null: the options do. */
+  /**
+   * Who last added, changed or enabled it; null if it is defined in the options. If the owner's API key is revoked, the endpoint is
+   * disabled.
+   */
   readonly owner: Actor | null
 }
 
-/** What is kept of an endpoint beside its definition. */
+/** The state of an endpoint, stored apart from its definition. */
 export interface EndpointState {
-  /** Since when it exists, ms since 1970: earlier events are not delivered to it. */
+  /** When it was added or enabled, in ms since the Unix epoch; earlier events are not delivered to it. */
   readonly since: number
   readonly disabled?: { readonly at: string; readonly reason: string }
 }
 
-/** An endpoint as it is shown. */
+/** An endpoint for display. */
 export interface EndpointView {
   readonly id: string
   readonly channel: Channel
@@ -45,14 +48,14 @@ export interface EndpointView {
   readonly description: string
   readonly source: Endpoint['source']
   readonly enabled: boolean
-  /** Why it is disabled: by whom, or since its receiver answered 410. */
+  /** When and why it was disabled; null if it is enabled. */
   readonly disabled: { readonly at: string; readonly reason: string } | null
   /** ISO 8601. */
   readonly createdAt: string
   readonly createdBy: Actor | null
-  /** Who last added, changed or enabled it; null: the options. */
+  /** Who last added, changed or enabled it; null if it is defined in the options. */
   readonly owner: Actor | null
-  /** Events of the last seven days that were not delivered, because too many waited for this endpoint. */
+  /** Events of the last seven days that were dropped because the backlog of this endpoint was full. */
   readonly dropped: number
 }
 
@@ -64,10 +67,10 @@ export interface EndpointInput {
   readonly description?: string
 }
 
-/** `monitor.webhooks`: a list of URLs and endpoints, or the URLs of each event. */
+/** The option `monitor.webhooks`: a list of URLs and endpoints, or URLs by event. */
 export type WebhooksOption = readonly (string | EndpointInput)[] | Readonly<Partial<Record<DeliveryEvent, string | readonly string[]>>>
 
-/** The endpoints of the option `monitor.webhooks`. Pure. */
+/** Returns the endpoints of the option `monitor.webhooks`. Pure. */
 export function endpointsOf(option: WebhooksOption): readonly Endpoint[] {
   if (Array.isArray(option)) {
     return (option as readonly (string | EndpointInput)[]).map((one) => configured(typeof one === 'string' ? { url: one } : one))
@@ -78,7 +81,7 @@ export function endpointsOf(option: WebhooksOption): readonly Endpoint[] {
 
 function configured({ description = '', events = deliveryEvents, queues = '*', url }: EndpointInput): Endpoint {
   return {
-    // The same after a restart, so that its deliveries and its state stay its own.
+    // Stable across restarts, so that the endpoint keeps its deliveries and state.
     id: idOf('options', url, events, queues),
     channel: 'webhook',
     url,
@@ -92,23 +95,23 @@ function configured({ description = '', events = deliveryEvents, queues = '*', u
   }
 }
 
-/** `wh_` and 16 characters of the digest of what makes an endpoint itself. */
+/** Returns the id of an endpoint: `wh_` and 16 characters of the digest of its identifying parts. */
 export function idOf(...parts: readonly unknown[]): string {
   return `wh_${createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)}`
 }
 
-/** Whether an event of a queue goes to an endpoint. */
+/** Whether an endpoint receives an event of a queue. */
 export function wants({ events, queues, rule }: Endpoint, event: DeliveryEvent, queue: string, alertRule?: AlertRule): boolean {
   if (rule !== undefined && rule !== alertRule) return false
   return events.includes(event) && (queues === '*' || queues.includes(queue))
 }
 
-/** Whether a caller sees an endpoint: it sees all queues that the endpoint tells of. */
+/** Whether a caller can see an endpoint, which requires access to all its queues. */
 export function seesEndpoint(scope: Scope, { queues }: Pick<Endpoint, 'queues'>): boolean {
   return queues === '*' ? scope.queues === '*' : queues.every((queue) => scope.sees(queue))
 }
 
-/** Why a URL cannot be an endpoint, or undefined. Names are resolved with each delivery, not here. */
+/** Returns why a URL is not allowed as an endpoint, or undefined if it is. Host names are resolved at delivery, not here. */
 export function urlFault(url: string, rules: EgressRules): string | undefined {
   try {
     checkEgressUrl(url, rules)
@@ -138,7 +141,7 @@ export function viewOf(endpoint: Endpoint, { disabled, since }: EndpointState, d
   }
 }
 
-/** The origin: paths and queries of such URLs are often secret. */
+/** Returns the origin of a URL; paths and queries of webhook URLs are often secret. */
 export function targetOf(url: string): string {
   const { origin, pathname, search } = new URL(url)
   return pathname === '/' && search === '' ? origin : `${origin}/…`

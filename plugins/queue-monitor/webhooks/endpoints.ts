@@ -24,20 +24,20 @@ export interface EndpointsOptions {
   readonly kv: Kv
   readonly cluster: Cluster
   readonly clock: Clock
-  /** Endpoints of the options of the plugin. */
+  /** Endpoints defined in the options of the plugin. */
   readonly configured: readonly Endpoint[]
-  /** Whether anything can be signed. */
+  /** Whether a signing secret is configured. */
   readonly signs: boolean
   readonly rules: EgressRules
   readonly onWebhookChange: SlotOf<QueueMonitorHooks['onWebhookChange']>
   readonly manage: Manage
-  /** The API keys of the options. */
+  /** The configured API keys. */
   readonly keys: Pick<Credentials, 'grantOf'>
   readonly onTrouble: (trouble: DeliveryTrouble) => void
 }
 
 interface Stored {
-  /** Added while the app ran. */
+  /** Endpoints added while the app was running. */
   readonly added: readonly Endpoint[]
   readonly states: Readonly<Record<string, EndpointState>>
 }
@@ -45,16 +45,16 @@ interface Stored {
 const storedKey = 'monitor:webhooks'
 const droppedKeyOf = (id: string): string => `monitor:webhooks:dropped:${id}`
 const weekMs = 7 * 86_400_000
-/** Most endpoints that can be added while the app runs. */
+/** Limit on endpoints added while the app is running. */
 const mostAdded = 100
-/** Attempts to write what another node wrote in between. */
+/** Limit on attempts to write when other nodes write concurrently. */
 const mostWrites = 10
 const none: Stored = { added: [], states: {} }
 
-/** Told to all nodes when endpoints have changed. */
+/** Broadcast to all nodes when endpoints have changed. */
 const changed = defineMessage<{ readonly id: string }>('queue-monitor.webhooks')
 
-/** Where events are delivered: the endpoints of the options, and those added while the app runs. */
+/** The endpoints of events: those defined in the options, and those added while the app is running. */
 export class Endpoints {
   readonly #options: EndpointsOptions
   #stored: Stored = none
@@ -64,27 +64,27 @@ export class Endpoints {
     this.#options = options
   }
 
-  /** All, as last read. */
+  /** All endpoints, as last read. */
   get all(): readonly Endpoint[] {
     return [...this.#options.configured, ...this.#stored.added]
   }
 
-  /** As last read. */
+  /** Finds an endpoint, as last read. */
   find(id: string): Endpoint | undefined {
     return this.all.find((endpoint) => endpoint.id === id)
   }
 
-  /** As last read. */
+  /** Returns the state of an endpoint, as last read. */
   stateOf(id: string): EndpointState {
     return this.#stored.states[id] ?? { since: this.#options.clock.now() }
   }
 
-  /** Whether endpoints of revoked API keys have been disabled since the start. */
+  /** Whether owners have been checked since the start, and endpoints of revoked API keys disabled. */
   get ownersChecked(): boolean {
     return this.#ownersChecked
   }
 
-  /** Calls the listener when endpoints may have changed, on any node. Returns a function that ends it. */
+  /** Calls the listener when endpoints may have changed on any node. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     const { cluster } = this.#options
     const stops = [cluster.on(changed, listener), cluster.onMissed(listener)]
@@ -92,8 +92,9 @@ export class Endpoints {
   }
 
   /**
-   * Reads what is stored, and notes since when the endpoints of the options exist. The first time, it disables those whose API key was
-   * revoked: only a node that starts knows the options of today, so that an older one does not judge newer keys.
+   * Reads the stored endpoints, and records when endpoints of the options were first seen. The first call after a start also disables
+   * endpoints whose API key was revoked. This happens only at the start, because only a starting node is certain to have the current
+   * options.
    */
   async load(): Promise<void> {
     this.#stored = parsed(await this.#options.kv.get(storedKey))
@@ -111,7 +112,7 @@ export class Endpoints {
     this.#ownersChecked = true
   }
 
-  /** Those that a caller sees. */
+  /** Lists the endpoints the caller can see. */
   async list(scope: Scope): Promise<readonly EndpointView[]> {
     demand(scope, 'read')
     await this.load()
@@ -120,11 +121,11 @@ export class Endpoints {
     return seen.map((endpoint, i) => viewOf(endpoint, this.stateOf(endpoint.id), Number(dropped[i] ?? 0)))
   }
 
-  /** 400 WEBHOOK_INVALID, 409 WEBHOOK_LIMIT. Without `queues`, those of the caller. */
+  /** Adds an endpoint. `queues` defaults to the queues of the caller. 400 WEBHOOK_INVALID, 409 WEBHOOK_LIMIT. */
   async add({ description = '', events = deliveryEvents, queues, url }: EndpointInput, scope: Scope): Promise<EndpointView> {
     demand(scope, 'admin')
     const { clock, rules, signs } = this.#options
-    if (!signs) throw monitorErrors.WEBHOOK_INVALID('the option monitor.webhookSecret is not set, so nothing could be signed')
+    if (!signs) throw monitorErrors.WEBHOOK_INVALID('the option monitor.webhookSecret is not set, so requests cannot be signed')
     const wanted = checkedQueues(queues ?? scope.queues, scope)
     const fault = urlFault(url, rules)
     if (fault !== undefined) throw monitorErrors.WEBHOOK_INVALID(fault)
@@ -149,7 +150,7 @@ export class Endpoints {
     )
   }
 
-  /** Changes what an endpoint that was added while the app ran receives. */
+  /** Changes the events, queues or description of an endpoint that was added while the app was running. */
   async update(id: string, { description, events, queues }: Omit<Partial<EndpointInput>, 'url'>, scope: Scope): Promise<EndpointView> {
     const known = await this.#owned(id, scope)
     const endpoint: Endpoint = {
@@ -170,7 +171,7 @@ export class Endpoints {
     return { ok: true, id }
   }
 
-  /** Enables or disables any endpoint. What was not delivered while it was disabled is not delivered later by itself. */
+  /** Enables or disables any endpoint. Events that occur while it is disabled are not delivered later. */
   async setEnabled(id: string, enabled: boolean, scope: Scope): Promise<EndpointView> {
     demand(scope, 'admin')
     const known = await this.get(id, scope)
@@ -183,13 +184,13 @@ export class Endpoints {
     })
   }
 
-  /** Its receiver does not want events any more. */
+  /** Disables an endpoint whose receiver wants no more events. */
   async disable(id: string, reason: string): Promise<void> {
     await this.#setState(id, reason)
     await this.#options.cluster.send(changed, { id })
   }
 
-  /** 404 WEBHOOK_NOT_FOUND, also for one that tells of queues that the caller does not see. */
+  /** Returns an endpoint. 404 WEBHOOK_NOT_FOUND, also if it covers queues the caller cannot see. */
   async get(id: string, scope: Scope): Promise<Endpoint> {
     await this.load()
     const found = this.find(id)
@@ -197,7 +198,7 @@ export class Endpoints {
     return found
   }
 
-  /** Counts events that were not delivered. */
+  /** Counts dropped events. */
   async drop(id: string, by: number): Promise<void> {
     await this.#options.kv.increment(droppedKeyOf(id), { by, ttlMs: weekMs })
   }
@@ -228,7 +229,7 @@ export class Endpoints {
     })
   }
 
-  /** Does a change as everybody who listens to management actions expects it, and tells of it. */
+  /** Makes a change as a management action, then notifies the other nodes and the hook. */
   async #manage(
     action: WebhookChange['action'],
     endpoint: Endpoint,
@@ -246,7 +247,7 @@ export class Endpoints {
     return view
   }
 
-  /** Writes atomically with regard to other nodes. */
+  /** Applies a change atomically (compare-and-set). */
   async #write(change: (stored: Stored) => Stored): Promise<void> {
     const { kv } = this.#options
     for (let left = mostWrites; left > 0; left--) {
@@ -266,10 +267,10 @@ function withEndpoint(stored: Stored, endpoint: Endpoint): Stored {
   return { ...stored, added: stored.added.map((one) => (one.id === endpoint.id ? endpoint : one)) }
 }
 
-/** 404 QUEUE_NOT_FOUND for a queue that the caller does not see. */
+/** Checks that the caller covers the queues. 403 MONITOR_FORBIDDEN, 404 QUEUE_NOT_FOUND. */
 function checkedQueues(queues: readonly string[] | '*', scope: Scope): readonly string[] | '*' {
   if (queues === '*') {
-    if (scope.queues !== '*') throw monitorErrors.MONITOR_FORBIDDEN('Your credentials do not cover all queues; name those that they cover')
+    if (scope.queues !== '*') throw monitorErrors.MONITOR_FORBIDDEN('Your credentials do not cover all queues; list the queues they cover')
     return '*'
   }
   for (const queue of queues) demandQueue(scope, queue)
@@ -279,6 +280,6 @@ function checkedQueues(queues: readonly string[] | '*', scope: Scope): readonly 
 function parsed(text: string | null): Stored {
   if (text === null) return none
   const stored = JSON.parse(text) as Stored
-  // Those that were stored before endpoints had owners belong to who added them.
+  // Endpoints stored before owners existed belong to whoever added them.
   return { ...stored, added: stored.added.map((one) => ({ ...one, owner: one.owner ?? one.createdBy })) }
 }

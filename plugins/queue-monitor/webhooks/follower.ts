@@ -15,15 +15,15 @@ export interface FollowerOptions {
   readonly deliveries: Deliveries
   readonly clock: Clock
   readonly log: Logger
-  /** Events were no longer stored when they were read. */
+  /** Called when events were dropped by the store before they were read. */
   readonly onLost: (queue: string, reason: string) => void
 }
 
-/** Events of jobs that become deliveries in one step. */
+/** Events converted to deliveries in one step. */
 const stepEvents = 50
-/** How long a step waits for further events, in ms. */
+/** How long a step waits for more events, in ms. */
 const gatherMs = 20
-/** Events without a delivery after which the position is stored, and at the latest after so many ms. */
+/** The position is stored after this many events or ms, even without a delivery. */
 const unsavedEvents = 1_000
 const unsavedMs = 5_000
 const callMs = 5_000
@@ -31,14 +31,14 @@ const retryMs = 2_000
 const keptMs = 30 * 86_400_000
 const cursorKeyOf = (queue: string): string => `monitor:webhooks:cursor:${queue}`
 
-/** Forgets how far the events of a queue were delivered. */
+/** Deletes the stored position in the events of a queue. */
 export async function forgetCursor(kv: Kv, queue: string): Promise<void> {
   await kv.delete(cursorKeyOf(queue))
 }
 
 /**
- * Turns the events of one queue into deliveries. The position in its events is stored after the deliveries are, so that a crash between
- * makes the same deliveries with the same ids again, which the store ignores.
+ * Converts the events of one queue to deliveries. The position in the events is stored after the deliveries, so a crash in between adds the
+ * same deliveries with the same ids again, which the store ignores.
  */
 export class Follower {
   readonly #options: FollowerOptions
@@ -70,13 +70,13 @@ export class Follower {
           onLost(queue, messageOf(error))
           continue
         }
-        log.warn({ err: error, queue }, `the events of queue "${queue}" could not be delivered: ${messageOf(error)}; this is tried again`)
+        log.warn({ err: error, queue }, `the events of queue "${queue}" could not be processed: ${messageOf(error)}; retrying`)
         await wait(retryMs, undefined, { signal }).catch(() => undefined)
       }
     }
   }
 
-  /** `lost`: begins with the oldest event that is stored. */
+  /** Follows the events from the stored position; with `lost`, from the oldest stored event. */
   async #follow(lost: boolean): Promise<void> {
     const { kv, queue, queues } = this.#options
     const { signal } = this.#stop
@@ -95,7 +95,7 @@ export class Follower {
     try {
       while (true) {
         const next = events.next()
-        // A failure is thrown where the event is awaited.
+        // Prevents an unhandled rejection; a failure is thrown where the event is awaited.
         next.catch(() => undefined)
         if (unsaved > 0 && !(await soon(next))) {
           const isDue = step.length > 0 || unsaved >= unsavedEvents || this.#options.clock.monotonic() - savedAt >= unsavedMs
@@ -113,7 +113,7 @@ export class Follower {
     }
   }
 
-  /** Reads the jobs of events that an endpoint wants, and adds the deliveries. */
+  /** Reads the jobs of events that have a subscribed endpoint, and adds the deliveries. */
   async #add(events: readonly QueueEvent[]): Promise<void> {
     const { clock, deliveries, endpoints, queue, queues } = this.#options
     const wanted = events.flatMap((event) => {
@@ -140,14 +140,14 @@ export class Follower {
     await deliveries.add(messages)
   }
 
-  /** Not what happened before the endpoint was added or enabled. */
+  /** Whether an endpoint is enabled and was added or enabled before the event. */
   #receives({ id }: Endpoint, at: number | undefined): boolean {
     const { disabled, since } = this.#options.endpoints.stateOf(id)
     return disabled === undefined && (at === undefined || at >= since)
   }
 }
 
-/** Whether something is there within a moment. */
+/** Whether the promise settles within `gatherMs`. */
 async function soon(work: Promise<unknown>): Promise<boolean> {
   const stop = new AbortController()
   const late = wait(gatherMs, false, { signal: stop.signal }).catch(() => false)

@@ -2,8 +2,8 @@ import { type Credentials, includes, isMonitorKey } from '../access/credentials.
 import type { Endpoint } from './endpoint.js'
 
 /**
- * Why an endpoint may not be delivered to any more, or undefined: what its owner may not see, it must not receive. Only API keys of the
- * monitor are known here; they are revoked by the options.
+ * Returns why an endpoint must be disabled, or undefined. An endpoint must not receive events its owner cannot see. Only API keys of the
+ * monitor are checked; they are revoked by removing them from the options.
  */
 export function ownerFault({ owner, queues }: Pick<Endpoint, 'owner' | 'queues'>, keys: Pick<Credentials, 'grantOf'>): string | undefined {
   if (owner === null || !isMonitorKey(owner)) return undefined

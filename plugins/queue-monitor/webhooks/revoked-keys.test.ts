@@ -17,7 +17,7 @@ import type { EndpointView } from './endpoint.js'
 const [first, second] = ['the-key-of-the-first-team', 'the-key-of-the-second-team']
 const admin = { permissions: ['admin'], queues: ['mails', 'letters'] }
 
-describe('endpoints of webhooks and the API keys that own them', () => {
+describe('webhook endpoints and the API keys that own them', () => {
   let dataDir: string
   let host: TestHost
   const start = async (apiKeys: object): Promise<void> => {
@@ -63,7 +63,7 @@ describe('endpoints of webhooks and the API keys that own them', () => {
     await rm(dataDir, { recursive: true, force: true })
   })
 
-  it('end together: a key that is gone, or covers less, receives nothing more, and everybody is told why', async () => {
+  it('are disabled when the key is removed or covers fewer queues, and the reason is recorded', async () => {
     const added = async (url: string, key: string, queues: readonly string[]) =>
       (await call('POST', '', { url, queues, events: ['job.failed'] }, key)).webhook
     const gone = await added('http://127.0.0.1:65000/gone', first, ['mails'])
@@ -73,7 +73,7 @@ describe('endpoints of webhooks and the API keys that own them', () => {
     assert.equal(actions('webhook.add').length, 3)
 
     await restart({ [second]: { ...admin, queues: ['mails'] } })
-    await eventually('both are disabled, though nobody looked at them', () => actions('webhook.disable').length === 2)
+    await eventually('both are disabled without any request', () => actions('webhook.disable').length === 2)
     const reasons = await Promise.all([gone, narrower, kept].map(async ({ id }) => (await find(id)).disabled?.reason))
     assert.deepEqual(reasons, [
       `its API key ${gone.owner?.id} was revoked`,
@@ -90,7 +90,7 @@ describe('endpoints of webhooks and the API keys that own them', () => {
     assert.deepEqual([told[0]?.verdict, told[0]?.reason], ['disabled', `its API key ${gone.owner?.id} was revoked`])
   })
 
-  it('come back when somebody else enables or changes them, who owns them then', async () => {
+  it('are enabled again when another caller enables or changes them and becomes the owner', async () => {
     const [gone] = (await call('GET', '')).webhooks.filter(({ disabled }) => disabled?.reason.endsWith('was revoked'))
     assert.ok(gone)
     const enabled = (await call('POST', `/endpoints/${gone.id}/enable`)).webhook

@@ -12,7 +12,7 @@ import { alertBody, messageId } from './job-event.js'
 
 export interface WebhooksOptions {
   readonly cluster: Cluster
-  /** Without the queue of the deliveries, which has no events of its own. */
+  /** Without the delivery queue, whose events are not delivered. */
   readonly queues: Queues
   readonly kv: Kv
   readonly endpoints: Endpoints
@@ -20,25 +20,24 @@ export interface WebhooksOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly decisions: () => Decisions | undefined
-  /** Most queues whose events are delivered: each takes a connection on the node that leads. */
+  /** Limit on followed queues; each takes a connection on the leader. */
   readonly mostFollowed: number
 }
 
-/** The same trouble of an endpoint is recorded once in this time, ms. */
+/** The same problem of an endpoint is recorded once per this time, in ms. */
 const quietMs = 600_000
 
 /**
- * Delivers the events of queues from the node that leads. Without an endpoint that wants them, it neither reads events nor has a
- * connection.
+ * Delivers queue events from the leader. Without a subscribed endpoint, it neither reads events nor opens a connection.
  */
 export class Webhooks {
   readonly #options: WebhooksOptions
   readonly #followers = new Map<string, Follower>()
-  readonly #told = new Map<string, number>()
+  readonly #reported = new Map<string, number>()
   #uncovered: readonly string[] = []
   #leadership: Leadership | undefined
   #stopListening: (() => void) | undefined
-  /** Changes are applied one after another. */
+  /** Serializes changes. */
   #work: Promise<void> = Promise.resolve()
   #closed = false
 
@@ -53,18 +52,18 @@ export class Webhooks {
     void this.refresh()
   }
 
-  /** Queues whose events an endpoint wants and does not get, because there are more than can be followed; only on the node that delivers. */
+  /** Queues with subscribed endpoints whose events are not delivered because of the limit; only on the node that delivers. */
   get uncovered(): readonly string[] {
     return this.#uncovered
   }
 
-  /** Applies the endpoints as they are stored now, and looks for new queues. */
+  /** Applies the currently stored endpoints and checks for new queues. */
   refresh(): Promise<void> {
     this.#work = this.#work.then(async () => {
       try {
         await this.#apply()
       } catch (error) {
-        this.#options.log.warn({ err: error }, `webhooks could not be brought up to date: ${messageOf(error)}`)
+        this.#options.log.warn({ err: error }, `webhooks could not be refreshed: ${messageOf(error)}`)
       }
     })
     return this.#work
@@ -91,13 +90,13 @@ export class Webhooks {
     )
   }
 
-  /** Logs and records a failure to deliver; the same one of an endpoint at most every ten minutes, except of alerts. */
+  /** Logs and records a delivery problem, at most once per endpoint, verdict and ten minutes; for alerts, always. */
   trouble({ endpoint: { id, channel, source }, reason, verdict }: DeliveryTrouble): void {
     const { clock, decisions, log } = this.#options
     const key = `${id} ${verdict}`
     const now = clock.monotonic()
-    if (source !== 'alert' && now - (this.#told.get(key) ?? Number.NEGATIVE_INFINITY) < quietMs) return
-    this.#told.set(key, now)
+    if (source !== 'alert' && now - (this.#reported.get(key) ?? Number.NEGATIVE_INFINITY) < quietMs) return
+    this.#reported.set(key, now)
     log.warn({ endpoint: id, channel }, `endpoint ${id} ${verdict}: ${reason}`)
     decisions()?.record({
       kind: 'webhook',
@@ -138,20 +137,20 @@ export class Webhooks {
     await deliveries.trim()
     const names = all.some(({ channel }) => channel === 'webhook') ? await queues.names() : []
     const wanted = names.filter((queue) => this.#isWanted(queue))
-    // A new queue does not take the place of one whose events are delivered.
+    // Queues that are already followed take precedence over new ones.
     const byAge = [...wanted.filter((queue) => this.#followers.has(queue)), ...wanted.filter((queue) => !this.#followers.has(queue))]
     this.#leaveOut(byAge.slice(mostFollowed))
     await this.#follow(byAge.slice(0, mostFollowed))
   }
 
-  /** Tells of queues that are left out, when others are than before. */
+  /** Reports queues that are not followed because of the limit, if there are new ones. */
   #leaveOut(queues: readonly string[]): void {
     const { decisions, log, mostFollowed } = this.#options
     const known = new Set(this.#uncovered)
     this.#uncovered = queues
     if (queues.every((queue) => known.has(queue))) return
     const some = queues.slice(0, 10).join(', ')
-    const reason = `The events of ${queues.length} queues are not delivered (${some}${queues.length > 10 ? ', …' : ''}): webhooks follow at most ${mostFollowed} queues. Raise monitor.delivery.queues, or limit the endpoints to queues`
+    const reason = `The events of ${queues.length} queues are not delivered (${some}${queues.length > 10 ? ', …' : ''}): webhooks follow at most ${mostFollowed} queues. Increase monitor.delivery.queues, or restrict the endpoints to fewer queues`
     log.warn({ queues: queues.length }, reason)
     decisions()?.record({
       kind: 'webhook',
@@ -174,7 +173,7 @@ export class Webhooks {
       if (wanted.includes(queue)) continue
       this.#followers.delete(queue)
       await follower.close()
-      // Nobody wants its events: whoever does later begins with those of then.
+      // Without a subscriber, the position is not kept: later subscribers start with new events.
       await forgetCursor(this.#options.kv, queue)
     }
     for (const queue of wanted) {

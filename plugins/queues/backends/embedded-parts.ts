@@ -31,7 +31,7 @@ const writes = {
     where queue = $1 and scheduler_id = $2 and template_data::text is not distinct from $3`,
 } as const
 
-/** Reads and replaces what the embedded store keeps of a job. */
+/** Reads and replaces the parts of a job in the embedded store. */
 export function embeddedParts(pool: PglitePool): Pick<QueueBackend, 'readParts' | 'writeParts'> {
   return {
     async readParts({ id, kind, queue }) {
@@ -49,7 +49,7 @@ export function embeddedParts(pool: PglitePool): Pick<QueueBackend, 'readParts' 
       const { rowCount } = await pool.query(writes[kind], [queue.name, id, ...used])
       if (rowCount !== 1) return false
       if (kind === 'deleted') {
-        // Beyond the lines that were read, they stay as they are.
+        // Lines beyond those that were read stay unchanged.
         await pool.query(
           `update zin_deleted_job set logs = $3::jsonb || coalesce(jsonb_path_query_array(logs, '$[$from to last]', $4::jsonb), '[]')
            where queue = $1 and id = $2 and logs is not null`,

@@ -9,7 +9,7 @@ import type { EmbeddedStore } from '../embedded/open.js'
 import { embeddedSearch } from '../search/embedded.js'
 import { embeddedParts } from './embedded-parts.js'
 
-/** A worker stalls only when this process does, so the check can be frequent. */
+/** A worker stalls only if this process does, so the check can be frequent. */
 const stalledIntervalMs = 5000
 
 /** The order of each state. BullMQ's own lists page waiting jobs from the wrong end and omit prioritised ones. */
@@ -132,7 +132,7 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
         select name from names where name is not null union select queue from meta`)
       return [...new Set([...known, ...rows.map((row) => row.name)])]
     },
-    // A limit by count reads all kept jobs at every completion here; a limit by age uses an index.
+    // In this store, a limit by count would read all kept jobs at every completion; a limit by age uses an index.
     keep: (wanted) => ({ age: 'age' in wanted ? wanted.age : 24 * 3600 }),
     async ping(signal) {
       await abortable(store.pool.query('select 1'), signal)

@@ -7,8 +7,8 @@ const partFields = { data: 'data', result: 'returnvalue', progress: 'progress', 
 const partNames = Object.keys(partFields) as (keyof typeof partFields)[]
 
 /**
- * KEYS: the job, its log, its lock. ARGV: the number of fields, then for each its name, the old value and the new one ('' for none), then
- * the number of log lines, then the old and the new line of each.
+ * KEYS: the job, its log, its lock. ARGV: the number of fields; for each field its name, its old value and its new value ('' for none); the
+ * number of log lines; for each line its old and new text.
  */
 const writePartsScript = `
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
@@ -26,7 +26,7 @@ end
 for i = 0, lines - 1 do redis.call('LSET', KEYS[2], i, ARGV[first + i * 2 + 1]) end
 return 1`
 
-/** Reads and replaces what Redis keeps of a job. */
+/** Reads and replaces the parts of a job in Redis. */
 export function redisParts(redis: RedisClient, prefix: string): Pick<QueueBackend, 'readParts' | 'writeParts'> {
   const keyOfParts = ({ id, kind, queue }: PartsOf): string =>
     kind === 'deleted' ? deletedKey(prefix, queue.name, id) : queue.toKey(kind === 'job' ? id : `repeat:${id}`)

@@ -48,7 +48,7 @@ if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishe
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
 
-/** Events of a queue that are read at once. */
+/** Events of a queue read per command. */
 const eventsAtOnce = 1_000
 
 /** The keys of each state and the command that counts them, in the order that `countsOf` reads. */
@@ -69,8 +69,8 @@ function countsOf(replies: readonly number[]): QueueCounts {
 }
 
 /**
- * One queue in one command, whatever the number of its jobs: the counts of `countedKeys`, then 1 when it is paused, then since when its
- * oldest waiting job has been ready, over at most 50 priorities. KEYS[1]: the prefix of the keys of the queue.
+ * Samples a queue in one command, however many jobs it has: returns the counts of `countedKeys`, then 1 if the queue is paused, then the time
+ * when its oldest waiting job became ready, over at most 50 priorities. KEYS[1]: the key prefix of the queue.
  */
 const sampleScript = `
 local base = KEYS[1]
@@ -117,7 +117,7 @@ const patienceMs = 1000
 
 export async function openRedisBackend({ target, app, connectTimeoutMs, log, strict }: RedisBackendOptions): Promise<QueueBackend> {
   const prefix = `{${app}}`
-  /** As BullMQ names them. */
+  /** Key names as in BullMQ. */
   const keyOf = (queue: string, key: string): string => `${prefix}:${queue}:${key}`
   const namesKey = `${prefix}:queues`
   const common = { target, setting: 'REDIS_URL', connectTimeoutMs, log }
@@ -204,7 +204,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     },
     deletion,
     search: redisSearch(producer, prefix),
-    // Redis keeps nothing of a deleted key in memory; its files on disk are its own.
+    // Redis keeps nothing of a deleted key in memory, and its files on disk are not managed here.
     scrub: () => Promise.resolve(),
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),
     names: () => producer.smembers(namesKey),
@@ -230,7 +230,7 @@ function staysClosed(worker: Worker): Worker {
   return worker
 }
 
-/** Both or none: when one cannot connect, the other is closed. */
+/** Opens both connections or none: if one cannot connect, the other is closed. */
 async function openBoth(
   opening: readonly [Promise<OwnedRedisClient>, Promise<OwnedRedisClient>],
 ): Promise<[OwnedRedisClient, OwnedRedisClient]> {

@@ -17,11 +17,11 @@ const orders = {
   failed: 'j.finished_at_ms, j.seq',
 } as const
 
-/** The next job of a schedule, a job that its parent waits for, or one that waits for children. */
+/** True for the next job of a schedule, a job that its parent waits for, and a job that waits for children. */
 const tied = `(j.state not in ('completed', 'failed') and j.scheduler_id is not null or j.pending_deps > 0 or exists (
   select 1 from job_dependency d where d.child_queue = j.queue and d.child_id = j.id and d.status = 'pending'))`
 
-/** $1 queue, $2 state, $3 before, $4 most attempts. */
+/** $1 queue, $2 state, $3 before, $4 maximum attempts. */
 const inRange = `j.queue = $1 and j.state = $2::job_state and coalesce(j.finished_at_ms, j.added_at_ms) < $3::bigint
   and j.attempts_made <= $4::int`
 
@@ -31,8 +31,8 @@ const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed
 const logBytes = 'coalesce((select sum(octet_length(l.row)) from job_log l where l.queue = j.queue and l.job_id = j.id), 0)'
 
 /**
- * Moves the jobs that `picked` selects (queue, id, n in their order, bytes) to the deleted ones; without room, deletes them. The last four
- * parameters are the batch, until when, and the room in jobs and bytes.
+ * Moves the jobs selected by `picked` (queue, id, their ordinal n, bytes) to the deleted jobs, or deletes them permanently if there is no
+ * room. The last four parameters are the batch, the expiry time, and the room in jobs and bytes.
  */
 const moving = (picked: string, columns: string, first: number): string => `
   with picked as materialized (${picked}),
@@ -84,17 +84,17 @@ const events = `
   select publish_event($1, case e.state when 'delayed' then 'delayed' else 'waiting' end,
     jsonb_build_object('jobId', e.id, 'prev', 'deleted')) from unnest($2::text[], $3::text[]) as e(id, state)`
 
-/** Of a deleted job; the driver gives 64-bit numbers as text. */
+/** The stored details of a deleted job; the driver returns 64-bit numbers as text. */
 interface StoredDetails extends Pick<DeletedJobDetails, 'name' | 'data' | 'opts' | 'result' | 'progress' | 'error'> {
   readonly logs: readonly string[] | null
   readonly at: string
   readonly finishedAt: string | null
 }
 
-/** A deleted job is a row with the columns of a job in a table of its own. */
+/** Deletes and restores jobs by moving rows between the table of jobs and a separate table with the same columns. */
 export function embeddedDeletion(pool: PglitePool): DeletionBackend {
   let opening: Promise<string> | undefined
-  /** Creates the table when it is used first. The columns of a job. */
+  /** Creates the table on first use. Resolves to the columns of a job. */
   const opened = (): Promise<string> => {
     opening ??= open(pool).catch((error: unknown) => {
       opening = undefined
@@ -213,7 +213,7 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
   }
 }
 
-/** Creates the table, anew when a version of BullMQ has changed the columns of a job. Returns those columns. */
+/** Creates the table, and recreates it if a new version of BullMQ has changed the columns of a job. Returns those columns. */
 async function open(pool: PglitePool): Promise<string> {
   const columnsOf = async (table: string): Promise<readonly string[]> => {
     const { rows } = await pool.query<{ name: string }>(

@@ -1,6 +1,6 @@
 /**
- * KEYS of all scripts: the prefix of the keys of the queue, the prefix of the keys of its deleted jobs, their index (id by the time of their
- * expiry), their sizes (bytes by id, and the sum under ''), and the list of the ids of the batch.
+ * KEYS of all scripts: the key prefix of the queue, the key prefix of its deleted jobs, their index (ids by expiry time), their sizes (bytes
+ * by id, and the sum under ''), and the list of the ids of the batch.
  */
 const shared = `
 local base, kept, index, sizes, batch = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -17,7 +17,7 @@ local function forget(id)
   return found
 end
 
--- A key lives through the millisecond of its expiry.
+-- A key still exists in the millisecond of its expiry.
 local function expire()
   for _, id in ipairs(call('ZRANGEBYSCORE', index, '-inf', '(' .. string.format('%.0f', now), 'LIMIT', 0, 500)) do forget(id) end
 end
@@ -26,12 +26,12 @@ local function wakeWorkers()
   if call('HEXISTS', base .. 'meta', 'paused') == 0 then call('ZADD', base .. 'marker', 0, '0') end
 end
 
--- Removes the marked ones of a window at the end of a list.
+-- Removes the marked entries of a window at the end of a list.
 local function removeMarked(list, count)
   if count > 0 then call('LREM', list, -count, '') end
 end`
 
-/** ARGV[1..4]: the name of the batch ('' deletes for good), ms, most jobs, most bytes. */
+/** ARGV[1..4]: the name of the batch ('' deletes permanently), ms, maximum jobs, maximum bytes. */
 const deleting = `
 local name, ms, mostJobs, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local final = name == ''
@@ -76,7 +76,7 @@ local function deduplicatedMs(id, facts)
   return tostring(left)
 end
 
--- 1 when it can be restored.
+-- Returns 1 if the job can be restored.
 local function delete(id, facts, state, score)
   local job, target = base .. id, kept .. id
   local deduplicated = deduplicatedMs(id, facts)
@@ -84,7 +84,7 @@ local function delete(id, facts, state, score)
     local all = partsOf(job)
     local bytes = bytesOf(job, all)
     if tonumber(call('HGET', sizes, '') or '0') + bytes <= mostBytes then
-      -- An earlier job with this id.
+      -- Replaces an earlier deleted job with this id.
       if forget(id) == 1 then for _, part in ipairs(parts) do call('UNLINK', target .. part) end end
       for _, part in ipairs(all) do
         if call('EXISTS', job .. part) == 1 then
@@ -104,13 +104,17 @@ local function delete(id, facts, state, score)
   return 0
 end
 
+-- Extends the expiry of the shared keys, and never shortens it: an earlier deletion may last longer.
 local function keepKeys()
-  if not final then for _, key in ipairs({ index, sizes, batch }) do call('PEXPIRE', key, ms + 60000) end end
+  if final then return end
+  for _, key in ipairs({ index, sizes, batch }) do
+    if call('PTTL', key) < ms + 60000 then call('PEXPIRE', key, ms + 60000) end
+  end
 end`
 
 /**
- * Deletes the jobs of a window of a list or sorted set. ARGV[5..9]: the name of the key, the size of the window, how many are skipped, before,
- * most attempts. Returns how many were looked at, deleted, can be restored, and are tied.
+ * Deletes the jobs in a window of a list or sorted set. ARGV[5..9]: the name of the key, the size of the window, how many entries to skip,
+ * before, maximum attempts. Returns how many jobs were examined, deleted, are restorable, and are tied.
  */
 export const deleteStepScript = `${shared}${deleting}
 local list, limit, skip, before, mostAttempts = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -147,7 +151,7 @@ if deleted > 0 then
 end
 return { #ids, deleted, restorable, tied }`
 
-/** Deletes one job. ARGV[5]: its id. ARGV[6..]: names of keys that may hold it. Returns one of the outcomes. */
+/** Deletes one job. ARGV[5]: its id. ARGV[6..]: names of keys that may contain it. Returns a `DeleteOutcome`. */
 export const deleteOneScript = `${shared}${deleting}
 local id = ARGV[5]
 local job = base .. id
@@ -169,8 +173,9 @@ end
 return 'changed'`
 
 /**
- * Restores the jobs of a window at the end of a batch, the last ones first, so that waiting ones run in their order before all others.
- * ARGV: the name of the batch, the size of the window, how many are skipped. Returns how many were looked at, restored and are blocked.
+ * Restores the jobs in a window at the end of a batch, last ones first, so that waiting jobs run in their order before all others.
+ * ARGV: the name of the batch, the size of the window, how many entries to skip. Returns how many jobs were examined, restored, and are
+ * blocked.
  */
 export const restoreStepScript = `${shared}
 local name, limit, skip = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -227,16 +232,16 @@ if delays then
 end
 return { #ids, restored, blocked }`
 
-/** How many jobs and bytes are kept. */
+/** Returns the number of deleted jobs and their bytes. */
 export const usedScript = `${shared}
 expire()
 return { call('ZCARD', index), tonumber(call('HGET', sizes, '') or '0') }`
 
-/** The ids of deleted jobs that can still be restored, in the order of their expiry. ARGV: how many are skipped, how many are read. */
+/** Returns the ids of deleted jobs that can still be restored, in the order of their expiry. ARGV: how many to skip, how many to read. */
 export const listScript = `${shared}
 return call('ZRANGEBYSCORE', index, string.format('%.0f', now), '+inf', 'LIMIT', ARGV[1], ARGV[2])`
 
-/** Deletes deleted jobs for good. ARGV: their ids. Returns the ids of those that existed. */
+/** Permanently removes deleted jobs. ARGV: their ids. Returns the ids of those that existed. */
 export const forgetScript = `${shared}
 local gone = {}
 for _, id in ipairs(ARGV) do

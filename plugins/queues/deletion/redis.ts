@@ -18,15 +18,15 @@ const keysOf = {
   failed: ['failed'],
 } as const
 const allKeys = ['completed', 'failed', 'delayed', 'prioritized', 'wait', 'paused']
-/** Walks over a list whose jobs move while it is walked. */
+/** Maximum passes over a list whose jobs move during a pass. */
 const mostWalks = 3
 
 /** The key of the hash of a deleted job. */
 export const deletedKey = (prefix: string, queue: string, id: string): string => `${prefix}-deleted:${queue}:${id}`
 
 /**
- * A deleted job keeps its hash, log and children as they are stored, under names that BullMQ does not know, until they expire. To delete and
- * to restore it renames them, which costs nothing, whatever their size.
+ * Deletes and restores jobs by renaming keys, whose cost does not depend on their size. The hash, log and children of a deleted job keep
+ * their stored form under names that BullMQ does not use, until they expire.
  *
  * @param prefix of the keys of all queues.
  */
@@ -50,7 +50,7 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
           let [skipped, deleted] = [0, 0]
           const key = `${prefix}:${queue}:${list}`
           const length = await (list === 'wait' || list === 'paused' ? redis.llen(key) : redis.zcard(key))
-          // Jobs that are added meanwhile are not looked at.
+          // Ignores jobs that are added in the meantime.
           for (let looked = 0; looked < length; ) {
             const args = [...deletingArgs(undo), list, stepJobs, skipped, before, attempts]
             const step = stepOf(await run(deleteStepScript, queue, undo?.batch ?? '', args))
@@ -60,7 +60,7 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
             deleted += step.deleted
             skipped += step.looked - step.deleted
           }
-          // Jobs that workers took from a list have moved those that are skipped.
+          // Jobs that workers took from the list have shifted the skipped ones: pass over it again.
           if (skipped === 0 || deleted === 0) break
         }
       }
@@ -82,7 +82,7 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
       const ids = limit < 1 ? [] : ((await run(listScript, queue, '', [offset, limit])) as string[])
       const found = await Promise.all(ids.map((id) => redis.hmget(deletedKey(prefix, queue, id), 'data', 'opts', 'timestamp')))
       return found.flatMap(([data, opts, timestamp], i): readonly DeletedJob[] => {
-        // Its time is up.
+        // It has expired.
         if (!data || !opts || !timestamp) return []
         const id = ids[i] ?? ''
         return [{ id, queueName: queue, data: JSON.parse(data), opts: JSON.parse(opts), timestamp: Number(timestamp) }]
@@ -107,7 +107,7 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
       }
     },
     forget: async (queue, ids) => (ids.length === 0 ? [] : ((await run(forgetScript, queue, '', ids)) as string[])),
-    // Redis does it.
+    // Redis expires the keys itself.
     expire: () => Promise.resolve(),
   }
 }

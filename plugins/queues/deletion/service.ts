@@ -1,15 +1,15 @@
 import type { Deletion } from './contract.js'
 
 export interface DeletionParts {
-  /** Of the store, once it is open. */
+  /** Returns the deletion of the open store. */
   readonly store: () => Deletion
   /** Runs a command on the store. */
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
-  /** Throws for a name that no queue can have. */
+  /** Throws for an invalid queue name. */
   readonly checkName: (queue: string) => void
 }
 
-/** The deletion of the store; each of its steps is a command of its own. */
+/** Wraps the deletion of the store; each step is a separate command with a deadline. */
 export function createDeletion({ ask, checkName, store }: DeletionParts): Deletion {
   async function* steps<T>(queue: string, begin: () => AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
     checkName(queue)

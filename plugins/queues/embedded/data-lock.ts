@@ -7,7 +7,7 @@ interface Holder {
   readonly pid: number
   /** When the process started. A pid alone may have been reused: a container restarts with the same pids. */
   readonly started: string
-  /** The boot of the machine that `started` is relative to; empty where the system does not report it. */
+  /** The boot id of the machine that `started` is relative to; empty if the system does not report one. */
   readonly boot: string
   readonly host: string
 }
@@ -21,7 +21,7 @@ const touchEveryMs = 5000
 const abandonedAfterMs = 20_000
 
 /**
- * Creates `<dir>/lock`. Throws ZIN_DATA_IN_USE when a running process holds it; takes over the lock of a killed process.
+ * Creates `<dir>/lock`. Throws ZIN_DATA_IN_USE when a running process holds it; reclaims the lock of a killed process.
  * PGlite itself does not prevent two processes from overwriting each other.
  */
 export async function lockData(dir: string): Promise<DataLock> {
@@ -71,7 +71,7 @@ async function claim(file: string, own: string, dir: string, me: Holder): Promis
     if ((await readFile(aside, 'utf8').catch(() => found)) !== found) await linked(aside, file)
     await unlink(aside).catch(() => undefined)
   }
-  throw queueErrors.ZIN_DATA_IN_USE(dir, 'a process that starts at the same time')
+  throw queueErrors.ZIN_DATA_IN_USE(dir, 'another process that is starting')
 }
 
 async function linked(from: string, to: string): Promise<boolean> {
@@ -125,6 +125,6 @@ function parseHolder(text: string): Holder | undefined {
 }
 
 function nameOf({ pid, host }: Holder): string {
-  if (host !== hostname()) return `process ${pid} of machine ${host}`
-  return pid === process.pid ? `process ${pid}, which is this one` : `process ${pid}`
+  if (host !== hostname()) return `process ${pid} on machine ${host}`
+  return pid === process.pid ? `process ${pid} (this process)` : `process ${pid}`
 }

@@ -19,7 +19,7 @@ export async function loadEngine(): Promise<Engine> {
 /** Opens the data directory `dir`, or creates it in the empty folder `dir`. */
 export async function startEngine({ PGlite, wasm }: Engine, dir: string, fsync: boolean): Promise<PGlite> {
   class ProtocolPglite extends PGlite {
-    /** Reads all types for PGlite's own query methods. They are not used here, and it takes a seventh of the opening time. */
+    /** Would read all types for PGlite's own query methods, which are not used here; it takes a seventh of the opening time. */
     override _initArrayTypes(): Promise<void> {
       return Promise.resolve()
     }

@@ -2,15 +2,15 @@ import { StatementError } from './client.js'
 import type { PgliteSession } from './session.js'
 
 /**
- * Does what a PostgreSQL server does in the background and PGlite does not: removes dead rows, refreshes the planner statistics and
- * truncates the log. Without it the data grows without bound. Takes 10 to 60 ms.
+ * Does the background work of a PostgreSQL server, which PGlite lacks: removes dead rows, refreshes the planner statistics and truncates the
+ * log. Without it, the data would grow without bound. Takes 10 to 60 ms. Throws the first error of the store.
  */
 export async function maintain(session: PgliteSession): Promise<void> {
   const release = await session.acquire()
   try {
     if (session.closed) return
-    for (const table of await tables(session)) await session.run(`VACUUM (ANALYZE) ${table}`)
-    await session.run('CHECKPOINT')
+    for (const table of await tables(session)) await run(session, `VACUUM (ANALYZE) ${table}`)
+    await run(session, 'CHECKPOINT')
   } finally {
     release()
   }

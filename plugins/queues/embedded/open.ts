@@ -56,11 +56,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
       maintain: () => maintain(session),
       scrub: () => scrub(session),
       async close() {
-        try {
-          await maintain(session)
-        } finally {
-          await session.close().finally(() => lock.release())
-        }
+        // Maintenance that fails here fails again, and is logged, when the app next runs.
+        await maintain(session).catch(() => undefined)
+        await session.close().finally(() => lock.release())
       },
     }
   } catch (error) {

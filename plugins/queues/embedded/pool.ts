@@ -5,7 +5,7 @@ import type { PgliteSession } from './session.js'
 
 /** Implements the `pg.Pool` that BullMQ's PostgreSQL backend expects, on the single session of PGlite. */
 export class PglitePool extends EventEmitter {
-  /** Lets BullMQ assume many connections that cannot drop unnoticed, so a worker may sleep until it is notified. */
+  /** Makes BullMQ assume many connections that cannot drop unnoticed, so that a worker may sleep until it is notified. */
   readonly options = { max: 1000, keepAlive: true }
   readonly #session: PgliteSession
   readonly #main: PgliteClient

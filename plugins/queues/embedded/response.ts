@@ -16,12 +16,12 @@ export interface QueryResult {
 }
 
 export interface QueryResponse {
-  /** Of the last statement. */
+  /** The result of the last statement. */
   readonly result: QueryResult
   readonly error: ProtocolMessage | undefined
-  /** The transaction is still open. */
+  /** Whether the transaction is still open. */
   readonly inTransaction: boolean
-  /** The statement was parsed, so the server has it under its name. */
+  /** Whether the statement was parsed, so that the server knows it by its name. */
   readonly parsed: boolean
 }
 

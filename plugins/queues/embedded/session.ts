@@ -13,7 +13,7 @@ export type Release = () => void
 
 /** BullMQ recognizes this message as the end of a pool rather than a failure. */
 const closedMessage = 'Cannot use a pool after calling end on the pool'
-/** Most prepared statements; BullMQ uses about a hundred. */
+/** Maximum number of prepared statements; BullMQ uses about a hundred. */
 const maxPrepared = 500
 
 /** The single session of PGlite: one statement or transaction at a time, in order of arrival. */
@@ -72,8 +72,8 @@ export class PgliteSession {
   }
 
   /**
-   * Delivers in a later turn, as a socket would. PGlite calls back synchronously, when BullMQ has received "no job" but has not attached
-   * its listener yet: the wake-up would be lost, and the job would wait for the next poll.
+   * Delivers in a later turn of the event loop, as a socket would. PGlite calls back synchronously, when BullMQ has received "no job" but has
+   * not attached its listener yet: the wake-up would be lost, and the job would wait for the next poll.
    */
   #queueNotification(channel: string, payload: string): void {
     this.#notifications.push([channel, payload])

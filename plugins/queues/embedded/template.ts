@@ -11,7 +11,7 @@ import { initDbParams, postgresMajor } from './parameters.js'
 interface Header {
   /** The versions that created it; a template with another stamp is not used. */
   readonly stamp: string
-  /** Of the packed directory, in hex. */
+  /** SHA-256 of the packed directory, in hex. */
   readonly sha256: string
 }
 
@@ -49,7 +49,7 @@ export async function templateMatches(file: string): Promise<boolean> {
  */
 export async function makeFromTemplate(dir: string, file: string, { sync }: { readonly sync: boolean }): Promise<void> {
   const unpacking = `${dir}.new`
-  // Left by a process that was killed while unpacking.
+  // Left over by a process that was killed while unpacking.
   await rm(unpacking, { recursive: true, force: true })
   const existing = await readdir(dir).catch(() => undefined)
   if (existing !== undefined && existing.length > 0) return

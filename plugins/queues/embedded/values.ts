@@ -1,6 +1,6 @@
 import { queueErrors } from '../errors.js'
 
-/** A value as the text protocol takes it, or null. Dates become ISO text, arrays PostgreSQL arrays, other objects JSON. */
+/** Encodes a value for the text protocol. Dates become ISO text, arrays become PostgreSQL arrays, other objects become JSON. */
 export function encodeValue(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null
   if (Buffer.isBuffer(value)) return value
@@ -8,7 +8,7 @@ export function encodeValue(value: unknown): string | Buffer | null {
   if (Array.isArray(value)) return encodeArray(value)
   if (typeof value === 'object') return JSON.stringify(value)
   const text = String(value)
-  // Of an id in a path, say. PostgreSQL's own error would not tell who is to blame.
+  // For example in an id from a URL path. PostgreSQL's own error would not show that the caller is at fault.
   if (text.includes('\0')) throw queueErrors.QUEUE_INVALID_TEXT()
   return text
 }

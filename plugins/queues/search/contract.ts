@@ -1,14 +1,14 @@
 import type { QueueJob } from '../cancel.js'
 
-/** Property names from the data of a job to a value. */
+/** The path from the data of a job to a value, as property names. */
 export type Place = readonly string[]
 
-/** A field of the data of a queue's jobs by which they are found. */
+/** A searchable field in the data of a queue's jobs. */
 export interface SearchField {
   readonly queue: string
-  /** As it is declared: `customer.id`. */
+  /** As declared, such as `customer.id`. */
   readonly path: string
-  /** Where its value may stand in the data as the store keeps them. */
+  /** Where the stored data may contain its value. */
   readonly places: readonly Place[]
 }
 
@@ -19,32 +19,33 @@ export interface AddedJob {
   readonly data: unknown
 }
 
-/** What an index knows of a value. */
+/** The index entries for a value. */
 export interface FoundIds {
-  /** The newest first, as far as their ids tell. Some of the jobs may be gone or have changed. */
+  /** Newest first, as far as the ids show. Some of the jobs may no longer exist or may have changed. */
   readonly ids: readonly string[]
-  /** Of all entries for the value. */
+  /** Number of all entries for the value. */
   readonly total: number
-  /** Since when jobs are in the index, ms since 1970; undefined: all are. */
+  /** Jobs added before this time (ms since 1970) are not indexed; undefined if all jobs are. */
   readonly since: number | undefined
 }
 
 /** Jobs with a value in a declared field. */
 export interface FoundJobs {
-  /** The newest first, as far as their ids tell. */
+  /** Newest first, as far as the ids show. */
   readonly jobs: readonly QueueJob[]
-  /** Entries of the index that were looked up, and all that it has for the value. */
+  /** Index entries that were looked up. */
   readonly looked: number
+  /** All index entries for the value. */
   readonly of: number
-  /** Jobs that were added before are not in the index, ms since 1970; undefined: all are. */
+  /** Jobs added before this time (ms since 1970) are not indexed; undefined if all jobs are. */
   readonly since: number | undefined
 }
 
 /** The part of a backend that finds jobs by declared fields. */
 export interface SearchBackend {
-  /** Prepares the declared fields, and removes what earlier declarations left. */
+  /** Creates the indexes of the declared fields, and removes those of fields that are no longer declared. */
   open(fields: readonly SearchField[]): Promise<void>
-  /** Fields are of one queue. */
+  /** Indexes jobs by fields, all of one queue. */
   added(fields: readonly SearchField[], jobs: readonly AddedJob[]): Promise<void>
   removed(fields: readonly SearchField[], jobs: readonly AddedJob[]): Promise<void>
   find(field: SearchField, value: string, limit: number): Promise<FoundIds>

@@ -4,7 +4,7 @@ import type { SearchBackend, SearchField } from './contract.js'
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-/** The values of a field as one JSON list, whether it holds one or several. */
+/** SQL for the values of a field as one JSON list, whether it contains one value or several. */
 function valuesOf({ places }: SearchField): string {
   const lists = places.map(
     (place) => `coalesce(jsonb_path_query_array(data #> array[${place.map(literal).join(', ')}]::text[], '$[*]'), '[]'::jsonb)`,
@@ -12,7 +12,7 @@ function valuesOf({ places }: SearchField): string {
   return `(${lists.join(' || ')})`
 }
 
-/** Changes with what is indexed. */
+/** A name that is specific to the queue and the indexed expression. */
 function indexName(field: SearchField): string {
   return `zin_search_${createHash('sha256')
     .update(`${field.queue} ${valuesOf(field)}`)
@@ -20,7 +20,7 @@ function indexName(field: SearchField): string {
     .slice(0, 20)}`
 }
 
-/** An index of the table of jobs for each field: it has all jobs, also earlier ones, and loses them with their rows. */
+/** One index on the table of jobs per field. It covers all jobs, including older ones, and drops entries with their rows. */
 export function embeddedSearch(pool: PglitePool): SearchBackend {
   return {
     async open(fields) {
@@ -40,7 +40,7 @@ export function embeddedSearch(pool: PglitePool): SearchBackend {
     async find(field, value, limit) {
       const wanted = formsOf(value).map((form) => JSON.stringify([form]))
       const matches = wanted.map((_, i) => `${valuesOf(field)} @> $${i + 2}::jsonb`).join(' or ')
-      // The name of the queue is no parameter: only so the index is found.
+      // The queue name is a literal, not a parameter: otherwise the planner would not use the index.
       const { rows } = await pool.query<{ id: string; total: string }>(
         `select id, count(*) over () as total from job where queue = ${literal(field.queue)} and (${matches})
          order by added_at_ms desc, seq desc limit $1::int`,
@@ -51,7 +51,7 @@ export function embeddedSearch(pool: PglitePool): SearchBackend {
   }
 }
 
-/** What a text may stand for in JSON. */
+/** The JSON values that a search text can stand for. */
 function formsOf(value: string): readonly unknown[] {
   const number = Number(value)
   if (String(number) === value && Number.isFinite(number)) return [value, number]

@@ -6,17 +6,18 @@ import type { AddedJob, SearchBackend, SearchField } from './contract.js'
 import { sinceOf } from './since.js'
 import { valuesAt } from './values.js'
 
-/** Most entries of one command, and of one job. */
+/** Maximum entries per command, and per job and field. */
 const atOnce = 200
 const mostOfJob = 20
-/** An index to which nothing was added for so long expires, ms. */
+/** An index expires if nothing is added for this long, in ms. */
 const idleMs = 90 * 86_400_000
 
 /**
- * KEYS: the index, and where its next inspection begins. ARGV: the prefixes of the keys of jobs and of deleted jobs, ms, and the new entries.
+ * KEYS: the index, and the position of its next inspection. ARGV: the key prefixes of jobs and of deleted jobs, the expiry in ms, and the
+ * new entries.
  *
- * For each new entry it looks at two others and drops those whose job is gone. So the index has at most about twice as many entries as the
- * jobs that exist, whatever removes them.
+ * For each new entry, the script checks two others and drops them if their job no longer exists. The index therefore has at most about twice
+ * as many entries as there are jobs, however jobs are removed.
  */
 const addScript = `
 local call = redis.call
@@ -33,12 +34,12 @@ call('SET', KEYS[2], #looked < wanted and 0 or from + #looked - #gone, 'PX', ARG
 for i = 4, #ARGV do call('ZADD', KEYS[1], 0, ARGV[i]) end
 call('PEXPIRE', KEYS[1], ARGV[3])`
 
-/** 22 characters that stand for a value of a field. */
+/** Hashes a value of a field to 22 characters. */
 function digestOf(path: string, value: string): string {
   return createHash('sha256').update(`${path}\0${value}`).digest('base64url').slice(0, 22)
 }
 
-/** Entries of one value are in the order of their ids: with its length before it, the greater number comes later. */
+/** The entries of a value sort by id: each id is preceded by its length, so larger numbers come later. */
 function entriesOf(fields: readonly SearchField[], jobs: readonly AddedJob[]): readonly string[] {
   return jobs.flatMap(({ data, id = '' }) =>
     fields.flatMap(({ path, places }) =>
@@ -49,9 +50,9 @@ function entriesOf(fields: readonly SearchField[], jobs: readonly AddedJob[]): r
   )
 }
 
-/** An index of each queue: a sorted set of digests of values with ids of jobs. Writing it takes one command for an added job. */
+/** One index per queue: a sorted set of value digests with job ids. Adding a job takes one command. */
 export function redisSearch(redis: RedisClient, prefix: string): SearchBackend {
-  /** By queue: the declared paths, and since when they are. */
+  /** By queue: the declared paths, each with the time since when it is declared. */
   const registry = `${prefix}-search`
   const indexKey = (queue: string): string => `${registry}:${queue}`
   const cursorKey = (queue: string): string => `${registry}:${queue}:cursor`

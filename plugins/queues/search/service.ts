@@ -18,10 +18,10 @@ export interface SearchParts {
   readonly onError: (queue: string, error: unknown) => void
 }
 
-/** Jobs that are read at once. */
+/** Jobs read concurrently. */
 const atOnce = 25
 
-/** Finds jobs by declared fields of their data. Queues without such fields are not concerned. */
+/** Finds jobs by declared fields of their data. Does nothing for queues without declared fields. */
 export class Search {
   readonly #parts: SearchParts
   #fields: ReadonlyMap<string, readonly SearchField[]> = new Map()
@@ -30,7 +30,7 @@ export class Search {
     this.#parts = parts
   }
 
-  /** Throws what a listener throws to refuse a field. */
+  /** Resolves the places of all declared fields and prepares the index. Throws what a listener throws to refuse a field. */
   async open(): Promise<void> {
     const { ask, declared, store } = this.#parts
     const fields: SearchField[] = []
@@ -45,7 +45,7 @@ export class Search {
     return this.#fields.has(queue)
   }
 
-  /** Puts jobs into the index. They are in the store already: a failure is logged, and they are not found by their fields. */
+  /** Adds jobs to the index. They are already stored, so a failure is only logged: they cannot be found by their fields. */
   async added(queue: string, jobs: readonly AddedJob[]): Promise<void> {
     const fields = this.#fields.get(queue)
     if (fields === undefined) return

@@ -1,9 +1,9 @@
 import type { Place } from './contract.js'
 
-/** Longest value that is found, in characters. */
+/** Maximum length of a searchable value, in characters. */
 export const longestValue = 200
 
-/** The values at places, as text: text, numbers and booleans, also those of a list. Pure. */
+/** The values at the given places as text: strings, numbers and booleans, including those in lists. Pure. */
 export function valuesAt(data: unknown, places: readonly Place[]): readonly string[] {
   const texts = places.flatMap((place) => [at(data, place)].flat()).flatMap((value) => textOf(value) ?? [])
   return [...new Set(texts)]

@@ -1,6 +1,6 @@
 import type { Worker } from 'bullmq'
 
-/** Resolves when a worker has completed so many jobs. */
+/** Resolves when a worker has completed `count` jobs. */
 export const done = (worker: Worker, count: number): Promise<void> =>
   new Promise((resolve) => {
     let left = count

@@ -1,17 +1,17 @@
-/** Tokens that come back steadily; at most as many as come back in a minute. */
+/** Token bucket that refills continuously; it holds at most the tokens of one minute. */
 export class Bucket {
   readonly #perMinute: number
   #tokens: number
   #at: number
 
-  /** @param now of a clock that only goes ahead, in ms; as with {@link take}. */
+  /** @param now by a monotonic clock, in ms; the same applies to {@link take}. */
   constructor(perMinute: number, now: number) {
     this.#perMinute = perMinute
     this.#tokens = perMinute
     this.#at = now
   }
 
-  /** Takes one. Without one it returns in how many seconds there is one again. */
+  /** Takes a token. If there is none, returns the number of seconds until the next one. */
   take(now: number): number | undefined {
     this.#tokens = Math.min(this.#perMinute, this.#tokens + ((now - this.#at) * this.#perMinute) / 60_000)
     this.#at = now

@@ -26,19 +26,19 @@ export interface CallersOptions {
   readonly refusals: Refusals
   readonly names: SignatureHeaderNames
   readonly windowMs: number
-  /** Unsigned requests are refused. */
+  /** Whether unsigned requests are refused. */
   readonly required: boolean
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** A request whose caller is known. */
+/** An authenticated request. */
 export interface Identified {
   readonly key: ProxyKey
   readonly bytes: Buffer
 }
 
-/** Finds out who sends a request. Every fault of a signature is the same 401; its cause goes to the log alone. */
+/** Authenticates requests. Every signature fault gets the same 401; the cause is only logged. */
 export class Callers {
   readonly #options: CallersOptions
   readonly #read: SignatureReader
@@ -50,10 +50,10 @@ export class Callers {
   }
 
   /**
-   * The key that signed the request, and its body, which is read only when its signature matches. Throws UNAUTHORIZED, RATE_LIMITED, or AUTH_STORE_UNAVAILABLE when
-   * the store of nonces is.
+   * Returns the key that signed the request, and the body, which is read only once the signature matches. Throws UNAUTHORIZED, RATE_LIMITED,
+   * or AUTH_STORE_UNAVAILABLE if the nonce store is unavailable.
    *
-   * @param admit called with the key once the signature matches, and before the nonce is taken.
+   * @param admit called with the key once the signature matches, before the nonce is claimed.
    */
   async identify(ctx: Context, body: () => Promise<Buffer>, admit: (key: ProxyKey) => void): Promise<Identified> {
     const { keys, names, required, windowMs, clock, nonces } = this.#options
@@ -67,7 +67,7 @@ export class Callers {
     const key = keys.find(claim.keyId)
     const candidates = padKeys(key?.secrets ?? [], keys.slots, this.#decoy)
     const late = checkFreshness(claim, clock.now(), windowMs)
-    // Koa's own url may have been rewritten; what was signed is what came.
+    // Koa's `url` may have been rewritten; the client signed the original one.
     const found = checkMac(ctx.req.method ?? '', signedTarget(ctx.originalUrl), claim, candidates, this.#decoy)
     if (late !== undefined) throw this.#refuse(ctx, late, claim.keyId)
     if ('ok' in found || key === undefined) throw this.#refuse(ctx, 'ok' in found ? found : unknownKey, claim.keyId)
@@ -82,7 +82,7 @@ export class Callers {
     return { key, bytes }
   }
 
-  /** The 401, or the 429 of an address that had too many; those are not logged one by one. */
+  /** Returns the 401, or throws the 429 of an address with too many refusals, which is not logged. */
   #refuse(ctx: Context, { layer, reason }: SignatureFault, keyId?: string): WireError {
     this.#options.refusals.count(ctx.ip)
     const keyIdHash = keyId === undefined ? '' : sha256Hex(keyId).slice(0, 16)
@@ -92,4 +92,4 @@ export class Callers {
 }
 
 const unknownKey: SignatureFault = { ok: false, layer: 6, reason: 'the key id is unknown' }
-const otherDevice: SignatureFault = { ok: false, layer: 7, reason: 'the device id is not the key id' }
+const otherDevice: SignatureFault = { ok: false, layer: 7, reason: 'the device id differs from the key id' }

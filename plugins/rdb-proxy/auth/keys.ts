@@ -1,9 +1,9 @@
 import { type SigningKey, signingKey } from 'zin/signing'
 import type { RdbProxyOptions } from '../options.js'
 
-/** A caller's key, and what it may do. */
+/** A caller's key, with its scopes and limits. */
 export interface ProxyKey {
-  /** Of the rate, the receipts and the transactions. Empty: unsigned callers. */
+  /** Identifies rate limits, receipts and transactions. Empty for unsigned callers. */
   readonly id: string
   readonly secrets: readonly SigningKey[]
   readonly scopes: readonly string[]
@@ -14,13 +14,16 @@ export interface ProxyKey {
 }
 
 export interface Keys {
-  /** The key that a request names; undefined when there is none. */
+  /** Returns the key with an id, or undefined. */
   find(id: string): ProxyKey | undefined
   readonly unsigned: ProxyKey
-  /** The most secrets of one key. */
+  /** Largest number of secrets of any key. */
   readonly slots: number
   readonly count: number
 }
+
+/** Id of the key in `RDB_PROXY_SECRET` if it has no configured id. */
+export const sharedId = 'shared'
 
 const allScopes = ['rdb:read', 'rdb:write', 'rdb:ddl', 'rdb:sql', 'stmt:*', '*']
 
@@ -30,7 +33,7 @@ export interface KeysInput {
   readonly options: Pick<RdbProxyOptions, 'keys' | 'perMinute' | 'maxRows' | 'maxBytes' | 'timeoutMs'>
 }
 
-/** The keys of settings and options. */
+/** Collects the keys from settings and options. */
 export function keysOf({ keyId, secret, options }: KeysInput): Keys {
   const { perMinute, maxRows, maxBytes, timeoutMs } = options
   const defaults = { scopes: allScopes, perMinute, maxRows, maxBytes, timeoutMs }
@@ -50,8 +53,8 @@ export function keysOf({ keyId, secret, options }: KeysInput): Keys {
     ]),
   )
   if (single !== undefined && keyId !== '') byId.set(keyId, single)
-  // Without an id of its own the secret alone proves the caller: whatever id it names is the same key.
-  const any = keyId === '' ? single && { ...single, id: 'shared' } : undefined
+  // Without a configured id, the secret alone identifies the caller: any id stands for the same key.
+  const any = keyId === '' ? single && { ...single, id: sharedId } : undefined
   const all = [...byId.values(), ...(any === undefined ? [] : [any])]
   return {
     find: (id) => byId.get(id) ?? any,
@@ -61,18 +64,18 @@ export function keysOf({ keyId, secret, options }: KeysInput): Keys {
   }
 }
 
-/** Whether scopes allow something; `stmt:user.*` allows `stmt:user.rename`, `*` what statements name. */
+/** Returns whether scopes allow something: `stmt:user.*` allows `stmt:user.rename`, `*` allows the scopes that statements require. */
 export function allows(scopes: readonly string[], needed: string): boolean {
   if (scopes.includes(needed)) return true
   return scopes.some((scope) => {
     if (!scope.includes('*')) return false
-    // A bare * is for scopes of statements alone.
+    // A bare * covers only scopes that statements require.
     if (scope === '*') return !needed.startsWith('rdb:') && !needed.startsWith('stmt:')
     return matches(scope, needed)
   })
 }
 
-/** `*` stands for any text. No regular expression: patterns are few, and none can take long. */
+/** Matches `*` as a wildcard, without a regular expression, so no pattern can be slow. */
 function matches(pattern: string, text: string): boolean {
   const [head = '', ...parts] = pattern.split('*')
   if (!text.startsWith(head)) return false

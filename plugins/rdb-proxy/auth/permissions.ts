@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import {
   checkParams,
   type RegisteredStatement,
@@ -10,40 +9,41 @@ import {
   type WireParam,
   wrongCount,
 } from 'zin/plugins/sql-wire'
+import { sqlCache } from '../sql/sql-cache.js'
 import type { Statements } from '../statements.js'
 import { allows, type ProxyKey } from './keys.js'
 
-/** What a path does with a statement. */
+/** What a route does with a statement. */
 export type Purpose = 'query' | 'exec' | 'statement'
 
 /** A statement that may run. */
 export interface Allowed {
   readonly sql: string
   readonly params: readonly WireParam[]
-  /** It runs on the reading side. */
+  /** Whether it runs on a reading connection. */
   readonly reads: boolean
-  /** It commits the open transaction. */
+  /** Whether it is DDL, which commits an open transaction. */
   readonly ddl: boolean
   readonly registered?: RegisteredStatement
 }
 
-/** Decides what of a request may run, before any of it does. */
+/** Decides whether statements may run, before any of a request does. */
 export class Permissions {
   readonly #statements: Statements
   readonly #registryOnly: boolean
   readonly #granted = new WeakMap<ProxyKey, WeakSet<RegisteredStatement>>()
-  readonly #scans = new LRUCache<string, SqlScan>({ max: 2000 })
+  readonly #scans = sqlCache<SqlScan>()
 
   constructor(statements: Statements, registryOnly: boolean) {
     this.#statements = statements
     this.#registryOnly = registryOnly
   }
 
-  /** Throws a WireError when the key, the mode or the path does not allow it. */
+  /** Throws a WireError if the key, the mode or the route does not allow the statement. */
   check(key: ProxyKey, purpose: Purpose, source: StatementSource & { readonly params: readonly WireParam[] }): Allowed {
     if (source.statementId !== undefined) return this.#registered(key, purpose, source.statementId, source.params)
     if (this.#registryOnly) throw new WireError('SQL_MODE_DISABLED', 'This proxy runs registered statements only; send a statementId')
-    if (purpose === 'statement') throw new WireError('VALIDATION_ERROR', 'This path takes a "statementId"')
+    if (purpose === 'statement') throw new WireError('VALIDATION_ERROR', 'This path requires a "statementId"')
     need(key, 'rdb:sql')
     return this.#raw(key, purpose, source.sql as string, source.params)
   }
@@ -66,7 +66,7 @@ export class Permissions {
     }
   }
 
-  /** Neither a key nor a statement ever changes, so what is allowed once stays allowed. */
+  /** Keys and statements are immutable, so a check that passed once is cached. */
   #needScopesOf(statement: RegisteredStatement, key: ProxyKey): void {
     const granted = this.#granted.get(key) ?? new WeakSet()
     if (granted.has(statement)) return
@@ -77,16 +77,16 @@ export class Permissions {
 
   #raw(key: ProxyKey, purpose: Purpose, sql: string, params: readonly WireParam[]): Allowed {
     const scan = this.#scan(sql)
-    if (scan.unterminated) throw new WireError('SQL_ERROR', 'A string, a quoted name or a comment does not end')
+    if (scan.unterminated) throw new WireError('SQL_ERROR', 'A string, a quoted name or a comment is not terminated')
     if (scan.statements > 1) throw new WireError('MULTIPLE_STATEMENTS', `The SQL has ${scan.statements} statements; send them as a batch`)
-    if (scan.statements === 0) throw new WireError('SQL_ERROR', 'The SQL has no statement')
+    if (scan.statements === 0) throw new WireError('SQL_ERROR', 'The SQL contains no statement')
     need(key, purpose === 'query' ? 'rdb:read' : 'rdb:write')
     if (purpose === 'query') {
       const fault = scan.kind === 'unknown' ? undefined : readFault(scan)
-      if (fault !== undefined) throw new WireError('READ_ONLY', `This path only reads. ${fault}`)
+      if (fault !== undefined) throw new WireError('READ_ONLY', `This path is read-only. ${fault}`)
     }
-    if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'The SQL'} begins no statement that this proxy knows`)
-    if (scan.executableComment) throw new WireError('STATEMENT_NOT_ALLOWED', 'Comments that the server would run are not allowed')
+    if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'The SQL'} does not begin a supported statement`)
+    if (scan.executableComment) throw new WireError('STATEMENT_NOT_ALLOWED', 'Comments that the server executes are not allowed')
     if (scan.writesFile || scan.selectsInto) throw new WireError('STATEMENT_NOT_ALLOWED', 'INTO a file or a variable is not allowed')
     if (scan.kind === 'control') throw new WireError('STATEMENT_NOT_ALLOWED', `${scan.keyword} is not allowed`)
     const ddl = scan.kind === 'ddl'

@@ -8,7 +8,7 @@ interface Share {
   running: number
 }
 
-/** Requests of each key: how many a minute, in a bucket that refills steadily, and how many at the same time. */
+/** Limits the requests of each key: per minute, with a token bucket, and in flight. */
 export class Rates {
   readonly #shares = new Map<string, Share>()
   readonly #clock: Clock
@@ -19,16 +19,16 @@ export class Rates {
     this.#inFlight = inFlight
   }
 
-  /** Counts a request. Throws RATE_LIMITED. The returned function says that it has ended. */
+  /** Counts a request. Throws RATE_LIMITED. The caller calls the returned function when the request has ended. */
   enter({ id, perMinute }: ProxyKey): () => void {
     const now = this.#clock.monotonic()
     const share = this.#shares.get(id) ?? { bucket: new Bucket(perMinute, now), running: 0 }
     this.#shares.set(id, share)
     if (share.running >= this.#inFlight)
-      throw new WireError('RATE_LIMITED', `This key has ${this.#inFlight} requests running, the most at the same time`)
+      throw new WireError('RATE_LIMITED', `This key has ${this.#inFlight} requests in flight, which is the maximum`)
     const retryAfterS = perMinute > 0 ? share.bucket.take(now) : undefined
     if (retryAfterS !== undefined)
-      throw new WireError('RATE_LIMITED', `This key may send ${perMinute} requests a minute`, {
+      throw new WireError('RATE_LIMITED', `This key may send ${perMinute} requests per minute`, {
         retryAfterS,
         details: { limit: perMinute },
       })

@@ -3,12 +3,12 @@ import { type Clock, clientNetwork } from 'zin'
 import { WireError } from 'zin/plugins/sql-wire'
 import { Bucket } from './bucket.js'
 
-/** Addresses that are remembered; those that were refused last. */
+/** Number of addresses to remember; least recently used ones are forgotten first. */
 const mostAddresses = 10_000
 
 /**
- * Counts the requests of each address that were refused for their signature. A request that is rightly signed is never counted and passes
- * whatever its address did: callers at the edge share theirs with strangers, who must not be able to lock them out.
+ * Counts requests with an invalid signature by address. Correctly signed requests are never counted and always pass: edge callers share
+ * addresses with strangers, who must not be able to lock them out.
  */
 export class Refusals {
   readonly #clock: Clock
@@ -21,7 +21,7 @@ export class Refusals {
     this.#perMinute = perMinute
   }
 
-  /** Counts one. Throws RATE_LIMITED when the address had too many. */
+  /** Counts a refused request. Throws RATE_LIMITED if the address has too many. */
   count(address: string): void {
     if (this.#perMinute === 0) return
     const now = this.#clock.monotonic()
@@ -30,6 +30,6 @@ export class Refusals {
     this.#buckets.set(network, bucket)
     const retryAfterS = bucket.take(now)
     if (retryAfterS !== undefined)
-      throw new WireError('RATE_LIMITED', 'Too many requests from this address were not rightly signed', { retryAfterS })
+      throw new WireError('RATE_LIMITED', 'Too many requests from this address had an invalid signature', { retryAfterS })
   }
 }

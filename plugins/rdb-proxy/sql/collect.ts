@@ -9,16 +9,16 @@ export interface RowOptions {
   readonly maxBytes: number
 }
 
-/** Rows of a result as they go over the wire. */
+/** Encodes the rows of a result for the wire. */
 export class RowEncoder {
   readonly columns: readonly Column[]
   readonly #encoders: readonly EncodeCell[]
   readonly #asArray: boolean
   readonly #hasProto: boolean
-  /** Bytes of the values of the last row. */
+  /** Size of the values of the last row, in bytes. */
   bytes = 0
 
-  /** Throws DUPLICATE_COLUMN: an object could hold one of the two only. */
+  /** Throws DUPLICATE_COLUMN, because an object can hold only one of two columns with the same name. */
   constructor(fields: readonly Field[], { rowMode, encoding }: Pick<RowOptions, 'rowMode' | 'encoding'>) {
     this.columns = fields.map(columnOf)
     this.#encoders = fields.map((field) => encoderOf(field, encoding))
@@ -28,7 +28,7 @@ export class RowEncoder {
     const names = new Set<string>()
     for (const { name } of this.columns) {
       if (names.has(name))
-        throw new WireError('DUPLICATE_COLUMN', `Two columns are named ${JSON.stringify(name)}; rename one, or ask for rows as arrays`, {
+        throw new WireError('DUPLICATE_COLUMN', `Two columns are named ${JSON.stringify(name)}; rename one, or request rows as arrays`, {
           details: { column: name, hint: 'options.rowMode "array"' },
         })
       names.add(name)
@@ -63,11 +63,11 @@ function sizeOf(value: WireValue): number {
   return typeof value === 'number' ? 8 : 4
 }
 
-/** Collects a result, and refuses it as soon as it has too many rows or bytes. */
+/** Collects a result; throws as soon as it has too many rows or bytes. */
 export class Collector implements ResultSink {
   readonly #options: RowOptions
   readonly rows: Row[] = []
-  /** The result began to arrive. */
+  /** Whether the result began to arrive. */
   started = false
   #encoder: RowEncoder | undefined
   #bytes = 0
@@ -100,9 +100,9 @@ export class Collector implements ResultSink {
   }
 }
 
-/** The error of a result beyond a limit; nothing is cut off silently. */
+/** Returns the error for a result over a limit; results are never truncated. */
 export function tooLarge(unit: 'rows' | 'bytes', limit: number): WireError {
   return new WireError('RESULT_TOO_LARGE', `The result has more than ${limit} ${unit}`, {
-    details: { limit, unit, hint: 'Add LIMIT, or accept application/x-ndjson to have it streamed' },
+    details: { limit, unit, hint: 'Add LIMIT, or accept application/x-ndjson to stream it' },
   })
 }

@@ -1,6 +1,6 @@
 import type { Column, ColumnType, Encoding, WireValue } from 'zin/plugins/sql-wire'
 
-/** What the driver says of a column of a result. */
+/** Column metadata from the driver. */
 export interface Field {
   readonly name: string
   readonly table: string
@@ -9,7 +9,7 @@ export interface Field {
   readonly flags: number
   readonly decimals: number
   readonly characterSet: number
-  /** MariaDB: `json` of a JSON column, which is sent as LONGTEXT. */
+  /** MariaDB: `json` for a JSON column, which is sent as LONGTEXT. */
   readonly extendedFormat?: string
 }
 
@@ -62,7 +62,7 @@ function typeOf(field: Field): readonly [ColumnType, string] {
   return [binary ? 'blob' : 'text', name]
 }
 
-/** The description of a column on the wire. */
+/** Returns the wire description of a column. */
 export function columnOf(field: Field): Column {
   const [type, dbType] = typeOf(field)
   const { name, table, flags } = field
@@ -74,7 +74,7 @@ export function columnOf(field: Field): Column {
 
 export type EncodeCell = (value: unknown) => WireValue
 
-/** How the values of a column are written, from what the driver makes of them. */
+/** Returns a function that encodes the driver's values of a column for the wire. */
 export function encoderOf(field: Field, encoding: Encoding): EncodeCell {
   const [type] = typeOf(field)
   switch (type) {
@@ -86,7 +86,7 @@ export function encoderOf(field: Field, encoding: Encoding): EncodeCell {
     case 'time':
     case 'datetime':
     case 'timestamp':
-      // The driver drops zeros at the end of fractions; the database would show them.
+      // The driver drops trailing zeros of fractions; the database shows them.
       return field.decimals > 0 && field.decimals <= 6 ? (value) => withFraction(String(value), field.decimals) : String
     case 'date':
     case 'text':

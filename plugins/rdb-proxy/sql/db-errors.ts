@@ -18,29 +18,29 @@ const constraintKinds: ReadonlyMap<number, string> = new Map([
   [1217, 'foreign_key'],
   [1048, 'not_null'],
   [1364, 'not_null'],
-  // The check constraint of MySQL, and of MariaDB, which the driver gives the name of something else.
+  // Check constraints of MySQL and of MariaDB; the driver has a wrong name for the latter.
   [3819, 'check'],
   [4025, 'check'],
 ])
 
-/** Deadlock, lock wait timeout, a row changed since it was read (MariaDB), and a lock that was not to be waited for. */
+/** Deadlock, lock wait timeout, a row changed since it was read (MariaDB), and NOWAIT on a locked row. */
 const conflicts: ReadonlySet<number> = new Set([1213, 1205, 1020, 3572])
 const logins: ReadonlySet<number> = new Set([1044, 1045, 1049, 1698, 4151])
-/** Statement inside of a read-only transaction, server started read-only. */
+/** Write in a read-only transaction, or on a server started read-only. */
 const readOnly: ReadonlySet<number> = new Set([1792, 1290, 1836])
 const denied: ReadonlySet<number> = new Set([1142, 1143, 1227, 1370, 1410])
-/** Ended by KILL QUERY, by `max_statement_time` of MariaDB, by `max_execution_time` of MySQL. */
+/** Interrupted by KILL QUERY, by `max_statement_time` (MariaDB) or by `max_execution_time` (MySQL). */
 const interrupted: ReadonlySet<number> = new Set([1317, 1969, 3024])
 
-/** Statements that cannot be prepared. */
+/** Error number for statements that cannot be prepared. */
 export const UNPREPARABLE = 1295
 
-/** Whether the server says that it has ended the statement. */
+/** Returns whether the server reported that it interrupted the statement. */
 export function wasInterrupted(error: unknown): boolean {
   return interrupted.has(factsOf(error).errno)
 }
 
-/** Errors of the driver and of the server as they go over the wire, by number and flavour. Others stay as they are. */
+/** Converts errors of the driver and the server to WireErrors. Returns other errors unchanged. */
 export function wireErrorOf(error: unknown, options: { readonly reads: boolean; readonly showMessage: boolean }): unknown {
   if (error instanceof WireError) return error
   const facts = factsOf(error)
@@ -58,27 +58,27 @@ export function wireErrorOf(error: unknown, options: { readonly reads: boolean; 
       cause: error,
     })
   if (kind !== undefined || sqlState.startsWith('23')) return made('CONSTRAINT_VIOLATION', 'The statement violates a constraint')
-  if (conflicts.has(errno) || sqlState === '40001') return made('TX_CONFLICT', 'Another transaction was in the way')
-  if (readOnly.has(errno) || sqlState === '25006') return made('READ_ONLY', 'The statement writes')
-  if (interrupted.has(errno)) return made('QUERY_TIMEOUT', 'The statement was ended', options.reads)
-  // Before the login is done, these are about the proxy's own user.
+  if (conflicts.has(errno) || sqlState === '40001') return made('TX_CONFLICT', 'The transaction conflicts with another one')
+  if (readOnly.has(errno) || sqlState === '25006') return made('READ_ONLY', 'The statement writes, and this connection is read-only')
+  if (interrupted.has(errno)) return made('QUERY_TIMEOUT', 'The statement was interrupted', options.reads)
+  // During login these errors concern the database user of the proxy.
   if (logins.has(errno) && isLogin(error))
     return new WireError('DB_AUTH_FAILED', 'The database refused the login of the proxy', { cause: error })
   if (denied.has(errno) || errno === 1044 || errno === 1045)
-    return made(options.reads ? 'READ_ONLY' : 'STATEMENT_NOT_ALLOWED', 'The database user has no privilege for it')
+    return made(options.reads ? 'READ_ONLY' : 'STATEMENT_NOT_ALLOWED', 'The database user lacks the privilege for this statement')
   if (isUnavailable(error)) return new WireError('DB_UNAVAILABLE', 'The database cannot be reached', { cause: error })
   if (facts.code.startsWith('PROTOCOL_') || facts.code === 'HANDSHAKE_NO_SSL_SUPPORT')
-    return new WireError('DB_PROTOCOL', 'The database answered in an unexpected way', { cause: error })
+    return new WireError('DB_PROTOCOL', 'The database sent an unexpected response', { cause: error })
   if (errno > 0 || sqlState !== '') return made('SQL_ERROR', 'The database refused the statement')
   return error
 }
 
-/** The error of a connection that the server ended, as the driver gives it. */
+/** Returns the driver's error for a connection closed by the server. */
 export function connectionLost(): Error {
   return Object.assign(new Error('the database closed the connection'), { code: 'PROTOCOL_CONNECTION_LOST' })
 }
 
-/** Marks errors of a connection that is not open yet. */
+/** Wraps errors that occur before a connection is ready. */
 export class LoginError extends Error {
   constructor(cause: unknown) {
     super(cause instanceof Error ? cause.message : String(cause), { cause })
@@ -96,7 +96,7 @@ function factsOf(error: unknown): Facts {
     unknown
   >
   return {
-    // Errors of the system have negative numbers.
+    // System errors have negative numbers.
     errno: typeof errno === 'number' && errno > 0 ? errno : 0,
     code: typeof code === 'string' ? code : '',
     sqlState: typeof sqlState === 'string' ? sqlState : '',
@@ -104,7 +104,7 @@ function factsOf(error: unknown): Facts {
   }
 }
 
-/** The name of the constraint, which MySQL and MariaDB give in the text alone. */
+/** Extracts the name of the constraint, which MySQL and MariaDB report only in the message. */
 function constraintOf(message: string): { readonly constraint?: string } {
   const found =
     /for key '([^']+)'/.exec(message) ?? /CONSTRAINT [`']([^`']+)[`']/i.exec(message) ?? /Column '([^']+)'|Field '([^']+)'/.exec(message)

@@ -4,9 +4,9 @@ import { connectionLost, UNPREPARABLE } from './db-errors.js'
 import type { Prepared } from './prepared.js'
 import type { Session } from './session.js'
 
-/** The answer to a statement without rows. */
+/** Result of a statement without rows. */
 export interface Changes {
-  /** Text or number: the driver gives text where a number would be inexact. */
+  /** The driver returns text if a number would be inexact. */
   readonly affectedRows: number | string
   readonly insertId: number | string
   readonly changedRows?: number
@@ -19,7 +19,7 @@ export interface ResultSink {
   row(row: readonly unknown[]): void
 }
 
-/** The driver's command, in the part that is used of it. */
+/** The used part of the driver's command. */
 export interface Command {
   on(event: 'fields', listener: (fields: readonly Field[] | undefined) => void): this
   on(event: 'result', listener: (result: unknown) => void): this
@@ -34,9 +34,9 @@ interface Driver {
 }
 
 /**
- * Sends a statement by the binary protocol, in which the server itself says how many parameters it takes: MariaDB reads garbage for one
- * too many. Statements that cannot be prepared, such as some kinds of SHOW, are sent as text when they have no parameters. It is sent at
- * once when the connection has it prepared: a promise less is a microsecond or more, and most statements are known.
+ * Sends a statement over the binary protocol. The parameter count reported by the server is checked first, because MariaDB misreads extra
+ * parameters. Statements that cannot be prepared, such as some kinds of SHOW, are sent as text if they have no parameters. Returns no promise
+ * if the statement is already prepared, which is the common case and saves a microsecond or more.
  */
 export function send(session: Session, sql: string, values: readonly unknown[]): Command | Promise<Command> {
   if (session.broken) throw connectionLost()
@@ -65,21 +65,21 @@ interface TypeCastField {
   buffer(): Buffer | null
 }
 
-/** The driver would make objects of points and lines. */
+/** Keeps geometry as raw bytes; the driver would parse it into objects. */
 function rawGeometry(field: TypeCastField, next: () => unknown): unknown {
   return field.type === 'GEOMETRY' ? field.buffer() : next()
 }
 
-/** What becomes of the result of a statement. */
+/** Receives the result of a statement and converts it. */
 export interface Receiver<R> {
   readonly sink: ResultSink
-  /** At its end. Without changes it has rows, which went to the sink. */
+  /** Returns the result at the end of the statement. `changes` is undefined if it had rows, which went to the sink. */
   resultOf(changes: Changes | undefined): R
-  /** It failed, by the database or by the sink; the rest of the result may still be on its way. */
+  /** Called on an error of the database or the sink; the rest of the result may still arrive. */
   onFault(): void
 }
 
-/** Runs a statement to its end. What the sink throws ends the wait at once. */
+/** Runs a statement to its end. Rejects immediately if the sink throws. */
 export function execute<R>(session: Session, sql: string, values: readonly unknown[], receiver: Receiver<R>): Promise<R> {
   const sent = send(session, sql, values)
   return sent instanceof Promise ? sent.then((command) => receive(session, command, receiver)) : receive(session, sent, receiver)
@@ -97,7 +97,7 @@ function receive<R>(session: Session, command: Command, { sink, resultOf, onFaul
     session.onLost(fail)
     command.on('fields', (fields) => {
       try {
-        if (++results > 1) throw new WireError('STATEMENT_NOT_ALLOWED', 'The statement has more than one result')
+        if (++results > 1) throw new WireError('STATEMENT_NOT_ALLOWED', 'The statement returns more than one result')
         if (fields === undefined) return
         hasRows = true
         sink.fields(fields)

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { ConnectionOptions } from 'mysql2'
 import { withDeadline } from 'zin'
 import { type OpenSocket, openSocket } from 'zin/plugins/database'
@@ -8,6 +7,7 @@ import { LoginError } from './db-errors.js'
 import { type Changes, execute } from './execute.js'
 import { Pool } from './pool.js'
 import { driverStatements, Session, silent } from './session.js'
+import { sqlCache } from './sql-cache.js'
 import { isStateless } from './stateless.js'
 import { type ClientWatch, type KillQuery, killQuery, withTimeLimit } from './time-limit.js'
 import { bindValues } from './values.js'
@@ -18,7 +18,7 @@ export interface GatewayOptions {
   readonly database: string
   readonly writer: { readonly user: string; readonly password: string }
   readonly reader: { readonly user: string; readonly password: string }
-  /** Connections of each of both pools. */
+  /** Maximum number of connections in each of the two pools. */
   readonly poolLimit: number
   readonly queue: number
   readonly waitMs: number
@@ -32,7 +32,7 @@ export interface Run extends RowOptions {
   readonly client?: ClientWatch | undefined
 }
 
-/** A statement's result. `changes` is absent when it has rows. */
+/** Result of a statement. `changes` is undefined if it has rows. */
 export interface RunResult {
   readonly changes: Changes | undefined
   readonly collected: Collector
@@ -41,13 +41,13 @@ export interface RunResult {
 
 const connectTimeoutMs = 5000
 
-/** The database behind the proxy: one pool that reads and one that writes. */
+/** The database behind the proxy, with one connection pool for reads and one for writes. */
 export class Gateway {
   readonly reading: Pool<Session>
   readonly writing: Pool<Session>
   readonly kill: KillQuery
   readonly where: string
-  /** Opens a connection of the reading user that no pool knows. */
+  /** Opens a connection as the reading user outside of the pools. */
   readonly openReader: () => Promise<Session>
 
   constructor({ host, port, database, writer, reader, poolLimit, queue, waitMs }: GatewayOptions) {
@@ -75,19 +75,19 @@ export class Gateway {
     const limits = { limit: poolLimit, queue, waitMs }
     this.reading = new Pool({ ...limits, open: this.openReader })
     this.writing = new Pool({ ...limits, open: () => start(openWrite, false) })
-    // The writing user may end statements of the reading one only with a privilege that it need not have.
+    // To kill statements of the reading user, the writing user would need an extra privilege.
     this.kill = killQuery(openWrite)
     this.#killReader = writer.user === reader.user ? this.kill : killQuery(openRead)
   }
 
   readonly #killReader: KillQuery
-  readonly #stateless = new LRUCache<string, boolean>({ max: 2000 })
-  /** Connections that were not reset behind their last work. */
+  readonly #stateless = sqlCache<boolean>()
+  /** Connections that were not reset after their last use. */
   readonly #used = new WeakSet<Session>()
-  /** Ends the wait for connections that are being reset. */
+  /** Callbacks that stop waiting for connections that are being reset. */
   readonly #returning = new Set<() => void>()
 
-  /** Runs one statement on a connection of its own. */
+  /** Runs a statement on a pooled connection. */
   run(run: Run): Promise<RunResult> {
     return this.use(run.reads ? 'reading' : 'writing', (session) => this.runOn(session, run), run.reads && this.#isStateless(run.sql))
   }
@@ -100,7 +100,7 @@ export class Gateway {
     return found
   }
 
-  /** Runs a statement on a connection that the caller holds. */
+  /** Runs a statement on a connection held by the caller. */
   runOn(session: Session, run: Run): Promise<RunResult> {
     return withTimeLimit(session, this.killerOf(run.reads), run, () => this.#execute(session, run))
   }
@@ -111,14 +111,14 @@ export class Gateway {
     return execute(session, run.sql, bindValues(run.params), {
       sink: collected,
       resultOf: (changes) => ({ changes, collected, dbMs: performance.now() - began }),
-      // The rest of a refused result must not be read as that of the next statement.
+      // The rest of a refused result must not be mistaken for the result of the next statement.
       onFault: () => {
         if (collected.started && !session.broken) this.abandon(session, run.reads)
       },
     })
   }
 
-  /** Ends what runs on a connection, and closes it. */
+  /** Closes a connection and kills the statement running on it. */
   abandon(session: Session, reads: boolean): void {
     session.discard()
     void this.killerOf(reads)(session.threadId)
@@ -129,8 +129,8 @@ export class Gateway {
   }
 
   /**
-   * Lends a connection. Unless the work is stateless, it is reset before the next caller gets it: nothing that a caller sets, locks or
-   * leaves open reaches another. What stateless work leaves, its warnings, reaches stateless work alone, which cannot read them.
+   * Runs work on a pooled connection. Unless the work is stateless, the connection is reset before its next use, so that variables, locks
+   * and open transactions never reach another caller. Stateless work leaves only warnings, which other stateless work cannot read.
    */
   use<T>(kind: 'reading' | 'writing', work: (session: Session) => Promise<T>, stateless = false): Promise<T> {
     const pool = this[kind]
@@ -169,7 +169,7 @@ export class Gateway {
     }
   }
 
-  /** The reset happens behind the response; the place in the pool stays taken for so long. */
+  /** Resets a connection after the response was sent; its place in the pool stays occupied meanwhile. */
   async #giveBack(pool: Pool<Session>, session: Session): Promise<void> {
     let giveUp: () => void = () => undefined
     const late = new Promise<boolean>((resolve) => {
@@ -188,7 +188,7 @@ export class Gateway {
     pool.release(session)
   }
 
-  /** Closes connections that were not needed lately. */
+  /** Closes connections that were idle since the last call. */
   trim(): void {
     this.reading.trim()
     this.writing.trim()
@@ -201,7 +201,7 @@ export class Gateway {
   }
 }
 
-/** Every value arrives as it is in the database; types that JSON has no form for arrive as text. */
+/** Driver options that keep values exact; types without a JSON form arrive as text. */
 const lossless: ConnectionOptions = {
   charset: 'utf8mb4',
   timezone: 'Z',

@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { type TxState, WireError } from 'zin/plugins/sql-wire'
 
 export interface OpenTransaction {
-  /** Ends it without a trace; called once. */
+  /** Rolls it back; called at most once, never rejects. */
   readonly rollback: () => Promise<void>
 }
 
@@ -27,9 +27,13 @@ export interface OpenTransactionsOptions {
 const macBytes = 16
 const rememberMs = 300_000
 
+function expired(): WireError {
+  return new WireError('TX_EXPIRED', 'The transaction expired and was rolled back; begin a new one', { details: { rolledBack: true } })
+}
+
 /**
- * Transactions that clients keep open over several requests. A baton names one: its id, how often it was used, and a MAC over both and the
- * key; it is good once. What expired is remembered for five minutes, so that its client hears that it was rolled back.
+ * Transactions that clients keep open across requests. A baton identifies one: its id, a use counter, and a MAC over both and the key id.
+ * Each baton is valid once. Expired transactions are remembered for five minutes, so that the client gets TX_EXPIRED.
  */
 export class OpenTransactions<T extends OpenTransaction> {
   readonly #options: OpenTransactionsOptions
@@ -42,14 +46,10 @@ export class OpenTransactions<T extends OpenTransaction> {
     this.#options = options
   }
 
-  get size(): number {
-    return this.#open.size
-  }
-
-  /** Throws POOL_EXHAUSTED when there are too many, counted with those that are just beginning. */
+  /** Throws POOL_EXHAUSTED if too many transactions are open or beginning. */
   checkRoom(beginning: number): void {
     if (this.#open.size + beginning >= this.#options.most)
-      throw new WireError('POOL_EXHAUSTED', `${this.#options.most} transactions are open, the most at the same time`)
+      throw new WireError('POOL_EXHAUSTED', `${this.#options.most} transactions are open already, which is the maximum`)
   }
 
   add(value: T, keyId: string): TxState {
@@ -62,20 +62,23 @@ export class OpenTransactions<T extends OpenTransaction> {
     return this.#rest(name, entry)
   }
 
-  /** Takes the transaction of a baton, which is used up. The caller gives it back by {@link keep} or ends it by {@link end}. */
+  /**
+   * Takes the transaction of a baton and uses the baton up. The caller calls `keep` for a new baton, or `end`. `keep` throws TX_EXPIRED if the
+   * transaction expired meanwhile.
+   */
   take(baton: string, keyId: string): { readonly value: T; keep(): TxState; end(): void } {
     const { name, seq } = this.#parse(baton, keyId)
-    if (this.#expired.has(name))
-      throw new WireError('TX_EXPIRED', 'The transaction took too long and was rolled back; begin again', { details: { rolledBack: true } })
+    if (this.#expired.has(name)) throw expired()
     const entry = this.#open.get(name)
     if (entry === undefined || entry.seq !== seq || entry.busy)
-      throw new WireError('TX_UNKNOWN', 'No open transaction has this baton; each is good once')
+      throw new WireError('TX_UNKNOWN', 'No open transaction has this baton; each baton is valid once')
     entry.busy = true
     clearTimeout(entry.idle)
     entry.seq++
     return {
       value: entry.value,
       keep: () => {
+        if (this.#open.get(name) !== entry) throw expired()
         entry.busy = false
         return this.#rest(name, entry)
       },
@@ -83,7 +86,7 @@ export class OpenTransactions<T extends OpenTransaction> {
     }
   }
 
-  /** Rolls all of them back. */
+  /** Rolls back all open transactions. */
   async close(): Promise<void> {
     await Promise.all([...this.#open.keys()].map((name) => this.#expire(name)))
   }

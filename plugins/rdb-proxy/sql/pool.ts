@@ -1,6 +1,6 @@
 import { WireError } from 'zin/plugins/sql-wire'
 
-/** What a pool keeps. */
+/** A resource kept in a pool. */
 export interface Pooled {
   readonly broken: boolean
   discard(): void
@@ -8,22 +8,22 @@ export interface Pooled {
 
 export interface PoolOptions<T extends Pooled> {
   readonly open: () => Promise<T>
-  /** Most that are open at the same time. */
+  /** Maximum number of open connections. */
   readonly limit: number
-  /** Most callers that wait. */
+  /** Maximum number of waiting callers. */
   readonly queue: number
-  /** How long they wait, in ms. */
+  /** Longest wait, in ms. */
   readonly waitMs: number
 }
 
 interface Waiting<T> {
   readonly go: (item: T | Promise<T>) => void
   readonly fail: (error: Error) => void
-  /** By `performance.now`, in ms. */
+  /** Deadline by `performance.now`, in ms. */
   readonly until: number
 }
 
-/** Connections for one caller each. Whoever waits too long, or as one too many, gets POOL_EXHAUSTED. */
+/** Lends each connection to one caller at a time. Callers that wait too long, or exceed the queue, get POOL_EXHAUSTED. */
 export class Pool<T extends Pooled> {
   readonly #options: PoolOptions<T>
   readonly #idle: T[] = []
@@ -31,7 +31,7 @@ export class Pool<T extends Pooled> {
   readonly #waiting: Waiting<T>[] = []
   #timer: NodeJS.Timeout | undefined
   #taken = 0
-  /** The fewest that were idle at a time since the last trim. */
+  /** Minimum number of idle connections since the last trim. */
   #least = 0
   #closed = false
 
@@ -39,16 +39,7 @@ export class Pool<T extends Pooled> {
     this.#options = options
   }
 
-  /** Free places, for those who must not take the last ones. */
-  get free(): number {
-    return this.#options.limit - this.#taken
-  }
-
-  get size(): number {
-    return this.#open.size
-  }
-
-  /** The one that was used last, at once when one is idle, or a new one. The caller must {@link release} it. */
+  /** Returns the most recently used idle connection, or opens one, or waits. The caller must {@link release} it. */
   acquire(): T | Promise<T> {
     if (this.#closed) return Promise.reject(shuttingDown())
     if (this.#taken >= this.#options.limit) return this.#wait()
@@ -56,7 +47,7 @@ export class Pool<T extends Pooled> {
     return this.#takeIdle() ?? this.#openOne()
   }
 
-  /** Gives it back, to the first who waits; a broken one is dropped. */
+  /** Returns a connection to the pool, or hands it to the first waiting caller. A broken one is dropped. */
   release(item: T): void {
     const lost = item.broken || this.#closed
     if (lost) this.#drop(item)
@@ -68,14 +59,14 @@ export class Pool<T extends Pooled> {
     }
   }
 
-  /** Closes those that nobody needed since the last call; one stays. */
+  /** Closes connections that were idle since the last call; keeps at least one. */
   trim(): void {
     const unused = Math.min(this.#least, this.#idle.length - 1)
     for (const idle of this.#idle.splice(0, Math.max(0, unused))) this.#drop(idle)
     this.#least = this.#idle.length
   }
 
-  /** Closes all of them, those in use too. */
+  /** Closes all connections, including those in use. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
@@ -111,7 +102,7 @@ export class Pool<T extends Pooled> {
     item.discard()
   }
 
-  /** A place without a connection passes to the first who waits. */
+  /** Passes a place without a connection to the first waiting caller. */
   #leave(): void {
     const next = this.#waiting.shift()
     if (next === undefined) this.#taken--
@@ -127,7 +118,7 @@ export class Pool<T extends Pooled> {
     })
   }
 
-  /** All wait equally long, so one timer serves them: it is set for the first. */
+  /** All callers wait equally long, so a single timer, set for the first one, is enough. */
   readonly #onTimer = (): void => {
     this.#timer = undefined
     // Timers may fire a little early.

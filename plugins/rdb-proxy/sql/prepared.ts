@@ -2,11 +2,11 @@ import type { Connection as MysqlSocket } from 'mysql2'
 import type { Field } from './columns.js'
 import type { Command } from './execute.js'
 
-/** A statement that a connection has prepared. */
+/** A statement prepared on a connection. */
 export interface Prepared {
   readonly parameters: readonly unknown[]
   readonly columns: readonly Field[]
-  /** Sends it. The rows arrive as arrays, as the connection is set to. */
+  /** Sends it. Rows arrive as arrays, as configured on the connection. */
   execute(values: readonly unknown[]): Command
 }
 
@@ -14,7 +14,7 @@ interface Driver {
   prepare(options: { readonly sql: string }, callback: (error: unknown, statement: Prepared) => void): void
 }
 
-/** Has a connection prepare a statement: its parameters and its columns. */
+/** Prepares a statement on a connection; resolves with its parameters and columns. */
 export function prepare(socket: MysqlSocket, sql: string): Promise<Prepared> {
   return new Promise((resolve, reject) => {
     ;(socket as unknown as Driver).prepare({ sql }, (error, statement) => (error ? reject(error as Error) : resolve(statement)))

@@ -5,20 +5,20 @@ import { discard } from 'zin/plugins/database'
 import { connectionLost, LoginError } from './db-errors.js'
 import { type Prepared, prepare } from './prepared.js'
 
-/** The modes in which the proxy's own rules of types hold; a caller may not change them. */
+/** SQL modes that the proxy's type rules depend on; callers cannot change them. */
 const sqlMode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'
 
-/** How long the server may take to set a new connection up, in ms. */
+/** Time limit for setting up a new connection, in ms. */
 const setUpMs = 5000
 
-/** Statements that a connection keeps prepared; fewer than the driver itself would keep, so that it never closes one that is used here. */
+/** Prepared statements cached per connection; fewer than the driver's own cache, so that the driver never closes one in use. */
 const keptStatements = 250
-/** What the driver keeps by itself. */
+/** Size of the driver's own cache of prepared statements. */
 export const driverStatements = 256
 
-/** The error of a server that does not respond. */
+/** Returns the error for a server that does not respond. */
 export function silent(): Error {
-  return Object.assign(new Error('no response of the database'), { code: 'ETIMEDOUT' })
+  return Object.assign(new Error('no response from the database'), { code: 'ETIMEDOUT' })
 }
 
 /** One connection of the proxy. */
@@ -29,7 +29,7 @@ export class Session {
   #broken = false
   #onLost: ((error: Error) => void) | undefined
 
-  /** Takes an open connection and sets it up. Rejects when the server refuses. */
+  /** Sets up an open connection. Rejects with a LoginError if the server refuses. */
   static async start(socket: MysqlSocket, readOnly: boolean): Promise<Session> {
     const session = new Session(socket, readOnly)
     try {
@@ -58,18 +58,20 @@ export class Session {
     return this.socket.threadId ?? 0
   }
 
-  /** Whether it was lost, or its state is unknown, so that nobody may use it again. */
+  /** Whether it was lost or its state is unknown, so that it must not be used again. */
   get broken(): boolean {
     return this.#broken
   }
 
-  /** Runs a statement of the proxy's own, without results. */
-  async command(sql: string, values: readonly unknown[] = []): Promise<void> {
-    await this.rows(sql, values)
+  /** Runs a statement issued by the proxy itself. Returns the number of affected rows, 0 for a statement with rows. */
+  async command(sql: string, values: readonly unknown[] = []): Promise<number> {
+    const result: unknown = await this.rows(sql, values)
+    return (result as { readonly affectedRows?: number }).affectedRows ?? 0
   }
 
-  /** Runs a statement of the proxy's own, and resolves to its rows as objects. */
+  /** Runs a statement issued by the proxy itself; resolves to its rows as objects. */
   rows<Row>(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+    if (this.#broken) return Promise.reject(connectionLost())
     return new Promise((resolve, reject) => {
       this.socket.query({ sql, values: [...values], rowsAsArray: false }, (error: unknown, rows: unknown) => {
         if (error) reject(error instanceof Error ? error : new Error(String(error)))
@@ -78,7 +80,7 @@ export class Session {
     })
   }
 
-  /** The prepared form of a statement: at once when this connection knows it. */
+  /** Returns the prepared statement, without a promise if this connection has it cached. */
   prepare(sql: string): Prepared | Promise<Prepared> {
     const known = this.#prepared.get(sql)
     if (known !== undefined) return known
@@ -89,8 +91,8 @@ export class Session {
   }
 
   /**
-   * Tells of a connection that is lost while a statement runs on it, which the driver tells the connection alone. One listener at a time;
-   * undefined ends it.
+   * Sets the listener for a connection that is lost while a statement runs: the driver reports that only on the connection. One listener at
+   * a time; undefined removes it.
    */
   onLost(listener: ((error: Error) => void) | undefined): void {
     this.#onLost = listener
@@ -101,7 +103,7 @@ export class Session {
     this.#onLost?.(error)
   }
 
-  /** Ends transactions, locks, temporary tables, variables and prepared statements of the last caller. */
+  /** Clears transactions, locks, temporary tables, variables and prepared statements of the last caller. */
   async reset(): Promise<void> {
     await new Promise<void>((resolve, reject) => {
       this.#prepared.clear()

@@ -1,6 +1,6 @@
 import { tokensOf } from 'zin/plugins/sql-wire'
 
-/** Words that may stand before a parenthesis in a statement that neither reads nor changes the session. */
+/** Words that may precede a parenthesis in a statement that neither reads nor changes session state. */
 const harmless: ReadonlySet<string> = new Set(
   [
     'SELECT FROM JOIN ON WHERE AND OR NOT IN EXISTS AS UNION ALL ANY SOME OVER USING BY THEN ELSE WHEN CASE BETWEEN LIKE IS LIMIT HAVING EXCEPT INTERSECT DISTINCT',
@@ -13,9 +13,8 @@ const harmless: ReadonlySet<string> = new Set(
 )
 
 /**
- * Whether a read surely leaves the session as it was but for its warnings, and takes nothing from it: no user variable, no SHOW, which has
- * warnings of the statement before, and no function but well known ones. Its connection then needs no reset, which costs more than most
- * reads.
+ * Returns whether a read certainly leaves no session state except warnings, and reads none: no variables, no SHOW (it could show warnings of
+ * the previous statement), and only well-known functions. Its connection then needs no reset, which costs more than most reads.
  */
 export function isStateless(sql: string): boolean {
   const { tokens } = tokensOf(sql, 'mysql')

@@ -3,25 +3,25 @@ import { WireError } from 'zin/plugins/sql-wire'
 import { wasInterrupted } from './db-errors.js'
 import type { Session } from './session.js'
 
-/** How long an ended statement may take to say so, in ms. */
+/** How long a killed statement may take to report it, in ms. */
 const graceMs = 100
-/** How long the connection may take that ends it, in ms. */
+/** Time limit for the connection that kills a statement, in ms. */
 const killMs = 2000
 
 export interface LimitOptions {
   readonly timeoutMs: number
-  /** A read may be repeated, and a client that has gone does not want its result. */
+  /** Whether it is a read: it can be repeated, and is ended when the client disconnects. */
   readonly reads: boolean
-  /** Tells when the client has gone. */
+  /** Watches for a disconnect of the client. */
   readonly client?: ClientWatch | undefined
 }
 
-/** Calls `onGone` when the client goes without its response, at once when it has; the returned function ends the watch. */
+/** Calls `onGone` when the client disconnects before its response, immediately if it already has. Returns a function that stops watching. */
 export type ClientWatch = (onGone: () => void) => () => void
 
 /**
- * Waits for a statement until its time is up. Then the server is told to end it, by another connection, and its own connection is closed:
- * whatever state it is in, nobody uses it again. A write that finished after all counts as done.
+ * Waits for a statement until its time limit. Then kills it over another connection and closes its own connection, whose state is unknown.
+ * A write that finished after all counts as done.
  */
 export function withTimeLimit<T>(session: Session, kill: KillQuery, options: LimitOptions, work: () => Promise<T>): Promise<T> {
   const { timeoutMs, reads, client } = options
@@ -53,7 +53,7 @@ export function withTimeLimit<T>(session: Session, kill: KillQuery, options: Lim
         if (stopWaiting()) reject(error as Error)
       },
     )
-    if (reads && client !== undefined) unwatch = client(() => stop('The client has gone'))
+    if (reads && client !== undefined) unwatch = client(() => stop('The client has disconnected'))
   })
 }
 
@@ -77,10 +77,10 @@ async function end<T>(session: Session, kill: KillQuery, running: Promise<T>): P
   return outcome
 }
 
-/** Ends the running statement of a connection; false when the server did not say that it did. */
+/** Kills the running statement of a connection. Resolves to false if the server did not confirm. */
 export type KillQuery = (threadId: number) => Promise<boolean>
 
-/** {@link KillQuery} by a connection of its own. */
+/** Returns a {@link KillQuery} that uses a separate connection. */
 export function killQuery(open: OpenSocket): KillQuery {
   return async (threadId) => {
     try {

@@ -5,7 +5,7 @@ import { type KillQuery, withTimeLimit } from './time-limit.js'
 export interface TransactionOptions {
   readonly kill: KillQuery
   readonly isolation?: string | undefined
-  /** Of each of its own statements, such as the commit. */
+  /** Time limit of each of its own statements, such as the commit, in ms. */
   readonly timeoutMs: number
 }
 
@@ -35,7 +35,7 @@ export class Transaction {
     this.#options = options
   }
 
-  /** Commits what the work did, or rolls it back when it throws. */
+  /** Runs work and commits; rolls back if the work throws. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       const result = await work()
@@ -47,8 +47,8 @@ export class Transaction {
     }
   }
 
-  commit(): Promise<void> {
-    return this.own(() => this.#session.command('COMMIT'))
+  async commit(): Promise<void> {
+    await this.own(() => this.#session.command('COMMIT'))
   }
 
   /** Never throws: a connection that cannot roll back is closed, which has the same effect. */
@@ -57,7 +57,7 @@ export class Transaction {
     await this.own(() => this.#session.command('ROLLBACK')).catch(() => this.#session.discard())
   }
 
-  /** A statement of the proxy's own, within its time limit. */
+  /** Runs a statement of the proxy itself within the time limit. */
   own<T>(work: () => Promise<T>, timeoutMs = this.#options.timeoutMs): Promise<T> {
     return withTimeLimit(this.#session, this.#options.kill, { timeoutMs, reads: false }, work)
   }

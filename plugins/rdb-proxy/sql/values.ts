@@ -1,12 +1,12 @@
 import mysql from 'mysql2'
 import { WireError, type WireParam } from 'zin/plugins/sql-wire'
 
-// The driver exports it by a getter, which named imports of CommonJS do not see.
+// The driver exports it with a getter, which named imports from CommonJS cannot see.
 const { TypedParameter } = mysql
 
 /**
- * Parameters as the driver binds them. Integers are bound as BIGINT and decimals as DECIMAL: against a text the server would compare both
- * as floating-point numbers. Throws INVALID_PARAM for a float that MySQL has no value for.
+ * Converts parameters to values that the driver binds. Integers are bound as BIGINT and decimals as DECIMAL: bound as text, the server would
+ * compare them as floating-point numbers. Throws INVALID_PARAM for floats that MySQL does not support.
  */
 export function bindValues(params: readonly WireParam[]): unknown[] {
   return params.map(bindValue)
@@ -29,7 +29,7 @@ function bindValue(param: WireParam, index: number): unknown {
     case 'real': {
       const value = Number(param.value)
       if (Number.isFinite(value)) return value
-      throw new WireError('INVALID_PARAM', `Parameter ${index}: MySQL has no ${param.value}`, { details: { index } })
+      throw new WireError('INVALID_PARAM', `Parameter ${index}: MySQL does not support ${param.value}`, { details: { index } })
     }
     case 'date':
     case 'time':

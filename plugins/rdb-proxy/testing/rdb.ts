@@ -9,10 +9,10 @@ import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
 import { rdbProxy } from '../index.js'
 import type { RdbProxyOptions } from '../options.js'
 
-/** The secret of the proxies under test. */
+/** Secret of the proxies under test. */
 export const secret = 'secret-of-the-relational-proxy-under-test'
 
-/** A proxy on the test database; its address is `{url, base, keyId, secret}` of the wire. */
+/** A proxy on the test database. Usable as the target of `sendWire`. */
 export interface RdbUnderTest {
   readonly url: string
   readonly base: string
@@ -25,7 +25,7 @@ export interface RdbUnderTest {
 export interface RdbOptions {
   readonly env?: Readonly<Record<string, string>>
   readonly options?: Partial<RdbProxyOptions>
-  /** Text of the statements file. */
+  /** Content of the statements file. */
   readonly statements?: string
 }
 
@@ -58,7 +58,7 @@ export async function openRdb({ env = {}, options = {}, statements }: RdbOptions
   }
 }
 
-/** The database itself, as the user that may do everything. */
+/** Opens the database directly, as the administrator. */
 export async function openAdmin() {
   const { DB_HOST, DB_PORT, DB_DATABASE, DB_USERNAME, DB_PASSWORD } = mysqlEnv()
   const connection = await createConnection({
@@ -76,7 +76,7 @@ export async function openAdmin() {
   }
 }
 
-/** A user with SELECT alone, and the settings with which the proxy reads as it. */
+/** Creates a user with only SELECT; returns the settings with which the proxy reads as that user. */
 export async function createReader(): Promise<{ readonly env: Readonly<Record<string, string>>; drop(): Promise<void> }> {
   const name = `r_${randomUUID().slice(0, 8)}`
   const admin = await openAdmin()

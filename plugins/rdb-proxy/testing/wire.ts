@@ -11,7 +11,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
+  // biome-ignore lint/suspicious/noExplicitAny: as returned by JSON.parse
   readonly body: any
 }
 
@@ -23,7 +23,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal
 }
 
-/** Sends a request, signed by `zin/signer`; the response is not read yet. */
+/** Sends a signed request without reading the response. */
 export async function startWire(target: Target, path: string, body: unknown, options: SendOptions = {}): Promise<Response> {
   const url = `${target.url}${target.base}${path}`
   const text = JSON.stringify(body)
@@ -37,7 +37,7 @@ export async function startWire(target: Target, path: string, body: unknown, opt
   })
 }
 
-/** {@link startWire} and the whole response. */
+/** Sends a signed request and reads the whole response. */
 export async function sendWire(target: Target, path: string, body: unknown, options?: SendOptions): Promise<Answer> {
   const response = await startWire(target, path, body, options)
   const text = await response.text()

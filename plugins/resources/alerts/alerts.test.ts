@@ -78,7 +78,7 @@ describe('alerts about a node', () => {
     })
   }
 
-  it('say their numbers in a sentence', () => {
+  it('have a reason with their numbers', () => {
     const [raised] = run([{ containerMemory: 95, memoryLimit: 100 }])
     assert.deepEqual(raised, {
       rule: 'container-memory',
@@ -104,7 +104,7 @@ describe('alerts about a node', () => {
       [
         {
           at: 5,
-          reason: 'Monitoring of the node stopped. Before that: The heap is 95 % full; V8 ends the process when it is full',
+          reason: 'Monitoring of the node was stopped. Last state: The heap is 95 % full; V8 aborts the process when it is full',
           rule: 'heap',
           since: 0,
           state: 'cleared',

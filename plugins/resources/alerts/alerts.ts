@@ -2,7 +2,7 @@ import { type ActiveAlert, type AlertRule, alertRules } from '../snapshot.js'
 import { type AlertState, nextAlertState, quiet } from './hysteresis.js'
 import type { Observed, Rule } from './rules.js'
 
-/** An alert that was raised or cleared. */
+/** A raised or cleared alert. */
 export interface AlertChange extends ActiveAlert {
   readonly state: 'raised' | 'cleared'
   /** ms since 1970. */
@@ -15,7 +15,7 @@ interface Watched {
   readonly alert?: ActiveAlert
 }
 
-/** The alerts of one node, over its snapshots. */
+/** Tracks the alerts of one node across its snapshots. */
 export class Alerts {
   readonly #rules: Readonly<Record<AlertRule, Rule>>
   readonly #watched = new Map<AlertRule, Watched>()
@@ -29,10 +29,10 @@ export class Alerts {
   }
 
   /**
-   * Looks at a snapshot, and returns what it changed.
+   * Evaluates a snapshot and returns the alerts that it raised or cleared.
    *
    * @param at ms since 1970.
-   * @param elapsed ms by a monotonic clock, which decides how long a value has been there.
+   * @param elapsed Monotonic ms, used to measure how long a value has lasted.
    */
   observe(observed: Observed, at: number, elapsed: number): readonly AlertChange[] {
     return alertRules.flatMap((name): readonly AlertChange[] => {
@@ -59,7 +59,7 @@ export class Alerts {
     })
   }
 
-  /** Forgets what was seen, and returns the active alerts as cleared: nobody looks any more. */
+  /** Clears all state and returns the active alerts as cleared, because monitoring ends. */
   end(at: number): readonly AlertChange[] {
     const { active } = this
     this.#watched.clear()
@@ -67,7 +67,7 @@ export class Alerts {
       ...alert,
       state: 'cleared',
       at,
-      reason: `Monitoring of the node stopped. Before that: ${alert.reason}`,
+      reason: `Monitoring of the node was stopped. Last state: ${alert.reason}`,
     }))
   }
 }

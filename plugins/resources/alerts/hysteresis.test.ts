@@ -30,7 +30,7 @@ const cases: readonly (readonly [title: string, values: readonly (number | null)
 describe('an alert with hysteresis', () => {
   for (const [title, values, states] of cases) it(title, () => assert.equal(run(values), states))
 
-  it('is raised at once with no time to wait', () => {
+  it('is raised immediately with raiseAfterMs 0', () => {
     assert.equal(run([1, 0.5], { ...levels, raiseAfterMs: 0, clearAfterMs: 0 }), '#.')
   })
 })

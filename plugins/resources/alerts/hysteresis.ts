@@ -1,26 +1,26 @@
-/** When a value counts as a problem, and when as none. Between the two levels nothing changes. */
+/** Thresholds with hysteresis: between the two levels, nothing changes. */
 export interface Levels {
-  /** Above it the alert is raised. */
+  /** Above this level, the alert is raised. */
   readonly raiseAbove: number
-  /** How long it has to be above, in ms; 0: once is enough. */
+  /** How long the value has to be above, in ms; 0 raises the alert immediately. */
   readonly raiseAfterMs: number
-  /** Below it the alert is cleared; at most `raiseAbove`. */
+  /** Below this level, the alert is cleared; at most `raiseAbove`. */
   readonly clearBelow: number
-  /** How long it has to be below, in ms. */
+  /** How long the value has to be below, in ms. */
   readonly clearAfterMs: number
 }
 
 export interface AlertState {
   readonly active: boolean
-  /** Since when the value has been beyond the level that would change the state; absent: it is not. ms. */
+  /** Since when the value has been beyond the level that changes the state, in ms; absent if it is not. */
   readonly pendingSince?: number
 }
 
 export const quiet: AlertState = { active: false }
 
 /**
- * The state after a value. A missing value changes nothing, and what was pending starts again: no alert is raised or cleared for times
- * that nobody measured.
+ * Returns the state after a value. A missing value changes nothing and resets what was pending, so that no alert is raised or cleared for
+ * times that were not measured.
  */
 export function nextAlertState(state: AlertState, value: number | null, at: number, levels: Levels): AlertState {
   const { active } = state

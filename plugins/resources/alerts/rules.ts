@@ -2,7 +2,7 @@ import type { AlertRule, alertRules, ResourceSnapshot } from '../snapshot.js'
 import { aboutTime, type Forecast } from '../trends/forecast.js'
 import type { Levels } from './hysteresis.js'
 
-/** Levels of the alerts, as the options of the plugin give them. */
+/** Alert thresholds from the options of the plugin. */
 export interface AlertThresholds {
   readonly eventLoopUtilization: number
   readonly eventLoopDelayMs: number
@@ -11,36 +11,36 @@ export interface AlertThresholds {
   readonly forecastHours: number
 }
 
-/** What the rules look at. */
+/** Input of the rules. */
 export type Observed = Pick<
   ResourceSnapshot,
   'eventLoopUtilization' | 'eventLoopDelayP99Ms' | 'heapUsed' | 'heapLimit' | 'containerMemory' | 'memoryLimit'
 > & {
-  /** Of the resident memory in the last hour, against `memoryLimit`. */
+  /** Forecast of the resident memory from the last hour, against `memoryLimit`. */
   readonly memory: Forecast | undefined
 }
 
-/** One rule, made from the thresholds. */
+/** A rule derived from the thresholds. */
 export interface Rule {
   readonly levels: Levels
-  /** The level that alerts show. */
+  /** Threshold shown in alerts. */
   readonly threshold: number
-  /** What the levels are compared with; null: not measured. */
+  /** Returns the value that is compared with the levels; null if not measured. */
   measure(observed: Observed): number | null
-  /** What alerts show for it. */
+  /** Returns the value shown in alerts. */
   shown(value: number): number
-  /** One sentence, with the numbers. */
+  /** Returns the reason with its numbers, as one sentence. */
   reason(value: number): string
 }
 
 const minute = 60_000
 const hour = 60 * minute
-/** A cleared alert is this share below its level, so that it does not flap. */
+/** An alert is cleared below this share of its level, so that it does not flap. */
 const margin = 0.9
 const percent = (share: number): string => `${Math.round(share * 100)} %`
 const round = (value: number): number => Math.round(value * 1000) / 1000
 
-/** The rules for thresholds. Growing memory that never reaches the limit at this rate counts as infinitely far from it. */
+/** Returns the rules for thresholds. Memory that does not reach the limit at its rate counts as infinitely far from it. */
 export function rulesOf(thresholds: AlertThresholds): Readonly<Record<AlertRule, Rule>> {
   const { containerMemory, eventLoopDelayMs, eventLoopUtilization, forecastHours, heap } = thresholds
   const share = (level: number, raiseAfterMs: number): Levels => ({
@@ -55,21 +55,21 @@ export function rulesOf(thresholds: AlertThresholds): Readonly<Record<AlertRule,
       threshold: eventLoopUtilization,
       measure: (observed) => observed.eventLoopUtilization,
       shown: round,
-      reason: (value) => `The event loop is busy ${percent(value)} of the time, and locks of jobs may not be renewed in time`,
+      reason: (value) => `The event loop is busy ${percent(value)} of the time, so job locks may not be renewed in time`,
     },
     'event-loop-delay': {
       levels: { raiseAbove: eventLoopDelayMs, raiseAfterMs: 0, clearBelow: eventLoopDelayMs / 2, clearAfterMs: minute },
       threshold: eventLoopDelayMs,
       measure: (observed) => observed.eventLoopDelayP99Ms,
       shown: Math.round,
-      reason: (value) => `The event loop is late by ${Math.round(value)} ms at the 99th percentile`,
+      reason: (value) => `The 99th percentile of the event loop delay is ${Math.round(value)} ms`,
     },
     heap: {
       levels: share(heap, 0),
       threshold: heap,
       measure: (observed) => observed.heapUsed / observed.heapLimit,
       shown: round,
-      reason: (value) => `The heap is ${percent(value)} full; V8 ends the process when it is full`,
+      reason: (value) => `The heap is ${percent(value)} full; V8 aborts the process when it is full`,
     },
     'container-memory': {
       levels: share(containerMemory, 0),
@@ -79,7 +79,7 @@ export function rulesOf(thresholds: AlertThresholds): Readonly<Record<AlertRule,
       reason: (value) => `The container uses ${percent(value)} of its memory limit`,
     },
     'memory-trend': {
-      // The less time is left, the greater the value.
+      // Negated, so that less time left is a greater value.
       levels: {
         raiseAbove: -forecastHours * hour,
         raiseAfterMs: 5 * minute,

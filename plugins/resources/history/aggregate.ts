@@ -1,6 +1,6 @@
 import type { ResourceSnapshot, ResourceUsage } from '../snapshot.js'
 
-/** How several values of a field become one. */
+/** How values of each field are aggregated. */
 const aggregates = {
   eventLoopUtilization: 'mean',
   eventLoopDelayP50Ms: 'mean',
@@ -20,14 +20,14 @@ const aggregates = {
 
 export const coarseMs = 300_000
 
-/** Start of the five minutes that a time is in. */
+/** Returns the start of the five-minute bucket of a time. */
 export function bucketOf(at: number): number {
   return Math.floor(at / coarseMs) * coarseMs
 }
 
 /**
- * Five minutes of a node as one point: means, weighted by the time that each snapshot covers; the maximum of memory and of late delays;
- * sums of what was spent. A value that no snapshot has is null. Alerts are those that were active at any time.
+ * Aggregates five minutes of a node into one point: means weighted by the time that each snapshot covers, maxima of memory and of the delay
+ * p99, and sums of times spent. A value that no snapshot has is null. Includes all alerts that were active at any time.
  */
 export function aggregate(snapshots: readonly ResourceSnapshot[]): ResourceSnapshot | undefined {
   const last = snapshots.at(-1)
@@ -70,11 +70,11 @@ function combine(how: (typeof aggregates)[keyof ResourceUsage], values: readonly
   }
 }
 
-/** The current five minutes of a node, bounded by their time. */
+/** The current five-minute bucket of a node. */
 export class Bucket {
   #snapshots: ResourceSnapshot[] = []
 
-  /** Adds a snapshot and returns the point of its five minutes so far. */
+  /** Adds a snapshot and returns the aggregated point of its bucket so far. */
   add(snapshot: ResourceSnapshot): ResourceSnapshot {
     const start = bucketOf(snapshot.at)
     this.#snapshots = [...this.#snapshots.filter(({ at }) => bucketOf(at) === start), snapshot]

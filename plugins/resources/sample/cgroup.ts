@@ -1,15 +1,15 @@
-/** Reads a file; undefined when it is not there or cannot be read. */
+/** Reads a file; undefined if it does not exist or cannot be read. */
 export type ReadText = (path: string) => Promise<string | undefined>
 
-/** What the cgroup of a process says. */
+/** Limits and usage from the cgroup of a process. */
 export interface CgroupUsage {
-  /** Cores; null: no quota. */
+  /** Cores; null without a quota. */
   readonly cpuLimit: number | null
-  /** Time for which threads were throttled since the cgroup was made, in ms; null: not told. */
+  /** Time for which threads were throttled since the cgroup was created, in ms; null if unknown. */
   readonly throttledMs: number | null
   /** Bytes without reclaimable file cache; null without a limit. */
   readonly memory: number | null
-  /** Bytes; null: no limit. */
+  /** Bytes; null without a limit. */
   readonly memoryLimit: number | null
 }
 
@@ -17,9 +17,9 @@ export const noCgroup: CgroupUsage = { cpuLimit: null, throttledMs: null, memory
 
 /** The path of a process in each hierarchy, from the text of `/proc/self/cgroup`. */
 export interface CgroupPaths {
-  /** Of the unified hierarchy (version 2). */
+  /** Path in the unified hierarchy (version 2). */
   readonly unified?: string
-  /** Of version 1, by controller. */
+  /** Paths of version 1 by controller. */
   readonly controllers: ReadonlyMap<string, string>
 }
 
@@ -38,24 +38,24 @@ export function parseCgroupPaths(text: string): CgroupPaths {
 /** Version 1 writes "no limit" as the largest number that is a multiple of the page size. */
 const unlimited = 2 ** 60
 
-/** A limit in bytes; null: none. */
+/** Parses a limit in bytes; null if there is none. */
 export function parseLimit(text: string | undefined): number | null {
   const value = parseNumber(text)
   return value === null || value >= unlimited ? null : value
 }
 
-/** Cores from `cpu.max` of version 2: `<quota> <period>` or `max <period>`, in µs. */
+/** Parses cores from `cpu.max` of version 2: `<quota> <period>` or `max <period>`, in µs. */
 export function parseCpuMax(text: string | undefined): number | null {
   const [quota, period] = (text ?? '').trim().split(/\s+/)
   return coresOf(parseNumber(quota), parseNumber(period))
 }
 
-/** Cores of a quota and its period in µs; a quota of -1 is none. */
+/** Returns the cores of a quota and its period in µs; null if there is no quota (-1). */
 export function coresOf(quota: number | null, period: number | null): number | null {
   return quota === null || period === null || quota <= 0 || period <= 0 ? null : quota / period
 }
 
-/** A field of a flat keyed file such as `cpu.stat`; null when it has none. */
+/** Returns a field of a flat keyed file such as `cpu.stat`; null if it is missing. */
 export function parseField(text: string | undefined, name: string): number | null {
   const line = (text ?? '').split('\n').find((one) => one.startsWith(`${name} `))
   return parseNumber(line?.slice(name.length + 1))
@@ -66,7 +66,7 @@ function parseNumber(text: string | undefined): number | null {
   return /^-?\d+$/.test(trimmed) ? Number(trimmed) : null
 }
 
-/** `/a/b` → `/a/b`, `/a`, and the root: a limit of an ancestor holds as well. In a container, the root is the container's own cgroup. */
+/** `/a/b` → `/a/b`, `/a`, and the root, because limits of ancestors apply too. In a container, the root is the container's own cgroup. */
 export function withAncestors(path: string): readonly string[] {
   const parts = path.split('/').filter((part) => part !== '' && part !== '..')
   return parts.map((_, index) => `/${parts.slice(0, parts.length - index).join('/')}`).concat('')
@@ -74,7 +74,7 @@ export function withAncestors(path: string): readonly string[] {
 
 const mount = '/sys/fs/cgroup'
 
-/** Limits and usage of the cgroup that a process is in, version 2 or 1; `noCgroup` where there are none, such as on macOS and Windows. */
+/** Reads limits and usage of the process's cgroup, version 2 or 1; `noCgroup` where there is none, such as on macOS and Windows. */
 export async function readCgroup(read: ReadText): Promise<CgroupUsage> {
   const text = await read('/proc/self/cgroup')
   if (text === undefined) return noCgroup
@@ -122,7 +122,7 @@ function memoryOf(memoryLimit: number | null, usage: number | null, reclaimable:
   return { memory: Math.max(0, usage - (reclaimable ?? 0)), memoryLimit }
 }
 
-/** The one with the least room left. */
+/** Returns the level with the least memory left. */
 function tightest(all: readonly Memory[]): Memory {
   const room = ({ memory, memoryLimit }: Memory): number => (memoryLimit ?? Number.POSITIVE_INFINITY) - (memory ?? 0)
   return all.reduce((least, one) => (room(one) < room(least) ? one : least), { memory: null, memoryLimit: null })
@@ -158,7 +158,7 @@ async function readCpuV1(read: ReadText, path: string): Promise<Cpu> {
   return strictest(levels)
 }
 
-/** The smallest quota, and the throttling of the level that has it. */
+/** Returns the smallest quota, with the throttling of its level. */
 function strictest(levels: readonly Cpu[]): Cpu {
   const quota = ({ cpuLimit }: Cpu): number => cpuLimit ?? Number.POSITIVE_INFINITY
   return levels.reduce((least, one) => (quota(one) < quota(least) ? one : least), levels[0] ?? { cpuLimit: null, throttledMs: null })

@@ -5,13 +5,13 @@ import { getHeapStatistics } from 'node:v8'
 import type { ResourceUsage } from '../snapshot.js'
 import { type CgroupUsage, type ReadText, readCgroup } from './cgroup.js'
 
-/** Resolution of the measured delays: a timer of this many ms, which the histogram includes in its values. */
+/** Interval of the timer that measures delays, in ms; the histogram values include it. */
 const resolutionMs = 20
 
 export interface SamplerParts {
-  /** Round trip to the store in ms; null: no response. */
+  /** Measures the round trip to the store in ms; null if there is no response. */
   readonly pingStore: () => Promise<number | null>
-  /** Default: from the file system. */
+  /** Default: reads from the file system. */
   readonly readText?: ReadText
 }
 
@@ -20,7 +20,7 @@ export interface Sample {
   readonly usage: ResourceUsage
 }
 
-/** What a previous sample read, to subtract it. */
+/** Counters of the previous sample, to compute differences. */
 interface Baseline {
   /** ms since the process started. */
   readonly at: number
@@ -30,7 +30,7 @@ interface Baseline {
   readonly throttledMs: number | null
 }
 
-/** Measures this process while it is open. Closed, it costs nothing. */
+/** Measures this process while it is open. While closed, it has no overhead. */
 export class Sampler {
   readonly #parts: SamplerParts
   #delay: IntervalHistogram | undefined
@@ -60,7 +60,7 @@ export class Sampler {
     this.#gcMs = 0
   }
 
-  /** What was used since the previous sample; in the first one, since the process started. */
+  /** Returns the usage since the previous sample, or since the process started for the first one. */
   async sample(): Promise<Sample> {
     const { pingStore, readText = readOrNothing } = this.#parts
     const [cgroup, storeMs] = await Promise.all([readCgroup(readText), pingStore()])
@@ -93,7 +93,7 @@ export class Sampler {
 
   #delayAt(percentile: number): number | null {
     const delay = this.#delay
-    // Without values, the event loop was blocked all the time, or the sample came too soon.
+    // Without values, the event loop was blocked all the time, or the sample was taken too soon.
     return delay === undefined || delay.count === 0 ? null : Math.max(0, delay.percentile(percentile) / 1e6 - resolutionMs)
   }
 }

@@ -13,7 +13,7 @@ interface SnapshotRow {
 const table = 'zin_resources'
 const key = ['node', 'resolution', 'at']
 
-/** The history of all nodes in a table. */
+/** Stores the history of all nodes in a table. */
 export function databaseStore(database: Database): ResourceStore {
   const tables = () => database.tables<Record<typeof table, SnapshotRow>>()
   return {

@@ -1,10 +1,10 @@
 import type { ResourceSnapshot } from '../snapshot.js'
 import { type Resolution, type ResourceStore, retentionMs } from './contract.js'
 
-/** Most points of a resolution: a day of five seconds each. */
+/** Maximum number of points per resolution: one day at five-second intervals. */
 const most = 17_280
 
-/** The history of this process, lost when it ends. */
+/** Stores the history of this process in memory; it is lost when the process ends. */
 export function memoryStore(): ResourceStore {
   const points: Record<Resolution, ResourceSnapshot[]> = { fine: [], coarse: [] }
   return {

@@ -5,9 +5,9 @@ import { type ResourceStore, retentionMs } from './contract.js'
 
 const now = Date.UTC(2026, 0, 2)
 
-/** What every store of the history does. */
+/** The contract of every history store. */
 export function resourceStoreContract(title: string, open: () => ResourceStore): void {
-  it(`keeps snapshots and one point for five minutes of each node on ${title}`, async () => {
+  it(`keeps snapshots and one point per five minutes of each node on ${title}`, async () => {
     const store = open()
     const alert = { rule: 'heap', since: now, value: 0.95, threshold: 0.9, reason: 'The heap is 95 % full' } as const
     const first = snapshot({ node: 'a', at: now, rss: 1, alerts: [alert] })

@@ -3,7 +3,7 @@ import { database, databaseService } from 'zin/plugins/database'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { createResources } from '../migrations/0001-create-resources.js'
 
-/** An app with the table of the history, on the database that the environment names. */
+/** An app with the history table, on the database configured by the environment. */
 export function hostWithTable(env: Readonly<Record<string, string>> = {}): Promise<TestHost> {
   const tables = definePlugin({
     name: 'resources',

@@ -2,7 +2,7 @@ import type { ResourceSnapshot } from '../snapshot.js'
 
 const mib = 1024 ** 2
 
-/** A snapshot of a node that does little, with the fields that a test gives. */
+/** Returns a snapshot of a mostly idle node, with the given fields overridden. */
 export function snapshot(given: Partial<ResourceSnapshot> = {}): ResourceSnapshot {
   return {
     node: 'host:1:a',

@@ -1,22 +1,22 @@
 import { type Point, type Trend, theilSen, thin } from './theil-sen.js'
 
-/** A trend, and when it reaches a limit if it goes on. */
+/** A trend, and when it will reach a limit if it continues. */
 export interface Forecast extends Trend {
-  /** ms from the last point until the limit; 0: it is reached. Absent: no limit, or it does not grow steadily towards it. */
+  /** ms from the last point until the limit; 0 if it is reached. Absent without a limit or without steady growth towards it. */
   readonly limitInMs?: number
 }
 
-/** Points that a trend is made of. More say no more, and cost their square. */
+/** Number of points of a trend. More points add no information, and the cost is quadratic. */
 export const trendPoints = 60
 
-/** What a forecast needs: fewer points, a shorter time or less agreement are noise. */
+/** Minimum requirements of a forecast; anything less is noise. */
 const leastPoints = 10
 const leastSpanMs = 20 * 60_000
 const leastAgreement = 0.6
-/** A limit further away is no forecast. */
+/** Limits further away than this are not forecast. */
 const longestMs = 30 * 86_400_000
 
-/** The trend of points in order of time, and a forecast where `limit` is given; undefined for too few points. */
+/** Returns the trend of points sorted by time, with a forecast if `limit` is given; undefined for too few points. */
 export function forecast(points: readonly Point[], limit?: number): Forecast | undefined {
   const chosen = thin(points, trendPoints)
   const trend = theilSen(chosen)
@@ -28,7 +28,7 @@ export function forecast(points: readonly Point[], limit?: number): Forecast | u
   return limitInMs > longestMs ? trend : { ...trend, limitInMs: Math.round(limitInMs) }
 }
 
-/** `about 40 min`, `about 3 h`, `about 5 days`. */
+/** Formats a time: `about 40 min`, `about 3 h`, `about 5 days`. */
 export function aboutTime(ms: number): string {
   const minutes = ms / 60_000
   if (minutes < 1) return 'less than a minute'

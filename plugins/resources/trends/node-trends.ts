@@ -6,7 +6,7 @@ import type { Point } from './theil-sen.js'
 
 type Limit = (snapshot: ResourceSnapshot) => number | undefined
 
-/** What trends are shown of, and what each cannot exceed. */
+/** Metrics with trends, and their upper limits. */
 const metrics: readonly (readonly [metric: keyof ResourceUsage, limit: Limit])[] = [
   ['eventLoopUtilization', () => undefined],
   ['cpuCores', () => undefined],
@@ -16,12 +16,12 @@ const metrics: readonly (readonly [metric: keyof ResourceUsage, limit: Limit])[]
 ]
 
 const hourMs = 3_600_000
-/** Less agreement, fewer points or a shorter time is no direction. */
+/** Minimum requirements of a direction; anything less is `steady`. */
 const leastAgreement = 0.3
 const leastPoints = 5
 const leastSpanMs = 5 * 60_000
 
-/** Trends of each node. Lets other work in between nodes, because each costs a few ms. */
+/** Computes the trends of each node. Yields to the event loop between nodes, because each takes a few ms. */
 export async function trendsOf(newestFirst: readonly ResourceSnapshot[]): Promise<readonly ResourceTrend[]> {
   const byNode = new Map<string, ResourceSnapshot[]>()
   for (const snapshot of newestFirst) {

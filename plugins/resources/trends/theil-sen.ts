@@ -5,7 +5,7 @@ export interface Point {
 }
 
 export interface Trend {
-  /** Change per ms: the median of the slopes between all pairs of points, which single outliers do not move. */
+  /** Change per ms: the median of the slopes between all pairs of points, which is robust against outliers. */
   readonly slope: number
   /** Agreement of the pairs, -1 to 1 (Kendall's tau): 1 when every later point is higher, near 0 without a direction. */
   readonly agreement: number
@@ -13,7 +13,7 @@ export interface Trend {
   readonly level: number
 }
 
-/** The line of Theil and Sen through points; undefined for fewer than three moments. Costs the square of the number of points. */
+/** Returns the Theil–Sen line through points; undefined for fewer than three distinct times. The cost is quadratic. */
 export function theilSen(points: readonly Point[]): Trend | undefined {
   const slopes: number[] = []
   let up = 0
@@ -42,7 +42,7 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? high : (low + high) / 2
 }
 
-/** At most `most` points, evenly chosen, the last one included. */
+/** Returns at most `most` evenly chosen points, including the last one. */
 export function thin<T>(points: readonly T[], most: number): readonly T[] {
   if (points.length <= most) return points
   return Array.from({ length: most }, (_, index) => points[Math.floor(((index + 1) * points.length) / most) - 1] as T)

@@ -16,7 +16,7 @@ describe('a trend', () => {
   const cases: readonly (readonly [title: string, points: readonly Point[], slopePerMinute: number, within: number])[] = [
     ['of a line is its slope', series(10, (index) => 100 + 3 * index), 3, 1e-9],
     ['of a constant is zero', series(10, () => 42), 0, 1e-9],
-    ['is not moved by a quarter of outliers', series(40, (index) => (index % 4 === 0 ? 10_000 : 2 * index)), 2, 0.3],
+    ['is robust against a quarter of outliers', series(40, (index) => (index % 4 === 0 ? 10_000 : 2 * index)), 2, 0.3],
     ['is found in noise', series(60, (index) => index + 20 * noise(index)), 1, 0.15],
     ['of falling values is negative', series(10, (index) => 100 - index), -1, 1e-9],
   ]
@@ -27,7 +27,7 @@ describe('a trend', () => {
     })
   }
 
-  it('needs three moments', () => {
+  it('needs three distinct times', () => {
     assert.equal(theilSen(series(2, (index) => index)), undefined)
     assert.equal(theilSen([1, 2, 3, 4].map((value) => ({ at: 0, value }))), undefined)
   })
@@ -40,15 +40,15 @@ describe('a trend', () => {
 
 describe('a forecast', () => {
   const cases: readonly (readonly [title: string, points: readonly Point[], limit: number | undefined, minutes: number | undefined])[] = [
-    ['says when a steady growth reaches the limit', series(60, (index) => 100 + index), 339, 180],
+    ['is the time when steady growth reaches the limit', series(60, (index) => 100 + index), 339, 180],
     ['is now when the limit is passed', series(60, (index) => 100 + index), 50, 0],
-    ['is none without a limit', series(60, (index) => 100 + index), undefined, undefined],
-    ['is none for values that fall', series(60, (index) => 100 - index), 200, undefined],
-    ['is none for a saw-tooth, as of a garbage collector', series(60, (index) => 100 + (index % 10)), 200, undefined],
-    ['is none for noise', series(60, (index) => 100 + 10 * noise(index)), 200, undefined],
-    ['is none after nineteen minutes', series(20, (index) => 100 + index), 200, undefined],
-    ['is none for few points', [0, 10, 20, 30].map((at) => ({ at: at * minute, value: at })), 200, undefined],
-    ['is none beyond thirty days', series(60, (index) => 100 + index), 100_000_000, undefined],
+    ['is absent without a limit', series(60, (index) => 100 + index), undefined, undefined],
+    ['is absent for falling values', series(60, (index) => 100 - index), 200, undefined],
+    ['is absent for a sawtooth pattern, as of a garbage collector', series(60, (index) => 100 + (index % 10)), 200, undefined],
+    ['is absent for noise', series(60, (index) => 100 + 10 * noise(index)), 200, undefined],
+    ['is absent after nineteen minutes', series(20, (index) => 100 + index), 200, undefined],
+    ['is absent for few points', [0, 10, 20, 30].map((at) => ({ at: at * minute, value: at })), 200, undefined],
+    ['is absent beyond thirty days', series(60, (index) => 100 + index), 100_000_000, undefined],
   ]
   for (const [title, points, limit, minutes] of cases) {
     it(title, () => {
@@ -73,7 +73,7 @@ describe('the direction of a trend', () => {
     return (await trendsOf(growing.reverse())).find(({ metric }) => metric === 'rss')?.direction
   }
 
-  it('is none of few snapshots or of a short time', async () => {
+  it('is steady for few snapshots or a short time', async () => {
     assert.equal(await rssOf(4, 5 * minute), 'steady')
     assert.equal(await rssOf(10, 20_000), 'steady')
     assert.equal(await rssOf(11, 30_000), 'up')

@@ -21,7 +21,7 @@ import { createTransport } from './transport.js'
 import { serverTimeoutMs, wireOptions } from './wire-options.js'
 
 /**
- * A client of a SQL proxy. It holds no connection and needs no closing. Throws a TypeError for options that cannot work.
+ * Creates a client of a SQL proxy. It holds no connection and does not need to be closed. Throws a TypeError for invalid options.
  *
  * @example
  * const client = createProxyClient({ url: 'https://sql.example.com', proxy: 'edge', keyId: 'shop', secret })
@@ -59,7 +59,7 @@ export function createProxyClient<Statements extends StatementTypes<Statements> 
   }
 
   const onlyRdb = (what: string): void => {
-    if (proxy === 'edge') throw localError('TX_NOT_SUPPORTED', `The edge proxy has no ${what}`)
+    if (proxy === 'edge') throw localError('TX_NOT_SUPPORTED', `The edge proxy does not support ${what}`)
   }
 
   return {

@@ -20,7 +20,7 @@ const refusal = (code: string, status: number, retryable: boolean, more = {}, he
   json({ ok: false, code, message: `it is ${code}`, error: code, status, retryable, requestId: 'r9', ...more }, status, headers)
 const written = () => json({ ok: true, rowCount: 2, lastInsertId: '42', rows: [], columns: [], meta: { changes: 2, changedRows: 1 } })
 
-/** A client whose requests get these responses, one after the other. */
+/** Creates a client whose requests get these responses in order. */
 function clientOf(answers: readonly Answer[], options: Partial<ProxyClientOptions> = {}) {
   const sent: Sent[] = []
   const left = [...answers]
@@ -71,7 +71,7 @@ describe('parameters of a proxy client', () => {
     assert.deepEqual(encodeParams([tagged], 'rdb'), [tagged])
   })
 
-  it('refuses what no parameter can be, with its index', () => {
+  it('refuses unsupported parameters, naming their index', () => {
     for (const [value, what] of [
       [undefined, 'of type undefined'],
       [[1], 'an array'],
@@ -85,7 +85,7 @@ describe('parameters of a proxy client', () => {
 })
 
 describe('a proxy client', () => {
-  it('decodes each column by its type, and gives large integers as bigint', async () => {
+  it('decodes columns by type, with large integers as bigint', async () => {
     const columns = [
       { name: 'id', type: 'int64' },
       { name: 'big', type: 'uint64' },
@@ -113,7 +113,7 @@ describe('a proxy client', () => {
     assert.equal(arrays.sent[0]?.body.options.rowMode, 'array')
   })
 
-  it('signs each attempt anew and keeps the path of its URL', async () => {
+  it('signs each attempt again and keeps the path of its URL', async () => {
     const { client, sent } = clientOf([broken(), refusal('DB_UNAVAILABLE', 503, true), rows([{ a: 1 }])], {
       keyId: 'shop',
       secret: 'a secret',
@@ -127,7 +127,7 @@ describe('a proxy client', () => {
     assert.ok(sent.every(({ headers }) => headers.get('x-sig-key-id') === 'shop'))
   })
 
-  it('sends a write once, and again only with an idempotency key, which stays the same', async () => {
+  it('retries a write only with an idempotency key, which stays the same', async () => {
     const once = clientOf([broken(), written()])
     const error = await failure(once.client.exec('insert into t values (1)'))
     assert.deepEqual([error.code, error.outcomeUnknown, once.sent.length], ['PROXY_UNREACHABLE', true, 1])
@@ -141,7 +141,7 @@ describe('a proxy client', () => {
     assert.match(String(keys[0]), /^[0-9a-f-]{36}$/)
   })
 
-  it('does not repeat what cannot succeed, and reports it with its facts', async () => {
+  it('does not retry permanent errors, and reports their details', async () => {
     const { client, sent } = clientOf([refusal('CONSTRAINT_VIOLATION', 409, false, { details: { kind: 'unique', errno: 1062 } })])
     const error = await failure(client.query('select 1', [], { signal: new AbortController().signal }))
     assert.deepEqual(
@@ -150,7 +150,7 @@ describe('a proxy client', () => {
     )
   })
 
-  it('ends its retries at the limit, and when its budget is used up', async () => {
+  it('stops retrying at the limit, and when the retry budget is exhausted', async () => {
     const { client, sent } = clientOf([broken(), broken(), broken(), broken()], { retries: 2 })
     await failure(client.query('select 1'))
     assert.equal(sent.length, 3)
@@ -160,7 +160,7 @@ describe('a proxy client', () => {
     assert.deepEqual([budget.take(), budget.take()], [true, false])
   })
 
-  it('fails at its deadline, at the signal, and does not wait longer than the deadline for a retry', async () => {
+  it('fails at its deadline or signal, and never waits past the deadline for a retry', async () => {
     const hang = (): Promise<Response> => new Promise(() => undefined)
     const fetch = ((_input: unknown, init: RequestInit) =>
       new Promise((_resolve, reject) => {
@@ -178,7 +178,7 @@ describe('a proxy client', () => {
     assert.deepEqual([error.code, error.retryAfterMs, later.sent.length], ['RATE_LIMITED', 60_000, 1])
   })
 
-  it('refuses a response that is too long or not of a proxy', async () => {
+  it('refuses a response that is too long or not from a proxy', async () => {
     const long = clientOf([rows([{ a: 'x'.repeat(2_000) }])], { maxResponseBytes: 1_000 })
     assert.equal((await failure(long.client.query('select 1'))).code, 'RESPONSE_TOO_LARGE')
     for (const answer of [
@@ -204,7 +204,7 @@ describe('a proxy client', () => {
     )
   })
 
-  it('streams rows, and takes a stream without its end for an error', async () => {
+  it('streams rows, and treats an incomplete stream as an error', async () => {
     const lines = (...list: readonly unknown[]) => new Response(list.map((line) => `${JSON.stringify(line)}\n`).join(''))
     const head = { type: 'head', columns: [{ name: 'id', type: 'int64' }] }
     const row = (id: string) => ({ type: 'row', row: { id } })
@@ -219,7 +219,7 @@ describe('a proxy client', () => {
     assert.equal((await failure(all(lines(head, row('1'), { type: 'error', error })))).code, 'QUERY_TIMEOUT')
   })
 
-  it('refuses options that cannot work, without repeating secrets', () => {
+  it('refuses invalid options without repeating secrets', () => {
     const make = (options: Partial<ProxyClientOptions>) => () => clientOf([], options)
     assert.throws(make({ url: 'https://user:pw@sql.test' }), (error: Error) => !error.message.includes('pw'))
     for (const url of ['sql.test', 'ftp://sql.test', 'https://sql.test/?a=1']) assert.throws(make({ url }), TypeError)

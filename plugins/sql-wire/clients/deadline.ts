@@ -1,25 +1,25 @@
 import { localError, type ProxyError } from './proxy-error.js'
 
-/** The end of a call: its deadline, or the caller's signal. */
+/** Ends a call at its deadline or by the caller's signal. */
 export interface Deadline {
-  /** Aborts at either. */
+  /** Aborts at the deadline or with the caller's signal. */
   readonly signal: AbortSignal
-  /** ms. */
+  /** Returns the remaining time, in ms. */
   left(): number
-  /** What to throw when a step failed with `error`: the reason of the end when that came first. */
+  /** Returns the abort reason if the call has ended, otherwise `error`. */
   reasonOr(error: unknown): unknown
-  /** Waits; rejects at the end. */
+  /** Waits; rejects if the call ends. */
   sleep(ms: number): Promise<void>
-  /** Removes timer and listener. */
+  /** Removes the timer and the listener. */
   done(): void
 }
 
-/** A deadline of `timeoutMs` from now. Throws the reason of a signal that is aborted already. */
+/** Creates a deadline `timeoutMs` from now. Throws the reason of an already aborted signal. */
 export function deadlineOf(timeoutMs: number, given: AbortSignal | undefined): Deadline {
   given?.throwIfAborted()
   const controller = new AbortController()
   const until = performance.now() + timeoutMs
-  const late = (): ProxyError => localError('DEADLINE_EXCEEDED', `No response of the proxy within ${timeoutMs} ms`, { retryable: true })
+  const late = (): ProxyError => localError('DEADLINE_EXCEEDED', `No response from the proxy within ${timeoutMs} ms`, { retryable: true })
   const timer = setTimeout(() => controller.abort(late()), timeoutMs)
   const onAbort = (): void => controller.abort(given?.reason)
   given?.addEventListener('abort', onAbort, { once: true })

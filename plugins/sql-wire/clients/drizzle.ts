@@ -4,22 +4,22 @@ import type { CallOptions, Result, SqlClient, Statement } from './contract.js'
 import type { Param } from './params.js'
 import { localError } from './proxy-error.js'
 
-/** The callback of `drizzle-orm/mysql-proxy`. */
+/** Callback for `drizzle-orm/mysql-proxy`. */
 export type DrizzleMysqlCallback = (sql: string, params: unknown[], method: 'all' | 'execute') => Promise<{ rows: unknown[] }>
 
 export type DrizzleSqliteMethod = 'run' | 'all' | 'values' | 'get'
 
-/** The callback of `drizzle-orm/sqlite-proxy`. */
+/** Callback for `drizzle-orm/sqlite-proxy`. */
 export type DrizzleSqliteCallback = (sql: string, params: unknown[], method: DrizzleSqliteMethod) => Promise<{ rows: unknown[] }>
 
-/** The second callback of `drizzle-orm/sqlite-proxy`, for `db.batch`. */
+/** Second callback for `drizzle-orm/sqlite-proxy`, for `db.batch`. */
 export type DrizzleSqliteBatch = (
   batch: { sql: string; params: unknown[]; method: DrizzleSqliteMethod }[],
 ) => Promise<{ rows: unknown[] }[]>
 
 /**
- * drizzle through the relational proxy. The client should read JSON as `parse`, which is what drizzle expects of a json column. drizzle
- * offers no transactions over a proxy: use `client.transaction` with `query.toSQL()`.
+ * Connects drizzle to the relational proxy. Create the client with `json: 'parse'`, which drizzle expects for JSON columns. drizzle does not
+ * support transactions over a proxy: use `client.transaction` with `query.toSQL()`.
  *
  * @example
  * import { drizzle } from 'drizzle-orm/mysql-proxy'
@@ -30,7 +30,7 @@ export type DrizzleSqliteBatch = (
 export function drizzleMysql(client: SqlClient, options: CallOptions = {}): DrizzleMysqlCallback {
   return async (sql, params, method) => {
     const read = isRead(sql, 'mysql')
-    // drizzle maps columns by position when it knows them. `execute` has the two parts of a result of mysql2.
+    // drizzle maps known columns by position. `execute` expects the two parts of a mysql2 result.
     const rowMode = method === 'all' ? 'array' : 'object'
     const result = await client[read ? 'query' : 'exec']<unknown>(sql, params as readonly Param[], { ...options, rowMode })
     if (method === 'all') return { rows: [...result.rows] }
@@ -39,8 +39,8 @@ export function drizzleMysql(client: SqlClient, options: CallOptions = {}): Driz
 }
 
 /**
- * drizzle through the edge proxy: both callbacks. `db.transaction` cannot work, because its statements come one by one, and is refused
- * with TX_NOT_SUPPORTED; `db.batch` runs as one transaction.
+ * Connects drizzle to the edge proxy: returns both callbacks. `db.transaction` is refused with TX_NOT_SUPPORTED, because it sends its
+ * statements one by one; `db.batch` runs as one transaction.
  *
  * @example
  * import { drizzle } from 'drizzle-orm/sqlite-proxy'
@@ -63,8 +63,8 @@ export function drizzleSqlite(client: SqlClient, options: CallOptions = {}): [Dr
 }
 
 /**
- * The last argument of drizzle's `migrate(db, callback, config)`, for either proxy. Through the relational proxy the statements run one
- * after the other, as MySQL commits each DDL statement at once; through the edge proxy in transactions of 50.
+ * Returns the callback for drizzle's `migrate(db, callback, config)`, for either proxy. With the relational proxy the statements run in
+ * sequence, because MySQL commits each DDL statement immediately; with the edge proxy they run in transactions of 50.
  *
  * @example
  * import { drizzle } from 'drizzle-orm/sqlite-proxy'
@@ -82,14 +82,14 @@ export function drizzleMigrations(client: SqlClient, options: CallOptions = {}):
   }
 }
 
-/** What mysql2 calls a result header; drizzle does arithmetic with `insertId`. */
+/** Returns a mysql2 result header; drizzle does arithmetic with `insertId`. */
 function headOf({ changes, lastInsertId }: Result<unknown>): { readonly insertId: number | bigint; readonly affectedRows: number } {
   const insertId = Number(lastInsertId ?? 0)
   return { insertId: Number.isSafeInteger(insertId) ? insertId : (lastInsertId ?? 0), affectedRows: changes }
 }
 
 function rowsOf(result: Result<unknown>, method: DrizzleSqliteMethod): { rows: unknown[] } {
-  // `get` is one row, or undefined, where drizzle's type says rows.
+  // For `get`, drizzle expects one row or undefined, although its type says rows.
   return { rows: method === 'get' ? (result.rows[0] as unknown[]) : [...result.rows] }
 }
 
@@ -98,8 +98,11 @@ function isRead(sql: string, dialect: SqlDialect): boolean {
   return kind === 'read' || kind === 'pragma'
 }
 
-/** drizzle begins a transaction with a statement of its own. */
+/** drizzle begins a transaction with a separate statement, which is refused. */
 function refuseControl(sql: string): void {
   if (scanSql(sql, 'sqlite').kind !== 'control') return
-  throw localError('TX_NOT_SUPPORTED', 'The edge proxy has no interactive transactions; use db.batch, which runs as one transaction')
+  throw localError(
+    'TX_NOT_SUPPORTED',
+    'The edge proxy does not support interactive transactions; use db.batch, which runs as one transaction',
+  )
 }

@@ -12,9 +12,9 @@ interface ColumnRow {
   readonly key: number
 }
 
-/** Beginnings of the names of tables that belong to SQLite, D1 and the proxy: D1 lets nobody look at its own. */
+/** Name prefixes of tables of SQLite, D1 and the proxy; D1 denies access to its own. */
 const hidden = ['sqlite_', '_cf_', 'zin_edge_']
-/** Tables in which Kysely keeps its migrations. */
+/** Migration tables of Kysely. */
 const ofKysely: ReadonlySet<string> = new Set(['kysely_migration', 'kysely_migration_lock'])
 
 const columnsSql = `select t.name as "table", t.type as kind, t.sql as sql, c.name as name, c.type as type, c."notnull" as required,
@@ -22,7 +22,7 @@ const columnsSql = `select t.name as "table", t.type as kind, t.sql as sql, c.na
   from (select * from sqlite_master where type in ('table', 'view') and ${hidden.map(() => 'substr(name, 1, length(?)) <> ?').join(' and ')}) as t
   join pragma_table_info(t.name) as c order by t.name, c.cid`
 
-/** Tables and columns of a database behind the edge proxy. */
+/** Introspects tables and columns of a database behind the edge proxy. */
 export function edgeIntrospector(client: SqlClient): DatabaseIntrospector {
   const getTables = async ({ withInternalKyselyTables = false }: Partial<DatabaseMetadataOptions> = {}): Promise<TableMetadata[]> => {
     const names = hidden.flatMap((name) => [name, name])
@@ -48,7 +48,7 @@ export function edgeIntrospector(client: SqlClient): DatabaseIntrospector {
 }
 
 function columnOf({ name, type, required, default: given, key }: ColumnRow, all: readonly ColumnRow[]): ColumnMetadata {
-  // An INTEGER PRIMARY KEY is the row id, which SQLite counts up.
+  // An INTEGER PRIMARY KEY is the row id, which SQLite increments.
   const isRowId = Number(key) > 0 && type.toLowerCase() === 'integer' && all.filter((column) => Number(column.key) > 0).length === 1
   return { name, dataType: type, isNullable: Number(required) === 0, isAutoIncrementing: isRowId, hasDefaultValue: given !== null }
 }

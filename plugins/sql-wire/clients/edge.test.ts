@@ -30,7 +30,7 @@ before(async () => {
 after(() => host.stop())
 
 describe('a client of the edge proxy', () => {
-  it('reads back what it wrote, of every type', async () => {
+  it('reads back values of every type', async () => {
     const client = clientOf()
     await client.exec('create table kinds (id text primary key, value)')
     const values = [
@@ -56,7 +56,7 @@ describe('a client of the edge proxy', () => {
     assert.deepEqual(strings.rows, [['9223372036854775807']])
   })
 
-  it('gives one row or none, what a write did, and the place of an error', async () => {
+  it('returns one row or none, the changes of a write, and the index of a failed statement', async () => {
     const client = clientOf()
     await client.exec('create table places (id integer primary key, name text unique)')
     const first = await client.exec('insert into places (name) values (?)', ['here'])
@@ -78,7 +78,7 @@ describe('a client of the edge proxy', () => {
 
   lostResponses(clientOf, 'text')
 
-  it('calls registered statements, and sends SQL as its hash', async () => {
+  it('calls registered statements, and sends the hash of SQL', async () => {
     interface Statements {
       readonly 'note.add': { readonly kind: 'write'; readonly one: false; readonly params: readonly [id: string]; readonly row: never }
       readonly 'note.all': {

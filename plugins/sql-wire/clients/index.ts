@@ -1,6 +1,6 @@
 /**
- * Clients of the two SQL proxies for Node, workerd and browsers' workers: queries over signed HTTP, and what Kysely and drizzle need to run
- * through them. It loads no package.
+ * Clients of the two SQL proxies for Node, workerd and browser workers: queries over signed HTTP, and adapters for Kysely and drizzle. Has no
+ * dependencies.
  */
 
 export { createProxyClient } from './client.js'

@@ -10,8 +10,8 @@ import { localError } from './proxy-error.js'
 export type DialectClass<D extends Dialect> = new (config: any) => D
 
 /**
- * Kysely through the relational proxy. Pass your own copy of `MysqlDialect`: nothing else of Kysely is loaded. Transactions are
- * interactive, which the proxy must allow; `client.transaction` needs no permission.
+ * Connects Kysely to the relational proxy. Pass your own copy of `MysqlDialect`: nothing else of Kysely is imported. Transactions are
+ * interactive, which the proxy must allow; `client.transaction` always works.
  *
  * @example
  * import { Kysely, MysqlDialect } from 'kysely'
@@ -24,8 +24,8 @@ export function kyselyMysql<D extends Dialect>(client: SqlClient, MysqlDialect: 
 }
 
 /**
- * Kysely through the edge proxy. Pass your own copy of `SqliteDialect`. It has no interactive transactions: `transaction()` is refused with
- * TX_NOT_SUPPORTED, use `client.transaction` with compiled queries.
+ * Connects Kysely to the edge proxy. Pass your own copy of `SqliteDialect`. Interactive transactions are not supported: `transaction()` is
+ * refused with TX_NOT_SUPPORTED; use `client.transaction` with compiled queries.
  *
  * @example
  * import { Kysely, SqliteDialect } from 'kysely'
@@ -42,19 +42,19 @@ export function kyselySqlite<D extends Dialect>(client: SqlClient, SqliteDialect
   }
 }
 
-/** A compiled query as a statement of `client.batch` or `client.transaction`. */
+/** Converts a compiled query to a statement for `client.batch` or `client.transaction`. */
 export function kyselyStatement({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>) {
   return { sql, params: parameters as readonly never[] }
 }
 
-/** What Kysely wants to know of a result. */
+/** Converts a result to the form that Kysely expects. */
 export function kyselyResult<Row>({ rows, changes, changedRows, lastInsertId }: Result<Row>, read: boolean): QueryResult<Row> {
   if (read) return { rows: [...rows] }
   return {
     rows: [...rows],
     numAffectedRows: BigInt(changes),
     ...(changedRows === undefined ? {} : { numChangedRows: BigInt(changedRows) }),
-    // 0 stands for none.
+    // 0 means that no id was generated.
     ...(lastInsertId ? { insertId: lastInsertId } : {}),
   }
 }
@@ -68,7 +68,7 @@ function dialectOf(client: SqlClient, base: Dialect, sqlDialect: SqlDialect, opt
   }
 }
 
-/** Connections are free: each is a handle that holds at most one transaction. */
+/** Connections cost nothing: each is a handle that holds at most one transaction. */
 class ProxyDriver implements Driver {
   readonly #client: SqlClient
   readonly #dialect: SqlDialect
@@ -87,7 +87,7 @@ class ProxyDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection, { isolationLevel, accessMode }: TransactionSettings): Promise<void> {
-    if (isolationLevel === 'snapshot') throw new TypeError('MySQL has no isolation level "snapshot"')
+    if (isolationLevel === 'snapshot') throw new TypeError('MySQL does not support the isolation level "snapshot"')
     await (connection as ProxyConnection).begin({
       ...(isolationLevel === undefined ? {} : { isolation: isolationLevel }),
       ...(accessMode === undefined ? {} : { readOnly: accessMode === 'read only' }),
@@ -129,7 +129,8 @@ class ProxyConnection implements DatabaseConnection {
   }
 
   async *streamQuery<Row>({ sql, parameters }: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    if (this.#transaction !== undefined) throw localError('TX_NOT_SUPPORTED', 'A transaction cannot stream; execute the query')
+    if (this.#transaction !== undefined)
+      throw localError('TX_NOT_SUPPORTED', 'Streaming is not supported inside a transaction; execute the query instead')
     for await (const row of this.#client.stream<Row>(sql, parameters as readonly never[], this.#options)) yield { rows: [row] }
   }
 

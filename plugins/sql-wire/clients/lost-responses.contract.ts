@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import type { ProxyClient, ProxyClientOptions } from 'zin/clients'
 
-/** What a client does when responses are lost, at both proxies. @param text the type of a column with text. */
+/** Checks how a client handles lost responses, with either proxy. @param text SQL type of a text column. */
 export function lostResponses(clientOf: (more?: Partial<ProxyClientOptions>) => ProxyClient, text: string): void {
-  it('never writes twice: a lost response is an error without a key, and the answer of the first write with one', async () => {
+  it('never writes twice: after a lost response, a write fails without a key and is replayed with one', async () => {
     const client = clientOf()
     await client.exec(`create table writes (what ${text})`)
     let lose = 0

@@ -2,12 +2,12 @@ import { toBase64 } from '../base64.js'
 import type { TaggedValue, WireParam } from '../wire.js'
 
 /**
- * A value for a `?`. A `bigint` is exact up to 64 bits, bytes become a blob, and a `Date` its time in UTC as `2024-02-29
- * 23:59:59.123`. What JavaScript has no type for is tagged: `{ $type: 'decimal', value: '0.10' }`, `{ $type: 'json', value }`.
+ * A value for a `?`. A `bigint` is exact up to 64 bits, bytes become a blob, and a `Date` becomes its time in UTC, such as `2024-02-29
+ * 23:59:59.123`. Types that JavaScript lacks are tagged: `{ $type: 'decimal', value: '0.10' }`, `{ $type: 'json', value }`.
  */
 export type Param = string | number | boolean | bigint | null | Date | Uint8Array | ArrayBuffer | TaggedValue
 
-/** Parameters in the form of the wire. Throws a TypeError that names the index of a value that cannot be one. */
+/** Encodes parameters for the wire. Throws a TypeError with the index of an unsupported value. */
 export function encodeParams(params: readonly unknown[], proxy: 'rdb' | 'edge'): readonly WireParam[] {
   return params.map((value, index) => {
     const encoded = encode(value, proxy)
@@ -28,7 +28,7 @@ function encode(value: unknown, proxy: 'rdb' | 'edge'): WireParam | undefined {
 
 function encodeNumber(value: number, proxy: 'rdb' | 'edge'): WireParam {
   if (Object.is(value, -0)) return proxy === 'edge' ? { $type: 'real', value: '-0' } : 0
-  // JSON has no form for these, and readers of JSON take 1e300 for an integer.
+  // JSON cannot represent these exactly: parsers read 1e300 as an integer.
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) return { $type: 'real', value: String(value) }
   return value
 }
@@ -46,7 +46,7 @@ function encodeObject(value: object): WireParam | undefined {
   if (value instanceof ArrayBuffer) return { $type: 'blob', base64: toBase64(new Uint8Array(value)) }
   if (ArrayBuffer.isView(value))
     return { $type: 'blob', base64: toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) }
-  // The proxy checks the rest.
+  // The proxy validates the rest.
   return '$type' in value && typeof value.$type === 'string' ? (value as TaggedValue) : undefined
 }
 

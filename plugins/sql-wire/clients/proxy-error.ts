@@ -1,6 +1,6 @@
 import type { ErrorBody, ErrorDetails, StatementResult } from '../wire.js'
 
-/** Codes of errors that are found on this side; every other code is that of the proxy. */
+/** Codes of errors raised by the client; every other code comes from the proxy. */
 export type LocalErrorCode =
   | 'PROXY_UNREACHABLE'
   | 'DEADLINE_EXCEEDED'
@@ -10,21 +10,22 @@ export type LocalErrorCode =
   | 'TX_ENDED'
 
 export interface ProxyErrorFacts {
-  /** Of the response; 0 without one. */
+  /** Status of the response; 0 without one. */
   readonly status?: number
   readonly retryable?: boolean
   readonly requestId?: string | undefined
   readonly details?: ErrorDetails | undefined
   readonly results?: readonly StatementResult[] | undefined
-  /** Of the header `Retry-After`. */
+  /** From the header `Retry-After`. */
   readonly retryAfterMs?: number | undefined
   readonly cause?: unknown
 }
 
 /**
- * A call that failed. `code` is one of the proxy's (see the README of sql-wire), or: `PROXY_UNREACHABLE` (no connection, or it
- * broke), `DEADLINE_EXCEEDED` (no response within `timeoutMs`), `INVALID_RESPONSE` (not the response of a proxy),
- * `RESPONSE_TOO_LARGE` (more than `maxResponseBytes`), `TX_NOT_SUPPORTED`, `TX_ENDED` (a statement after the end of a transaction). It holds no secret, no header and no SQL of the caller.
+ * Error of a failed call. `code` is a code of the proxy (see the README of sql-wire), or: `PROXY_UNREACHABLE` (the connection failed or
+ * broke), `DEADLINE_EXCEEDED` (no response within `timeoutMs`), `INVALID_RESPONSE` (not a response of a proxy), `RESPONSE_TOO_LARGE` (more
+ * than `maxResponseBytes`), `TX_NOT_SUPPORTED`, `TX_ENDED` (a statement after the end of a transaction). It contains no secret, no headers
+ * and no SQL of the caller.
  */
 export class ProxyError extends Error {
   override readonly name = 'ProxyError'
@@ -34,7 +35,7 @@ export class ProxyError extends Error {
   readonly retryable: boolean
   readonly requestId: string | undefined
   readonly details: ErrorDetails | undefined
-  /** What a batch of mode `sequence` did before its error, as it came over the wire. */
+  /** Results of a batch in mode `sequence` before its error, in wire format. */
   readonly results: readonly StatementResult[] | undefined
   readonly retryAfterMs: number | undefined
 
@@ -49,7 +50,7 @@ export class ProxyError extends Error {
     this.retryAfterMs = facts.retryAfterMs
   }
 
-  /** Whether the statement may have run although the call failed. */
+  /** Whether the statement may have taken effect although the call failed. */
   get outcomeUnknown(): boolean {
     return unknownOutcomes.has(this.code) || this.details?.outcome === 'unknown'
   }
@@ -64,20 +65,20 @@ const unknownOutcomes: ReadonlySet<string> = new Set([
   'INTERNAL',
 ] satisfies (LocalErrorCode | 'DB_UNAVAILABLE' | 'INTERNAL')[])
 
-/** An error of this side. */
+/** Creates an error raised by the client. */
 export function localError(code: LocalErrorCode, message: string, facts?: ProxyErrorFacts): ProxyError {
   return new ProxyError(code, message, facts)
 }
 
-/** The error of a response whose status is no success; `body` is its JSON value, if it had one. */
+/** Returns the error for an unsuccessful response; `body` is its parsed JSON, if any. */
 export function responseError(response: Response, body: unknown): ProxyError {
   const { status } = response
   const retryAfterMs = retryAfterOf(response.headers.get('retry-after'))
   const requestId = response.headers.get('x-request-id') ?? undefined
   if (!isErrorBody(body))
-    return localError('INVALID_RESPONSE', `Status ${status} without an error of a proxy; does the URL lead to one?`, {
+    return localError('INVALID_RESPONSE', `The response has status ${status} but no proxy error body; does the URL point to a proxy?`, {
       status,
-      // A gateway in between.
+      // Probably sent by a gateway in between.
       retryable: status === 502 || status === 503 || status === 504,
       requestId,
       retryAfterMs,
@@ -85,7 +86,7 @@ export function responseError(response: Response, body: unknown): ProxyError {
   return bodyError(body, { status, requestId, retryAfterMs })
 }
 
-/** The error of a body, also of the last line of a stream. */
+/** Returns the error for an error body, also for the last line of a stream. */
 export function bodyError(body: ErrorBody, facts: ProxyErrorFacts = {}): ProxyError {
   const failedIndex = body.failedIndex === undefined ? {} : { failedIndex: body.failedIndex }
   const details = body.details === undefined && body.failedIndex === undefined ? undefined : { ...body.details, ...failedIndex }

@@ -29,7 +29,7 @@ after(async () => {
 })
 
 describe('a client of the relational proxy', () => {
-  it('reads back what it wrote, of every type', async () => {
+  it('reads back values of every type', async () => {
     const client = clientOf()
     await client.exec(
       'create table kinds (big bigint, ubig bigint unsigned, amount decimal(40,10), small int, f double, d date, t time(6), at datetime(6), bytes varbinary(20), note text, doc json, flags bit(10))',
@@ -57,7 +57,7 @@ describe('a client of the relational proxy', () => {
     assert.deepEqual(await client.queryOne('select cast(? as datetime(3)) as at', [at]), { at: '2024-02-29 23:59:59.123' })
   })
 
-  it('streams more rows than a response holds, and ends the query with the loop', async () => {
+  it('streams more rows than fit in a response, and ends the query with the loop', async () => {
     const client = clientOf()
     await assert.rejects(client.query('select seq from seq_1_to_20000'), { code: 'RESULT_TOO_LARGE' })
     let sum = 0
@@ -74,7 +74,7 @@ describe('a client of the relational proxy', () => {
 
   lostResponses(clientOf, 'varchar(20)')
 
-  it('holds a transaction that others do not see before its end, and ends it with the first error', async () => {
+  it('keeps a transaction isolated until it ends, and ends it at the first error', async () => {
     const client = clientOf()
     await client.exec('create table held (id int primary key)')
     const count = async () => (await client.queryOne<{ n: number }>('select count(*) as n from held'))?.n

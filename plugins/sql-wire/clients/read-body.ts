@@ -1,6 +1,6 @@
 import { localError } from './proxy-error.js'
 
-/** The text of a response of at most `maxBytes`; the rest of a longer one is not read. */
+/** Reads the text of a response of at most `maxBytes`; cancels a longer one. */
 export async function readBody(response: Response, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
@@ -8,7 +8,7 @@ export async function readBody(response: Response, maxBytes: number): Promise<st
   return text + decoder.decode()
 }
 
-/** Lines of a response, each of at most `maxBytes`. The connection is closed when the reader stops early. */
+/** Yields the lines of a response, each limited by `maxBytes`. Closes the connection if the reader stops early. */
 export async function* readLines(response: Response, maxBytes: number): AsyncGenerator<string> {
   const decoder = new TextDecoder()
   let rest = ''

@@ -3,7 +3,7 @@ import type { Result } from './contract.js'
 import { localError } from './proxy-error.js'
 import { type DecodeOptions, decodeRows } from './rows.js'
 
-/** A result of the wire, of any kind, with its values decoded. */
+/** Decodes a wire result of any kind. */
 export function resultOf<Row>(body: unknown, options: DecodeOptions): Result<Row> {
   const { rows, row, columns, rowCount, lastInsertId, meta } = fieldsOf(body)
   const list = row === undefined ? (rows ?? []) : row === null ? [] : [row]
@@ -21,7 +21,7 @@ export function resultOf<Row>(body: unknown, options: DecodeOptions): Result<Row
   }
 }
 
-/** The results of a batch. */
+/** Decodes the results of a batch. */
 export function resultsOf(body: unknown, options: DecodeOptions): readonly Result[] {
   const { results } = fieldsOf(body)
   if (!Array.isArray(results)) throw malformed()

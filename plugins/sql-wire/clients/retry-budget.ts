@@ -1,12 +1,12 @@
-/** Limits the share of retries: while most calls fail, retries only add load. */
+/** Limits the share of retries, which only add load while most calls fail. */
 export interface RetryBudget {
-  /** Takes one retry; false when the budget is used up. */
+  /** Takes one retry; returns false if the budget is exhausted. */
   take(): boolean
-  /** A call succeeded. */
+  /** Records a successful call. */
   succeeded(): void
 }
 
-/** A retry costs 1, a successful call adds a tenth; `limit` is what the budget begins with and never exceeds. */
+/** Creates a budget: a retry costs 1, a successful call adds 0.1. It starts at `limit`, which it never exceeds. */
 export function retryBudget(limit = 10): RetryBudget {
   let tenths = limit * 10
   return {

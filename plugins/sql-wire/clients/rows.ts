@@ -1,10 +1,10 @@
 import { fromBase64 } from '../base64.js'
 import type { Column, TaggedValue } from '../wire.js'
 
-/** How 64-bit integers are read: `auto` gives a number when it is a safe integer, otherwise a bigint. */
+/** How 64-bit integers are decoded. `auto`: a number if it is a safe integer, otherwise a bigint. */
 export type Int64Mode = 'auto' | 'bigint' | 'string'
 
-/** How JSON columns are read: their exact text, or parsed, which rounds large numbers. */
+/** How JSON columns are decoded: exact text, or parsed, which rounds large numbers. */
 export type JsonMode = 'text' | 'parse'
 
 export interface DecodeOptions {
@@ -14,7 +14,7 @@ export interface DecodeOptions {
 
 type Decode = (value: unknown) => unknown
 
-/** Decodes the values of rows in place, by their columns; rows are objects or arrays. */
+/** Decodes rows in place according to their columns; rows are objects or arrays. */
 export function decodeRows(rows: readonly unknown[], columns: readonly Column[], options: DecodeOptions): void {
   const decoders = columns.flatMap(({ name, type }, index) => {
     const decode = decoderOf(type, options)
@@ -27,7 +27,7 @@ export function decodeRows(rows: readonly unknown[], columns: readonly Column[],
     const isArray = Array.isArray(row)
     for (const { name, index, decode } of decoders) {
       const key = isArray ? index : name
-      // The key is there, so that no setter of a prototype is met.
+      // Only own keys, so that no prototype setter is called.
       if (Object.hasOwn(values, key) && values[key] !== null) values[key] = decode(values[key])
     }
   }

@@ -7,8 +7,8 @@ import { type DecodeOptions, decodeRows } from './rows.js'
 import type { Transport } from './transport.js'
 
 /**
- * The rows of one NDJSON response. Only the wait for a line counts against the deadline, not the time that the reader spends
- * between rows. A stream without its last line is an error: rows may be missing.
+ * Yields the rows of an NDJSON response. Only the wait for each line counts against the deadline, not the time the reader spends between
+ * rows. Throws if the stream ends without its last line, because rows may be missing.
  */
 export async function* streamRows<Row>(
   transport: Transport,
@@ -59,6 +59,6 @@ function lineOf(text: string): StreamLine {
   try {
     return JSON.parse(text) as StreamLine
   } catch {
-    throw localError('INVALID_RESPONSE', 'A line of the stream is no JSON text', { status: 200 })
+    throw localError('INVALID_RESPONSE', 'A line of the stream is not valid JSON', { status: 200 })
   }
 }

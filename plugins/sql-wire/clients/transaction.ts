@@ -18,7 +18,7 @@ export interface BeginOptions extends CallOptions {
   readonly readOnly?: boolean
 }
 
-/** Begins an interactive transaction. Its requests run one after the other, each with the baton of the response before it. */
+/** Begins an interactive transaction. Its requests run sequentially, each with the baton of the previous response. */
 export async function beginTransaction({ transport, decode, sourceOf }: TransactionDeps, given: BeginOptions): Promise<ProxyTransaction> {
   let baton: string | undefined
   let queue: Promise<unknown> = Promise.resolve()
@@ -29,7 +29,7 @@ export async function beginTransaction({ transport, decode, sourceOf }: Transact
       baton = (body.tx as TxState | undefined)?.baton
       return body
     } catch (error) {
-      // Without the next baton nothing more can be said to it; the proxy rolls it back.
+      // Without the next baton the transaction cannot be used any more; the proxy rolls it back.
       baton = undefined
       throw error
     }

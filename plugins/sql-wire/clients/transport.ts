@@ -9,27 +9,27 @@ import { retryBudget } from './retry-budget.js'
 export interface Call {
   /** Last segment of the path, such as `query`. */
   readonly path: string
-  /** The same in each attempt: the proxy compares the bodies of requests with one idempotency key. */
+  /** Identical in each attempt: the proxy compares the bodies of requests with the same idempotency key. */
   readonly body: unknown
-  /** Whether it may be sent again. */
+  /** Whether it can be retried safely. */
   readonly repeatable: boolean
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
 }
 
-/** Sends requests of one client. */
+/** Sends the requests of a client. */
 export interface Transport {
   readonly timeoutMs: number
   readonly maxResponseBytes: number
-  /** The JSON object of a response. */
+  /** Sends a request; resolves to the JSON object of the response. */
   send(call: Call): Promise<Readonly<Record<string, unknown>>>
-  /** A response with a body of lines, whose deadline is the caller's. */
+  /** Opens an NDJSON response; the caller controls the deadline. */
   open(call: Omit<Call, 'signal' | 'timeoutMs'>, deadline: Deadline): Promise<Response>
 }
 
 type Send = (path: string, body: string, accept: string, signal: AbortSignal) => Promise<Response>
 
-/** Throws a TypeError for options that no proxy would take. */
+/** Creates a transport. Throws a TypeError for invalid options. */
 export function createTransport(options: ProxyClientOptions): Transport {
   const { timeoutMs = 15_000, retries = 2, maxResponseBytes = 8 * 1024 * 1024 } = options
   if (!(timeoutMs >= 1)) throw new TypeError('timeoutMs must be at least 1 ms')
@@ -64,7 +64,7 @@ export function createTransport(options: ProxyClientOptions): Transport {
       try {
         const body = await jsonOf(await attempts(call, 'application/json', deadline), maxResponseBytes)
         if (typeof body === 'object' && body !== null && 'ok' in body && body.ok === true) return body as Readonly<Record<string, unknown>>
-        throw localError('INVALID_RESPONSE', 'The response is not that of a proxy; does the URL lead to one?', { status: 200 })
+        throw localError('INVALID_RESPONSE', 'The response is not from a proxy; does the URL point to one?', { status: 200 })
       } catch (error) {
         const reason = deadline.reasonOr(error)
         throw reason instanceof ProxyError || deadline.signal.aborted ? reason : unreachable(options.url, reason)
@@ -76,14 +76,14 @@ export function createTransport(options: ProxyClientOptions): Transport {
   }
 }
 
-/** A function that signs and sends one request; redirects are not followed. */
+/** Returns a function that signs and sends one request; redirects are not followed. */
 function requestsOf(options: ProxyClientOptions): Send {
   const { keyId, secret, headers = {}, headerPrefix = 'x-sig-', proxy } = options
   const url = baseOf(options.url)
   const faults = Object.entries(headers).flatMap(([name, value]) => headerFault(name, value, headerPrefix) ?? [])
   if (faults.length > 0) throw new TypeError(`headers: ${faults.join('; ')}`)
   if ((keyId ?? '') === '' ? (secret ?? '') !== '' : (secret ?? '') === '') throw new TypeError('pass both keyId and secret, or neither')
-  // Called as a function of the global object: workerd refuses any other `this`.
+  // Called as a method of the global object: workerd refuses any other `this`.
   const plain: typeof fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const send = keyId && secret ? signedFetch({ keyId, secret, fetch: plain, headerPrefix }) : plain
   return (path, body, accept, signal) =>
@@ -106,7 +106,7 @@ function baseOf(given: string | URL): URL {
     url.search !== '' ||
     url.hash !== ''
   )
-    throw new TypeError('url must be an http or https URL without user, password, query and fragment')
+    throw new TypeError('url must be an http or https URL without user, password, query or fragment')
   if (!url.pathname.endsWith('/')) url.pathname += '/'
   return url
 }
@@ -117,15 +117,15 @@ async function jsonOf(response: Response, maxBytes: number): Promise<unknown> {
     return JSON.parse(text)
   } catch {
     if (response.status !== 200) return undefined
-    throw localError('INVALID_RESPONSE', 'The response is no JSON text; does the URL lead to a proxy?', { status: 200 })
+    throw localError('INVALID_RESPONSE', 'The response is not valid JSON; does the URL point to a proxy?', { status: 200 })
   }
 }
 
-/** A request that was not answered: a refused or broken connection. */
+/** Returns the error for a request without a response: the connection failed or broke. */
 function unreachable(url: string | URL, error: unknown): ProxyError {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code = typeof cause === 'object' && cause !== null && 'code' in cause ? ` (${String(cause.code)})` : ''
-  return localError('PROXY_UNREACHABLE', `The proxy ${new URL(url).origin} cannot be reached, or broke the connection${code}`, {
+  return localError('PROXY_UNREACHABLE', `The proxy ${new URL(url).origin} cannot be reached or closed the connection${code}`, {
     retryable: true,
     cause: error,
   })

@@ -6,7 +6,7 @@ export interface WireResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: as JSON.parse gives it
+  // biome-ignore lint/suspicious/noExplicitAny: as returned by JSON.parse
   readonly body: any
 }
 
@@ -21,17 +21,17 @@ export interface WireTarget {
 export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>>
   readonly method?: string
-  /** Signs what is sent unless it is false. */
+  /** Whether to sign the request. Default true. */
   readonly signed?: boolean
   readonly keyId?: string
   readonly secret?: string
   readonly nonce?: string
   readonly timestamp?: number
-  /** What is signed in place of what is sent. */
+  /** Body to sign instead of the one that is sent. */
   readonly signedBody?: string
 }
 
-/** Sends a request over a socket of its own, signed by `zin/signer`. Text is sent as it is. */
+/** Sends a signed request over a new connection. Text is sent unchanged. */
 export async function sendWire(target: WireTarget, path: string, body: unknown, options: SendOptions = {}): Promise<WireResponse> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const url = `${target.url}${target.base}${path}`
@@ -41,7 +41,7 @@ export async function sendWire(target: WireTarget, path: string, body: unknown, 
   return exchange(url, method, { 'content-type': 'application/json', ...signature, ...options.headers }, text)
 }
 
-/** One exchange on a connection of its own. */
+/** Sends one request over a new connection and reads the response. */
 export function exchange(url: string, method: string, headers: Readonly<Record<string, string>>, text: string): Promise<WireResponse> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(

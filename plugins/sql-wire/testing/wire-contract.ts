@@ -10,10 +10,10 @@ export interface OpenedProxy extends WireTarget {
 
 export interface ProxyUnderTest {
   readonly name: string
-  /** Most parameters of a statement. */
+  /** Maximum number of parameters of a statement. */
   readonly maxParams: number
   readonly maxBodyBytes: number
-  /** `statements` is the text of the registry. */
+  /** @param statements text of the registry. */
   open(options: { readonly mode: 'sql' | 'registry'; readonly statements: string }): Promise<OpenedProxy>
 }
 
@@ -35,7 +35,7 @@ const statements = JSON.stringify({
   },
 })
 
-/** What both proxies promise, over real sockets: every path, code and limit that they share. */
+/** Contract of both proxies over real sockets: every path, code and limit that they share. */
 export function wireContract(proxy: ProxyUnderTest): void {
   describe(`the wire of ${proxy.name}`, () => {
     let sql: OpenedProxy
@@ -67,7 +67,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       await sql.close()
     })
 
-    it('reads and writes rows, with parameters, columns and what changed', async () => {
+    it('reads and writes rows, with parameters, columns and changes', async () => {
       const { body: added } = await send('exec', { sql: `insert into ${table} values (?, ?)`, params: [1, 'one'] })
       assert.deepEqual([added.ok, added.rowCount, added.meta.changes], [true, 1, 1])
       const { body: many, headers } = await send('query', { sql: `select id, name from ${table} where id = ?`, params: [1] })
@@ -84,7 +84,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       assert.equal(none.row, null)
     })
 
-    it('refuses every fault of a signature with one and the same 401, and runs nothing', async () => {
+    it('refuses every signature fault with the same 401, and runs nothing', async () => {
       const before = await count()
       const body = { sql: `insert into ${table} values (?, ?)`, params: [500, 'unsigned'] }
       const faults: readonly SendOptions[] = [
@@ -109,7 +109,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       assert.equal(await count(), before)
     })
 
-    it('runs a signed insert once, however often the same request arrives', async () => {
+    it('runs a signed insert only once, however often the same request arrives', async () => {
       const once = { nonce: randomUUID(), timestamp: Date.now() }
       const body = { sql: `insert into ${table} values (?, ?)`, params: [2, 'two'] }
       const statuses = await Promise.all(Array.from({ length: 8 }, () => send('exec', body, once).then(({ status }) => status)))
@@ -120,7 +120,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       assert.equal(await count('id = 2'), 1)
     })
 
-    it('runs a write once for each idempotency key', async () => {
+    it('runs a write only once for each idempotency key', async () => {
       const options = { idempotencyKey: randomUUID() }
       const body = { sql: `insert into ${table} values (?, ?)`, params: [3, 'three'], options }
       const first = await send('exec', body)
@@ -149,7 +149,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       assert.equal((await send('batch', keyed)).body.meta.replayed, true)
     })
 
-    it('refuses what has not the form of the wire, and says where', async () => {
+    it('refuses malformed requests, naming the place', async () => {
       await refused(400, 'INVALID_JSON', 'query', '{')
       await refused(400, 'INVALID_JSON', 'query', '')
       for (const body of [[], 'null', {}, { sql: '' }, { sql: 1 }, { sql: 'select 1', more: 1 }, { sql: 'select 1', statementId: 'a' }])
@@ -166,7 +166,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       for (const params of [[], [1, 2]]) await refused(400, 'INVALID_PARAM', 'query', { sql: 'select ?', params })
     })
 
-    it('has limits for bodies, SQL, parameters and rows, and cuts nothing off', async () => {
+    it('enforces limits for bodies, SQL, parameters and rows, and truncates nothing', async () => {
       await refused(413, 'SQL_TOO_LARGE', 'query', { sql: `select '${'x'.repeat(32_768)}'` })
       const params = Array.from({ length: proxy.maxParams + 1 }, () => 1)
       await refused(413, 'TOO_MANY_PARAMS', 'query', { sql: 'select 1', params })
@@ -177,7 +177,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       assert.equal((await send('query', { sql: rows, options: { maxRows: 50 } })).body.rowCount, 50)
     })
 
-    it('refuses several statements in one, and writes on the paths that read', async () => {
+    it('refuses multiple statements, and writes on the reading paths', async () => {
       const insert = `insert into ${table} values (70, 'read')`
       await refused(400, 'MULTIPLE_STATEMENTS', 'query', { sql: 'select 1; select 2' })
       await refused(400, 'MULTIPLE_STATEMENTS', 'exec', { sql: `${insert}; select 1` })
@@ -189,7 +189,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       await refused(422, 'DUPLICATE_COLUMN', 'query', { sql: 'select 1 as a, 2 as a' })
     })
 
-    it('is for servers that send JSON to its own paths', async () => {
+    it('accepts only JSON from servers on its own paths', async () => {
       await refused(415, 'UNSUPPORTED_MEDIA_TYPE', 'query', { sql: 'select 1' }, { headers: { 'content-type': 'text/plain' } })
       await refused(421, 'MISDIRECTED', 'query', { sql: 'select 1' }, { headers: { origin: 'https://shop.example' } })
       await refused(404, 'NOT_FOUND', 'drop', { sql: `drop table ${table}` })
@@ -199,7 +199,7 @@ export function wireContract(proxy: ProxyUnderTest): void {
       assert.equal(response.headers['access-control-allow-origin'], undefined)
     })
 
-    it('runs registered statements only in the registry mode, and checks their parameters', async () => {
+    it('runs only registered statements in registry mode, and checks their parameters', async () => {
       const ask = (path: string, body: unknown): Promise<WireResponse> => sendWire(registry, path, body)
       const codeOf = async (path: string, body: unknown) => {
         const response = await ask(path, body)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CancelRequest } from 'zin/plugins/queues'
 import type { SharedState } from '../shared/state.js'
 
-/** How long other nodes have to respond that they run the job, in ms. */
+/** How long to wait for a node to confirm that it runs the job, in ms. */
 const responseMs = 2_000
 
 /** Cancels jobs that run on other nodes. */
@@ -13,7 +13,7 @@ export class Cancels {
     this.#shared = shared
   }
 
-  /** True when a node runs the job and has aborted its signal. */
+  /** Returns true when a node runs the job and has aborted its signal. */
   async ask(cancel: CancelRequest): Promise<boolean> {
     const request = randomUUID()
     let done: (cancelled: boolean) => void = () => undefined

@@ -3,45 +3,45 @@ import type { CancelOutcome, EnqueueOptions, ScheduleTiming } from '../jobs/type
 import type { VersionRecord, WorkerRecord } from '../record/record.js'
 import type { Desired, StoredWorker } from '../store/contract.js'
 
-/** What is stored of a worker. */
+/** The stored state of a worker. */
 export interface WorkerSnapshot {
-  /** One per creation: a worker that is removed and created again has another one. */
+  /** Unique per creation: a worker that is removed and created again gets a new one. */
   readonly id: string
   readonly record: WorkerRecord
   readonly versions: readonly VersionRecord[]
   readonly desired: Desired
-  /** Grows with every change; from 1. */
+  /** Increases with every change, from 1. */
   readonly generation: number
 }
 
-/** A job that is added or cancelled. Its data is left out: it may be large, and private. */
+/** A job that is added or cancelled. Its data is omitted because it may be large and private. */
 export interface JobChange {
-  /** Null: the queue has not given it one yet. */
+  /** Null before the queue has assigned one. */
   readonly id: string | null
   readonly queue: string
-  /** As they were given. */
+  /** As requested. */
   readonly options?: EnqueueOptions
-  /** Of a cancelled one. */
+  /** Only of a cancelled job. */
   readonly outcome?: CancelOutcome
 }
 
-/** A job that is added with the jobs that must be done before it. */
+/** A job that is added together with the jobs that must complete before it. */
 export interface FlowChange {
   readonly worker: string
-  /** Null: the queue has not given it one yet. */
+  /** Null before the queue has assigned one. */
   readonly id: string | null
-  /** Null before it is added. */
+  /** Null before the job is added. */
   readonly queue: string | null
   readonly options?: EnqueueOptions
   readonly children: readonly FlowChange[]
 }
 
-/** A recurring job. Its data is left out. */
+/** A recurring job. Its data is omitted. */
 export interface ScheduleChange extends ScheduleTiming {
   readonly id: string
 }
 
-/** Every management action, and what `before` and `after` of its change show. */
+/** Every management action, with the type of `before` and `after` of its change. */
 export interface WorkerActions {
   create: WorkerSnapshot
   update: WorkerSnapshot
@@ -69,24 +69,25 @@ export type WorkerAction = keyof WorkerActions
 
 /** One management action on a worker. */
 export interface WorkerChangeOf<Action extends WorkerAction> {
-  /** Number of the action in this process, the same before it is done and after it. */
+  /** Number of the action in this process; the same in all hooks that it triggers. */
   readonly id: number
   readonly action: Action
-  /** Name of the worker; of a flow, the one of its last job. */
+  /** Name of the worker; for a flow, the worker of its root job. */
   readonly worker: string
-  /** What of the worker: the version, or the id of the schedule or of the cancelled job. */
+  /** The affected part of the worker: a version, or the id of a schedule or of a cancelled job. */
   readonly target?: string
-  /** Null: it was not there. */
+  /** Null: it did not exist. */
   readonly before: WorkerActions[Action] | null
-  /** Null: it is gone. */
+  /** Null: it no longer exists. */
   readonly after: WorkerActions[Action] | null
   readonly actor: Actor
-  /** Of the request that asked for it, as its response header `x-request-id` says; absent when code did. */
+  /** Id of the request, as in its response header `x-request-id`; absent when the action did not come from a request. */
   readonly requestId?: string
 }
 
 /**
- * One management action on a worker, as `beforeWorkerChange` and `onWorkerChange` see it. `action` tells what `before` and `after` are.
+ * One management action on a worker, as `beforeWorkerChange` and `onWorkerChange` receive it. `action` determines the type of `before` and
+ * `after`.
  *
  * @example
  * hooks.on('onWorkerChange', (change) => {

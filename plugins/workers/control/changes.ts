@@ -14,7 +14,7 @@ export interface Asked<Action extends WorkerAction> {
   readonly action: Action
   readonly worker: string
   readonly target?: string | undefined
-  /** Default: who makes the request; outside of requests, the app. */
+  /** Default: the caller of the current request; outside of requests, the app. */
   readonly actor: Actor | undefined
 }
 
@@ -23,23 +23,23 @@ export interface Subjects<Subject> {
   readonly after: Subject | null
 }
 
-/** Makes the subjects, which is only done for those who listen. */
+/** Creates the subjects; called only when a hook has listeners. */
 type MakeSubjects<Subject> = () => Subjects<Subject>
 
-/** What an action has to call while it is done. */
+/** What an action must call while it runs. */
 export interface ChangeStep<Subject> {
-  /** Whether anybody listens; what the subjects need has to be read only then. */
+  /** Whether a hook has listeners. If not, the action need not read what only the subjects require. */
   readonly active: boolean
-  /** Before anything is written. Throws WORKER_CHANGE_DENIED (409) or WORKER_CHANGE_FORBIDDEN (403). */
+  /** Called before anything is written. Throws WORKER_CHANGE_DENIED (409) or WORKER_CHANGE_FORBIDDEN (403). */
   allow(subjects: MakeSubjects<Subject>): Promise<void>
-  /** As soon as it is written, whatever comes after. */
+  /** Called as soon as the change is written, even if the action fails afterwards. */
   done(subjects: MakeSubjects<Subject>): void
 }
 
-/** Code that did not say which plugin it is: see `Workers.as`. */
+/** The actor of code that did not name its plugin: see `Workers.as`. */
 const app: Actor = { kind: 'plugin', id: 'app', via: 'plugin' }
 
-/** The one way of every management action: plugins may refuse it before it is done, and hear of it before its caller does. */
+/** Runs every management action: plugins can deny it beforehand, and are notified of it before its caller gets the response. */
 export class Changes {
   readonly #parts: ChangesParts
   #lastId = 0
@@ -48,13 +48,13 @@ export class Changes {
     this.#parts = parts
   }
 
-  /** Does `work`, and ends when those who listen have heard of what it did, or that it was refused or failed before it did anything. */
+  /** Runs `work`, and ends when the listeners have handled the change, or the refusal or failure of an action that changed nothing. */
   async run<Action extends WorkerAction, T>(
     asked: Asked<Action>,
     work: (step: ChangeStep<WorkerActions[Action]>) => Promise<T>,
   ): Promise<T> {
     const { beforeWorkerChange, onWorkerChange } = this.#parts.hooks
-    const told: Promise<void>[] = []
+    const notified: Promise<void>[] = []
     let id: number | undefined
     let open: WorkerChange | undefined
     const changeOf = (subjects: Subjects<WorkerActions[Action]>): WorkerChange => {
@@ -67,21 +67,21 @@ export class Changes {
         allow: async (subjects) => {
           if (!beforeWorkerChange.active) return
           open = changeOf(subjects())
-          await this.#demandLeave(open)
+          await this.#demandPermission(open)
         },
         done: (subjects) => {
           open = undefined
-          if (onWorkerChange.active) told.push(this.#tell(changeOf(subjects())))
+          if (onWorkerChange.active) notified.push(this.#notify(changeOf(subjects())))
         },
       })
-      // Somebody else has done the same meanwhile.
-      if (open !== undefined) told.push(this.#tellFailed(open, workerErrors.WORKER_CHANGED(asked.worker)))
+      // Another caller has made the same change in the meantime.
+      if (open !== undefined) notified.push(this.#notifyFailed(open, workerErrors.WORKER_CHANGED(asked.worker)))
       return result
     } catch (error) {
-      if (open !== undefined) told.push(this.#tellFailed(open, error instanceof Error ? error : new Error(String(error))))
+      if (open !== undefined) notified.push(this.#notifyFailed(open, error instanceof Error ? error : new Error(String(error))))
       throw error
     } finally {
-      await Promise.all(told)
+      await Promise.all(notified)
     }
   }
 
@@ -96,7 +96,7 @@ export class Changes {
       action,
       worker,
       ...(target === undefined ? {} : { target }),
-      // Listeners get copies: what they do to them changes nothing here.
+      // Listeners get copies, so that they cannot modify the change.
       ...structuredClone(subjects),
       actor: actor ?? this.#parts.ops.actor() ?? app,
       ...(requestId === undefined ? {} : { requestId }),
@@ -104,7 +104,7 @@ export class Changes {
     return change as unknown as WorkerChange
   }
 
-  async #demandLeave(change: WorkerChange): Promise<void> {
+  async #demandPermission(change: WorkerChange): Promise<void> {
     const verdict = await this.#parts.hooks.beforeWorkerChange.call(change)
     if (!verdict.denied) return
     if (verdict.error !== undefined) throw verdict.error
@@ -113,19 +113,19 @@ export class Changes {
     throw refusal(action, worker, verdict.plugin, verdict.reason)
   }
 
-  async #tell(change: WorkerChange): Promise<void> {
-    this.#logDeaf(change, await this.#parts.hooks.onWorkerChange.call(change))
+  async #notify(change: WorkerChange): Promise<void> {
+    this.#logFailures(change, await this.#parts.hooks.onWorkerChange.call(change))
   }
 
-  async #tellFailed(change: WorkerChange, error: Error): Promise<void> {
-    this.#logDeaf(change, await this.#parts.hooks.onWorkerChangeFailed.call(change, error))
+  async #notifyFailed(change: WorkerChange, error: Error): Promise<void> {
+    this.#logFailures(change, await this.#parts.hooks.onWorkerChangeFailed.call(change, error))
   }
 
-  #logDeaf({ action, worker }: WorkerChange, failures: readonly { readonly plugin: string; readonly error: Error }[]): void {
+  #logFailures({ action, worker }: WorkerChange, failures: readonly { readonly plugin: string; readonly error: Error }[]): void {
     for (const { plugin, error } of failures) {
       this.#parts.log.error(
         { plugin, action, worker, err: error },
-        `plugin "${plugin}" did not take note of "${action}" of worker "${worker}"`,
+        `a change listener of plugin "${plugin}" failed for "${action}" of worker "${worker}"`,
       )
     }
   }

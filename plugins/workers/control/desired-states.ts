@@ -16,7 +16,7 @@ export interface DesiredStatesParts {
   readonly clock: Clock
 }
 
-/** Changes what workers should do: started, stopped, paused, monitored, and with how many jobs at a time. */
+/** Changes the desired state of workers: running or stopped, paused, monitored, and the number of parallel jobs. */
 export class DesiredStates {
   readonly #parts: DesiredStatesParts
 
@@ -24,14 +24,14 @@ export class DesiredStates {
     this.#parts = parts
   }
 
-  /** Starting what runs in every node that should run it changes nothing. */
+  /** Starts a worker. Changes nothing when it already runs on every node that should run it. */
   async start(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
     const { operations, writes } = this.#parts
     const { worker } = await writes.find(name)
     const { state, paused } = worker.desired
     const running = state === 'running' && !paused && worker.record.activeStatus ? await operations.unchanged(worker) : undefined
     if (running !== undefined) return { worker, operation: running, changed: false }
-    return this.#want(
+    return this.#setDesired(
       name,
       'start',
       (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, starts: desired.starts + 1 }),
@@ -51,7 +51,7 @@ export class DesiredStates {
   }
 
   restart(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
-    return this.#want(
+    return this.#setDesired(
       name,
       'restart',
       (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, restarts: desired.restarts + 1 }),
@@ -61,11 +61,11 @@ export class DesiredStates {
   }
 
   pause(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
-    return this.#wantPaused(name, true, step, options)
+    return this.#setPaused(name, true, step, options)
   }
 
   resume(name: string, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
-    return this.#wantPaused(name, false, step, options)
+    return this.#setPaused(name, false, step, options)
   }
 
   monitor(name: string, on: boolean, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
@@ -78,7 +78,7 @@ export class DesiredStates {
     )
   }
 
-  /** Null: as many as the record says. */
+  /** @param concurrency null: the configured number. */
   async scale(name: string, concurrency: number | null, step: WorkerStep, { reason = '', ...options }: ScaleOptions): Promise<Applied> {
     refuse(scaleProblems(concurrency, reason))
     const at = new Date(this.#parts.clock.now()).toISOString()
@@ -94,7 +94,7 @@ export class DesiredStates {
     )
   }
 
-  /** Makes a worker that the auto-start rule starts at boot one that should run, unless an operator stopped it meanwhile. */
+  /** Sets the desired state of a worker that auto-starts at boot to running, unless an operator has stopped it in the meantime. */
   applyAutoStart(worker: StoredWorker): Promise<StoredWorker> {
     return this.#parts.writes.write(worker.record.name, (stored) =>
       stored.desired.by === 'operator' || stored.desired.state === 'running'
@@ -103,7 +103,7 @@ export class DesiredStates {
     )
   }
 
-  /** Notes that the rollout of the wanted version ended in a node. A later activation is not touched. */
+  /** Stores that the rollout of the desired version halted on a node. A later activation is not affected. */
   async halt({ id, record, ...worker }: StoredWorker, node: string, error: unknown): Promise<void> {
     const activation = activationOf(worker)
     const { code } = error instanceof ZinError ? error : { code: 'WORKER_FAILED' }
@@ -117,7 +117,7 @@ export class DesiredStates {
     await this.#parts.shared.publishChange(record.name)
   }
 
-  #want(
+  #setDesired(
     name: string,
     action: Action,
     next: (desired: Desired, worker: StoredWorker) => Desired | Promise<Desired>,
@@ -136,13 +136,13 @@ export class DesiredStates {
     )
   }
 
-  #wantPaused(name: string, paused: boolean, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
+  #setPaused(name: string, paused: boolean, step: WorkerStep, options?: OperationOptions): Promise<Applied> {
     const next = async (desired: Desired, worker: StoredWorker): Promise<Desired> => {
       if (desired.state === 'stopped') throw workerErrors.WORKER_STOPPED(name, 'stopped')
       const state = stateOf(worker, await this.#parts.shared.statusesOf(name))
       if (state === 'FAILED' || state === 'stopped') throw workerErrors.WORKER_STOPPED(name, state)
       return { ...desired, paused }
     }
-    return this.#want(name, paused ? 'pause' : 'resume', next, step, options)
+    return this.#setDesired(name, paused ? 'pause' : 'resume', next, step, options)
   }
 }

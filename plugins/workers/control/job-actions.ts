@@ -18,7 +18,7 @@ export interface JobActionsParts {
   readonly known: KnownRecords
 }
 
-/** Does a management action as everybody who listens to changes expects it. */
+/** Runs a management action with its hooks. */
 export type Act = <Action extends WorkerAction, T>(
   action: Action,
   worker: string,
@@ -28,7 +28,7 @@ export type Act = <Action extends WorkerAction, T>(
 
 type JobActions = Pick<Workers, 'enqueue' | 'enqueueFlow' | 'cancelJob' | 'schedule' | 'unschedule'>
 
-/** What is done to the jobs and schedules of workers. */
+/** Actions on the jobs and schedules of workers. */
 export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsParts, act: Act): JobActions {
   const record = async (name: string) => (await writes.find(name)).worker.record
   const scheduled = async (worker: WorkerRecord, id: string): Promise<ScheduleChange | null> => {
@@ -91,7 +91,7 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
             step.done(() => ({ before, after: scheduleChange(id, view) }))
             return view
           }
-          // The worker does not take its jobs any more.
+          // The worker no longer takes jobs from this queue.
           await jobs.dropSchedule(worker.record, id)
           throw now === undefined ? workerErrors.WORKER_NOT_FOUND(name) : workerErrors.WORKER_CHANGED(name)
         },
@@ -114,7 +114,7 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
   }
 }
 
-/** Its timing alone: data may be private. */
+/** Only the timing of a schedule, because its data may be private. */
 function scheduleChange(id: string, { pattern, every, tz, startDate, endDate, limit }: ScheduleTiming): ScheduleChange {
   const timing = { pattern, every, tz, startDate, endDate, limit }
   return { id, ...Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== undefined)) }

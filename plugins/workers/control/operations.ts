@@ -23,7 +23,7 @@ export type Action =
   | 'activate'
   | 'candidates'
 
-/** Changes of desired states, and how far the nodes have come with them. */
+/** Changes of desired states, and the progress of the nodes in applying them. */
 export class Operations {
   readonly #shared: SharedState
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class Operations {
     this.#clock = clock
   }
 
-  /** Notes a change that was written, and tells every node of it. */
+  /** Stores the operation of a written change, and publishes the change to every node. */
   async begin(worker: StoredWorker, action: Action): Promise<OperationRecord> {
     const name = worker.record.name
     const [nodes, reported] = await Promise.all([this.#shared.nodes(), this.#shared.statusesOf(name)])
@@ -53,7 +53,7 @@ export class Operations {
     return operation
   }
 
-  /** The operation when it has ended, or when the time is over. */
+  /** Returns the operation once it has ended or the wait times out. */
   waitUntilApplied(operation: OperationRecord, waitMs: number): Promise<Operation> {
     return waitUntil(
       () => this.read(operation),
@@ -67,7 +67,7 @@ export class Operations {
     )
   }
 
-  /** The state of things as an operation that changes nothing, when the worker runs in every node that should run it. */
+  /** Returns an applied operation that changes nothing if the worker already runs on every node that should run it, otherwise undefined. */
   async unchanged(worker: StoredWorker): Promise<Operation | undefined> {
     const name = worker.record.name
     const [nodes, reported] = await Promise.all([this.#shared.nodes(), this.#shared.statusesOf(name)])
@@ -85,7 +85,7 @@ export class Operations {
     return this.#shared.operation(id)
   }
 
-  /** How far it has come. What came of it is kept once it is over: what the nodes do later is not its doing. */
+  /** Returns the progress of an operation. The outcome is stored once it has ended, so that later changes on the nodes do not affect it. */
   async read(operation: OperationRecord): Promise<Operation> {
     const { id, generation, outcome, targets, worker } = operation
     const { applied, failed } = outcome ?? outcomeOf(operation, await this.#shared.statusesOf(worker))
@@ -95,7 +95,7 @@ export class Operations {
   }
 }
 
-/** Living nodes that the placement chooses, and those that still run the worker. */
+/** Live nodes that the placement chooses, and those that still run the worker. */
 function targetsOf(worker: StoredWorker, nodes: readonly KnownNode[], reported: readonly ReportedStatus[]): readonly string[] {
   const { record } = worker
   const known = statusesOf(worker, reported).filter(({ alive }) => alive)
@@ -105,7 +105,7 @@ function targetsOf(worker: StoredWorker, nodes: readonly KnownNode[], reported: 
 }
 
 function stateOf({ action, desired, targets }: OperationRecord, { applied, failed }: OperationOutcome): OperationState {
-  // Where nothing may run the worker, there is nothing to stop.
+  // If no node can run the worker, there is nothing to stop.
   if (targets.length === 0) return desired === 'stopped' ? 'applied' : 'pending'
   if (action === 'activate' && failed.length > 0) return 'halted'
   if (applied.length + failed.length < targets.length) return 'pending'

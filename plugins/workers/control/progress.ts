@@ -3,10 +3,10 @@ import type { FailedTarget, Operation } from '../contract.js'
 import type { OperationOutcome, OperationRecord, ReportedStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 
-/** Where one node stands with an operation. */
+/** The progress of one node with an operation. */
 type Progress = 'waiting' | 'applied' | FailedTarget
 
-/** Which targets have applied an operation, and which could not, by what they say. */
+/** Returns which targets have applied an operation and which could not, from their reported statuses. */
 export function outcomeOf(operation: OperationRecord, reported: readonly ReportedStatus[]): OperationOutcome {
   const progress = operation.targets.map((node) => progressOf(operation, node, reported))
   return {
@@ -17,7 +17,7 @@ export function outcomeOf(operation: OperationRecord, reported: readonly Reporte
 
 function progressOf(operation: OperationRecord, node: string, reported: readonly ReportedStatus[]): Progress {
   const status = reported.find((one) => one.node === node && one.workerId === operation.workerId)
-  // One that is starting tries until it succeeds.
+  // A starting worker retries until it succeeds.
   if (status === undefined || status.generation < operation.generation || status.state === 'starting') return 'waiting'
   const { awaits, error } = status
   if (error !== undefined && isOf(operation, error.generation ?? status.generation, error.version)) {
@@ -29,18 +29,18 @@ function progressOf(operation: OperationRecord, node: string, reported: readonly
   return operation.version !== undefined && awaits === operation.version ? 'waiting' : 'applied'
 }
 
-/** Whether a fault is of this operation: a worker that FAILED before can still be changed, and so can one that refused a version. */
+/** Whether an error belongs to this operation: a worker that FAILED or refused a version earlier can still be changed. */
 function isOf(operation: OperationRecord, generation: number, version: string | undefined): boolean {
   return generation >= operation.generation && (version === undefined || version === operation.version)
 }
 
-/** Throws what the nodes say when none of them could apply it, and when a rollout halted. */
+/** Throws the error of the first node when no node could apply the operation, or when a rollout halted. */
 export function demandSuccess(worker: StoredWorker, operation: Operation): void {
   const { applied, failed, state, targets } = operation
   const [first] = failed
   if (first === undefined || (state !== 'halted' && failed.length < targets.length)) return
   const { version } = worker.desired
-  const halted = `; the rollout halted at ${first.node}: ${applied.length} of ${targets.length} nodes run ${version}, the others keep the version before`
+  const halted = `; the rollout halted at ${first.node}: ${applied.length} of ${targets.length} nodes run ${version}; the others keep the previous version`
   const message = state === 'halted' ? `${first.message}${halted}` : first.message
   throw new ZinError(first.code, message, { status: first.status, details: { operation } })
 }

@@ -2,11 +2,11 @@ import type { WorkerRecord } from '../record/record.js'
 import type { StoredWorker } from '../store/contract.js'
 import type { StoreRegistry } from '../store/registry.js'
 
-/** The recurring jobs of a worker, which are kept in its queue. */
+/** The recurring jobs of a worker, which are stored in its queue. */
 export interface WorkerSchedules {
   exist(record: WorkerRecord): Promise<boolean>
   removeAll(record: WorkerRecord): Promise<void>
-  /** Brings those in the queue of `from` to that of `to`; false when there are none. */
+  /** Moves the schedules from the queue of `from` to that of `to`; false when there were none. */
   moveAll(from: WorkerRecord, to: WorkerRecord): Promise<boolean>
 }
 
@@ -15,10 +15,10 @@ export interface MoveParts {
   readonly schedules: WorkerSchedules
 }
 
-/** Most queues that a worker is known to have left. */
+/** Maximum number of previous queues that are stored of a worker. */
 const mostLeft = 10
 
-/** The queues that a worker has left when its record is the next one, the last one first: schedules may still be there. */
+/** The previous queues of a worker after its record becomes `next`, most recent first. They may still contain schedules. */
 export function leftQueues(worker: StoredWorker, next: WorkerRecord): Pick<StoredWorker, 'leftQueues'> {
   const { queueName } = worker.record
   if (next.queueName === queueName) return {}
@@ -27,8 +27,8 @@ export function leftQueues(worker: StoredWorker, next: WorkerRecord): Pick<Store
 }
 
 /**
- * Brings schedules from the queues that their worker has left to the one that it was given. It may be given another one, or be
- * removed, at the same time: hence until they are where the worker takes jobs. Safe to repeat.
+ * Moves schedules from the previous queues of their worker to its current one. The worker may get another queue or be removed at the same
+ * time, so this repeats until the schedules are in the queue from which the worker takes jobs. Idempotent.
  */
 export async function moveSchedules(parts: MoveParts, to: StoredWorker): Promise<void> {
   const { storeRegistry, schedules } = parts

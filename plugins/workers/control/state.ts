@@ -1,31 +1,31 @@
 import type { ReportedStatus, WorkerState } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 
-/** What nodes say of this worker, and not of an earlier one of the same name. */
+/** The statuses of this worker, without those of an earlier one with the same name. */
 export function statusesOf(worker: StoredWorker, reported: readonly ReportedStatus[]): readonly ReportedStatus[] {
   return reported.filter((status) => status.workerId === worker.id)
 }
 
-/** The version that takes new jobs: the one before as long as some node runs it, the wanted one when none runs. */
+/** The version that takes new jobs: the previous one as long as a node runs it, otherwise the desired one. */
 export function versionOf(worker: StoredWorker, reported: readonly ReportedStatus[]): string {
-  const wanted = worker.desired.version
-  const before = statusesOf(worker, reported).find(({ alive, version }) => alive && version !== null && version !== wanted)
-  return before?.version ?? wanted
+  const desired = worker.desired.version
+  const previous = statusesOf(worker, reported).find(({ alive, version }) => alive && version !== null && version !== desired)
+  return previous?.version ?? desired
 }
 
-/** In the order in which they decide. */
-const whenWanted: readonly WorkerState[] = ['running', 'paused', 'starting', 'FAILED', 'stopping', 'stopped']
+/** States of a worker that should run, in order of precedence. */
+const precedence: readonly WorkerState[] = ['running', 'paused', 'starting', 'FAILED', 'stopping', 'stopped']
 
 /**
- * The state of a worker over all nodes that live. It runs when it runs somewhere, and is FAILED when it runs nowhere and one
- * node gave up. When it should run and no living node that should run it tells, it is `unknown`.
+ * The state of a worker over all live nodes. It is running when any node runs it, and FAILED when none does and it has failed on one.
+ * It is `unknown` when it should run and none of the live nodes that should run it has reported a status.
  */
 export function stateOf(worker: StoredWorker, reported: readonly ReportedStatus[]): WorkerState {
   const living = statusesOf(worker, reported).filter((status) => status.alive)
   if (worker.desired.state === 'running') {
-    // A node that was not chosen has nothing to say by standing still.
-    const telling = living.filter(({ placed, state }) => placed || state !== 'stopped')
-    return whenWanted.find((state) => telling.some((status) => status.state === state)) ?? 'unknown'
+    // The status `stopped` means nothing on a node that the placement did not choose.
+    const relevant = living.filter(({ placed, state }) => placed || state !== 'stopped')
+    return precedence.find((state) => relevant.some((status) => status.state === state)) ?? 'unknown'
   }
   const states = new Set(living.map((status) => status.state))
   return states.size === 0 || (states.size === 1 && states.has('stopped')) ? 'stopped' : 'stopping'

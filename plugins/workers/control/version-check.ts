@@ -2,7 +2,7 @@ import type { Processors } from '../processors/processors.js'
 import type { RegisterVersion, VersionRecord, WorkerRecord } from '../record/record.js'
 import { actingConcurrency } from '../record/scaled.js'
 
-/** Refuses versions that could not be started with the record of their worker. */
+/** Rejects versions that could not be started with the record of their worker. */
 export class VersionCheck {
   readonly #processors: Processors
 
@@ -10,12 +10,12 @@ export class VersionCheck {
     this.#processors = processors
   }
 
-  /** A new version. `given`: its processor may be a function, which is not stored. */
+  /** Checks a new version. `given`: its processor may be a function, which is not stored. */
   async ofNew(record: WorkerRecord, stored: VersionRecord, given: Pick<RegisterVersion, 'processor'>): Promise<void> {
     await this.#processors.check(specOf(record, { ...stored, processor: given.processor ?? stored.processor }))
   }
 
-  /** One that was taken before. What only the code of other nodes gives is checked where it runs. */
+  /** Checks a stored version. A processor that is registered only in the code of other nodes is checked where it runs. */
   async ofStored(record: WorkerRecord, stored: VersionRecord): Promise<void> {
     const spec = specOf(record, stored)
     if (stored.processor !== null || (await this.#processors.isKnown(spec))) await this.#processors.check(spec)

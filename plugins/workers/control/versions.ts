@@ -3,7 +3,7 @@ import { refuse, workerErrors } from '../errors.js'
 import { checkVersion, versionProblems } from '../record/checks.js'
 import { versionOf } from '../record/make.js'
 import type { RefusedVersion, RegisterVersion, VersionRecord, VersionRefusal } from '../record/record.js'
-import { refusalProblems } from '../record/refusal.js'
+import { refusalProblems, storableRefusal } from '../record/refusal.js'
 import type { ReportedStatus } from '../shared/contract.js'
 import type { SharedState } from '../shared/state.js'
 import type { Desired, StoredWorker } from '../store/contract.js'
@@ -20,11 +20,11 @@ export interface VersionsParts {
   readonly now: () => number
 }
 
-/** Most versions of one worker, and most of them that are loaded beside the active one. */
+/** Maximum number of versions of one worker, and of candidates loaded next to the active version. */
 const most = 100
 const mostCandidates = 5
 
-/** The versions of workers: registered, then activated; an earlier one is activated to roll back. */
+/** Registers and activates versions of workers; activating an earlier one rolls back. */
 export class Versions {
   readonly #parts: VersionsParts
 
@@ -44,7 +44,7 @@ export class Versions {
       return { ...current, versions: [...current.versions, version] }
     }
     const stored = await writes.note(name, add, step)
-    code.keep(name, `${name}@${version.version}`, input)
+    code.keep(stored, `${name}@${version.version}`, input)
     return viewOf(stored, version, await this.#parts.shared.statusesOf(name))
   }
 
@@ -57,8 +57,7 @@ export class Versions {
   /** @param by the plugin that refuses it. */
   async refuse(name: string, version: string, by: string, refusal: VersionRefusal, step: WorkerStep): Promise<VersionView> {
     refuse(refusalProblems(refusal))
-    const { reason, evidence } = refusal
-    const refused = { by, reason, ...(evidence === undefined ? {} : { evidence }), at: this.#parts.now() }
+    const refused = { by, ...storableRefusal(refusal), at: this.#parts.now() }
     const stored = await this.#parts.writes.note(name, (worker) => withRefused(worker, version, refused), step)
     const record = versionIn(stored, version)
     return viewOf(stored, record, await this.#parts.shared.statusesOf(name))
@@ -74,13 +73,13 @@ export class Versions {
       async (worker) => {
         demandVersioning(worker)
         const { refused, ...wanted } = versionIn(worker, version)
-        // What only a rollout refused is judged anew by the next one.
+        // A refusal by a halted rollout does not block the next rollout.
         if (refused !== undefined && refused.by !== rollout && options.force !== true)
           throw workerErrors.VERSION_REFUSED(name, version, refused)
         await check.ofStored(worker.record, wanted)
         const { halted: _, ...known } = worker
         const { desired, versions } = known
-        // Also for two activations in one millisecond, each has a time of its own.
+        // Unique even for two activations in the same millisecond.
         const activatedAt = Math.max(now(), (wanted.activatedAt ?? 0) + 1)
         return {
           ...known,
@@ -93,7 +92,7 @@ export class Versions {
     )
   }
 
-  /** Replaces the versions that are loaded beside the active one. */
+  /** Replaces the versions that are loaded next to the active one. */
   setCandidates(name: string, wanted: readonly string[], step: WorkerStep, options?: OperationOptions): Promise<Applied> {
     const candidates = [...new Set(wanted)]
     const faults = candidates.flatMap((version) => checkVersion(version) ?? [])
@@ -117,10 +116,10 @@ export class Versions {
   }
 }
 
-/** Of the refusals that a halted rollout makes. */
+/** `by` of refusals by a halted rollout. */
 const rollout = 'workers'
 
-/** A worker whose version is refused. */
+/** Returns the worker with one of its versions marked as refused. Throws VERSION_NOT_FOUND. */
 export function withRefused(worker: StoredWorker, version: string, refused: RefusedVersion): StoredWorker {
   const known = versionIn(worker, version)
   return { ...worker, versions: worker.versions.map((one) => (one === known ? { ...one, refused } : one)) }
@@ -132,14 +131,14 @@ function versionIn({ record, versions }: StoredWorker, version: string): Version
   return found
 }
 
-/** What nodes run that cannot run the version: never one that was refused. */
+/** The version for nodes that cannot run `version`: never one whose rollout halted. */
 function fallbackOf({ desired, halted }: StoredWorker, version: string): string | null {
   if (version === desired.version) return desired.previousVersion
   if (halted === undefined) return desired.version
   return version === desired.previousVersion ? null : desired.previousVersion
 }
 
-/** The active version is no candidate. */
+/** Removes a version from the candidates: the active version is not one of them. */
 function withoutCandidate({ candidates = [], ...desired }: Desired, version: string): Desired {
   const left = candidates.filter((candidate) => candidate !== version)
   return left.length === 0 ? desired : { ...desired, candidates: left }
@@ -169,7 +168,7 @@ function viewOf(worker: StoredWorker, record: VersionRecord, reported: readonly 
   }
 }
 
-/** Jobs of the version that takes new ones. */
+/** Running jobs of the version that takes new ones. */
 function busyOf({ busy, candidates = [], draining }: ReportedStatus): number {
   const others = [...Object.values(draining), ...candidates.map((candidate) => candidate.busy)]
   return Math.max(0, busy - others.reduce((sum, jobs) => sum + jobs, 0))
@@ -184,7 +183,7 @@ function stateOf(
   if (worker.desired.version === version) return halted ? 'refused' : seen.active === seen.running ? 'active' : 'activating'
   if (refused !== undefined && seen.active === 0 && seen.draining === 0) return 'refused'
   if (activatedAt === null) return 'registered'
-  // Nothing replaces it any more.
+  // The rollout that would have replaced it has halted.
   if (halted && seen.active > 0) return 'active'
   return seen.active > 0 || seen.draining > 0 ? 'draining' : 'drained'
 }

@@ -5,16 +5,16 @@ import type { SharedState } from '../shared/state.js'
 export interface WaitOptions {
   readonly shared: Pick<SharedState, 'listen' | 'onMissed' | 'onNodes'>
   readonly clock: Clock
-  /** Longest wait, in ms. */
+  /** Maximum wait, in ms. */
   readonly waitMs: number
   /** Whether a message may change the result. */
   readonly concerns: (message: WorkerMessage) => boolean
 }
 
-/** How often it looks without a message, in ms: a message may be lost. */
-const lookMs = 1_000
+/** Poll interval without a message, in ms: a message may be lost. */
+const pollMs = 1_000
 
-/** Reads a value until it is final, again after each message that may have changed it. Returns the last one when the time is over. */
+/** Reads a value until it is final, again after each message that may have changed it. Returns the last value when the wait times out. */
 export async function waitUntil<T>(read: () => Promise<T>, isFinal: (value: T) => boolean, options: WaitOptions): Promise<T> {
   const { clock, concerns, shared, waitMs } = options
   const deadline = clock.monotonic() + waitMs
@@ -39,7 +39,7 @@ export async function waitUntil<T>(read: () => Promise<T>, isFinal: (value: T) =
       if (left <= 0 || isFinal(value)) return value
       if (news) continue
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(left, lookMs))
+        const timer = setTimeout(resolve, Math.min(left, pollMs))
         wake = () => {
           clearTimeout(timer)
           resolve()

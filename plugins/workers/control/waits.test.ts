@@ -10,7 +10,7 @@ import { createTestHost } from 'zin/testing'
 import { workers, workersService } from '../index.js'
 import { signal } from '../testing/signal.js'
 
-describe('waits for what nodes do', () => {
+describe('waits for nodes', () => {
   it('end in time when the wall clock is set back', { timeout: 30_000 }, async (t) => {
     let behind = 0
     let step = 0

@@ -41,7 +41,7 @@ export class WorkerRecords {
     this.#parts = parts
   }
 
-  /** @param trusted the caller is code of the app, which may name other stores than the app's own. */
+  /** @param trusted the caller is code of the app, which may name stores that the app has not configured. */
   async create(input: CreateWorker, trusted: boolean, step: WorkerStep, options: OperationOptions = {}): Promise<StoredWorker> {
     const { check, clock, code, defaults, storeRegistry, features, queueStore, writes } = this.#parts
     refuse(problemsOf(input))
@@ -71,13 +71,13 @@ export class WorkerRecords {
       updatedAt: now,
     }
     const subjects = () => ({ before: null, after: snapshotOf(worker) })
-    // An app that creates its workers at each start asks nobody for what is there.
+    // An app that creates its workers at every start must not trigger hooks for those that exist.
     if ((await storeRegistry.find(record.name)) !== undefined) throw workerErrors.WORKER_EXISTS(record.name)
     await step.allow(subjects)
     if (!(await storeRegistry.insert(store, worker))) throw workerErrors.WORKER_EXISTS(record.name)
     step.done(subjects)
-    code.keep(record.name, record.name, input)
-    // A worker that was created but did not start is there, FAILED, with its error.
+    code.keep(worker, record.name, input)
+    // A worker that was created but could not start exists, FAILED, with its error.
     await writes.apply(worker, 'create', options)
     return worker
   }
@@ -98,7 +98,7 @@ export class WorkerRecords {
       },
       step,
       options,
-      // Asked for once more, it also brings those that stayed behind when this failed before.
+      // A repeated request also moves schedules that an earlier, failed move left behind.
       changes.queueName === undefined ? undefined : (written) => moveSchedules({ storeRegistry, schedules }, written),
     )
   }
@@ -113,20 +113,20 @@ export class WorkerRecords {
         await schedules.removeAll({ ...worker.record, queueName })
       }
     }
-    // While there is a worker to name them, so that a removal which did not succeed can be repeated.
+    // Before the worker is removed, so that a failed removal can be repeated.
     await removeSchedules()
     if (!(await store.remove(worker))) throw workerErrors.WORKER_NOT_FOUND(name)
     step.done(subjects)
-    // One may have been added meanwhile.
+    // A schedule may have been added in the meantime.
     await removeSchedules()
-    code.forget(name)
+    code.forget(name, worker.id)
     await shared.publishChange(name)
     await waitUntil(
       () => this.#isKnown(name, worker.id),
       (known) => !known,
       { shared, clock, waitMs, concerns: (message) => message.kind === 'forgotten' && message.workerId === worker.id },
     )
-    // One that was created under the name meanwhile keeps what is told of it.
+    // A worker that was created with the same name in the meantime keeps its shared state.
     if ((await storeRegistry.find(name)) === undefined) await shared.erase(name)
   }
 

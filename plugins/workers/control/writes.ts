@@ -24,17 +24,17 @@ export interface Applied {
   readonly changed: boolean
 }
 
-/** What becomes of a stored worker; asked again when others changed it at the same time. */
+/** Computes the new value of a stored worker; called again after a concurrent change. */
 export type Next<T> = (worker: StoredWorker) => T | Promise<T>
 
-/** The step of an action that changes what is stored of a worker. */
+/** The step of an action that changes a stored worker. */
 export type WorkerStep = ChangeStep<WorkerSnapshot>
 
-/** How often a change is tried anew when others change the same worker. */
+/** Maximum attempts of a change while others change the same worker. */
 const tries = 10
 export const defaultWaitMs = 10_000
 
-/** Writes workers: each change names the one that it was made from, and every node hears of it. */
+/** Writes workers with optimistic concurrency control, and publishes each change to every node. */
 export class WorkerWrites {
   readonly #parts: WritesParts
 
@@ -51,9 +51,9 @@ export class WorkerWrites {
   }
 
   /**
-   * Writes what `next` makes of the worker, and waits until it is applied. Throws when every node failed to.
+   * Writes the result of `next`, and waits until it is applied. Throws when every node failed to apply it.
    *
-   * @param finish called with what was written.
+   * @param finish called with the written worker.
    */
   async change(
     name: string,
@@ -69,29 +69,29 @@ export class WorkerWrites {
     return { worker, operation, changed: true }
   }
 
-  /** Writes what changes nothing that runs, so there is nothing to wait for. */
+  /** Writes a change that does not affect what nodes run, so there is nothing to wait for. */
   async note(name: string, next: Next<StoredWorker>, step: WorkerStep): Promise<StoredWorker> {
     const worker = await this.write(name, next, step)
     await this.#parts.shared.publishChange(name)
     return worker
   }
 
-  /** Tells every node of what was written, and waits until they have applied it. */
+  /** Publishes a written change to every node, and waits until they have applied it. */
   async apply(worker: StoredWorker, action: Action, { waitMs = defaultWaitMs }: OperationOptions): Promise<Operation> {
     const { operations } = this.#parts
     try {
       return await operations.waitUntilApplied(await operations.begin(worker, action), waitMs)
     } catch (error) {
-      // The nodes read all workers once they reach the shared state again.
+      // The nodes read all workers again once they can reach the shared state.
       if (error instanceof ZinError && error.status === 503) throw workerErrors.WORKER_CHANGE_UNCONFIRMED(worker.record.name, error.message)
       throw error
     }
   }
 
   /**
-   * Writes what `next` makes of the worker; undefined leaves it as it is.
+   * Writes the result of `next`; undefined leaves the worker unchanged.
    *
-   * @param step absent for what the app does by itself.
+   * @param step absent for actions that the app takes by itself.
    */
   async write(name: string, next: Next<StoredWorker | undefined>, step?: WorkerStep): Promise<StoredWorker> {
     for (let attempt = 0; attempt < tries; attempt++) {

@@ -1,19 +1,19 @@
-/** What a health check answers. `details` is shown as it is, so it must be JSON and hold no secret. */
+/** The result of a health check. `details` is shown unchanged, so it must be JSON and must not contain secrets. */
 export interface HealthCheckResult {
   readonly healthy: boolean
   readonly details?: unknown
   readonly error?: string
 }
 
-/** Tells whether a worker can do its jobs. Aborted when it takes too long. Throwing is the same as `healthy: false`. */
+/** Checks whether a worker can run its jobs. The signal is aborted at the deadline. Throwing is the same as `healthy: false`. */
 export type WorkerHealthCheck = (workerName: string, signal: AbortSignal) => HealthCheckResult | Promise<HealthCheckResult>
 
-/** The last check of a worker in one process, as other processes see it. */
+/** The last health check of a worker on one node, as other nodes see it. */
 export interface CheckReport {
   readonly healthy: boolean
-  /** Failures in a row, this one included. */
+  /** Number of consecutive failures, including this one. */
   readonly failures: number
-  /** ms the check took. */
+  /** Duration of the check, ms. */
   readonly durationMs: number
   readonly error?: string
   readonly details?: unknown

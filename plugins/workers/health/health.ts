@@ -14,10 +14,10 @@ export interface HealthParts {
   readonly now: () => number
 }
 
-/** Attempts count for the score this long, ms. */
+/** Attempts count towards the score for this time, ms. */
 const windowMs = 600_000
 
-/** The health of workers over all processes. */
+/** Determines the health of workers across all nodes. */
 export class Health {
   readonly #parts: HealthParts
 
@@ -25,7 +25,7 @@ export class Health {
     this.#parts = parts
   }
 
-  /** @param reported what the processes say of the worker. */
+  /** @param reported the statuses of the worker on all nodes. */
   async of(worker: StoredWorker, reported: Promise<readonly ReportedStatus[]>): Promise<HealthReport> {
     const { shared, hooks, jobs, now } = this.#parts
     const { name, features } = worker.record

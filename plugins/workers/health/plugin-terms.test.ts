@@ -11,18 +11,18 @@ import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, fake } from 'zin/testing'
 import { type PluginHealthTerm, workers, workersService } from '../index.js'
 
-/** A plugin whose listener answers so. */
-const judge = (name: string, answer: (worker: string) => unknown) =>
+/** A plugin whose listener returns this. */
+const judge = (name: string, termsFor: (worker: string) => unknown) =>
   definePlugin({
     name,
     version: '1.0.0',
     setup: ({ hooks }) =>
-      void hooks.on('collectHealthTerms', { handler: (worker) => answer(worker) as readonly PluginHealthTerm[], timeoutMs: 50 }),
+      void hooks.on('collectHealthTerms', { handler: (worker) => termsFor(worker) as readonly PluginHealthTerm[], timeoutMs: 50 }),
   })()
 
 describe('health terms of plugins', () => {
-  it('take off points with the name of their plugin; one that fails, hangs or answers nonsense takes off none', async () => {
-    // No job runs here: opening a queue store would only take time.
+  it('lower the score, with the name of their plugin; a plugin that fails, hangs or returns invalid terms has no effect', async () => {
+    // No job runs here, so a fake queue store saves time.
     const queue = { isPaused: async () => false } as unknown as Queue
     const host = await createTestHost({
       services: [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => queue })],

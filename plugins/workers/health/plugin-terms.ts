@@ -2,22 +2,22 @@ import { messageOf } from 'zin'
 import { isIntIn, isObject } from '../record/problem.js'
 import type { HealthTerm, PluginHealthTerm } from './score.js'
 
-/** Most terms of one plugin, and most characters of their texts. */
+/** Maximum number of terms of one plugin, and maximum length of their texts. */
 const mostTerms = 10
 const longestName = 50
 const longestReason = 500
 
-/** The terms that plugins add. A plugin that failed, was late or answered something else takes no points off, and its term says so. */
+/** Returns the terms of plugins. A plugin that failed, timed out or returned something else has one term with penalty 0 that states why. */
 export function pluginTerms(added: ReadonlyMap<string, unknown> = new Map()): readonly HealthTerm[] {
-  return [...added].flatMap(([plugin, answered]): readonly HealthTerm[] => {
+  return [...added].flatMap(([plugin, returned]): readonly HealthTerm[] => {
     const unknown = (why: string): readonly HealthTerm[] => [
-      { name: 'unknown', penalty: 0, reason: `Not known: ${why}`.slice(0, longestReason), plugin },
+      { name: 'unknown', penalty: 0, reason: `Unknown: ${why}`.slice(0, longestReason), plugin },
     ]
-    if (answered instanceof Error) return unknown(messageOf(answered))
-    if (!Array.isArray(answered) || answered.length > mostTerms || !answered.every(isTerm)) {
-      return unknown(`the plugin must answer at most ${mostTerms} terms {name, penalty: integer 0 to 100, reason}`)
+    if (returned instanceof Error) return unknown(messageOf(returned))
+    if (!Array.isArray(returned) || returned.length > mostTerms || !returned.every(isTerm)) {
+      return unknown(`the plugin must return at most ${mostTerms} terms {name, penalty: integer 0 to 100, reason}`)
     }
-    return answered.map(({ name, penalty, reason }) => ({ name, penalty, reason, plugin }))
+    return returned.map(({ name, penalty, reason }) => ({ name, penalty, reason, plugin }))
   })
 }
 

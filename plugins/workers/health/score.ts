@@ -2,60 +2,60 @@ import type { CheckReport } from './check.js'
 
 /** One reason for a lower score. */
 export interface HealthTerm {
-  /** `failed`, `failures`, `lost`, `check`, `nodes`, `queueAge`, `rollout`, or what a plugin calls it. */
+  /** `failed`, `failures`, `lost`, `check`, `nodes`, `queueAge`, `rollout`, or a name chosen by a plugin. */
   readonly name: string
   /** Points taken off, an integer 0–100. */
   readonly penalty: number
-  /** What was measured, for people. */
+  /** Human-readable description of what was measured. */
   readonly reason: string
-  /** The plugin that takes them off by `collectHealthTerms`; absent: workers itself. */
+  /** The plugin that added the term with `collectHealthTerms`; absent for the plugin workers itself. */
   readonly plugin?: string
 }
 
-/** What a listener of `collectHealthTerms` answers for a worker. */
+/** A term that a listener of `collectHealthTerms` returns for a worker. */
 export type PluginHealthTerm = Omit<HealthTerm, 'plugin'>
 
-/** How well a worker does, and why. */
+/** The health score of a worker, and the reasons for it. */
 export interface HealthReport {
-  /** Integer 0–100: 100 less all penalties. */
+  /** Integer 0–100: 100 minus all penalties. */
   readonly score: number
-  /** What took points off; empty at 100. */
+  /** The penalties and their reasons. */
   readonly terms: readonly HealthTerm[]
   readonly monitored: boolean
-  /** The last check of every process that runs the worker. */
+  /** The last health check on every node that runs the worker. */
   readonly checks: readonly (CheckReport & { readonly node: string })[]
 }
 
-/** What the score is made of; attempts of the last ten minutes over all processes. */
+/** The inputs of the score. Attempts are those of the last ten minutes on all nodes. */
 export interface HealthInputs {
   readonly failedState: boolean
   readonly completed: number
   readonly failed: number
-  /** Of the failed: timed out, stalled, or their sandbox died. */
+  /** Failed attempts that timed out, stalled, or whose thread or process died. */
   readonly lost: number
-  /** Failing checks, one per process at most. */
+  /** Errors of failing health checks, at most one per node. */
   readonly failingChecks: readonly string[]
   readonly nodes: number
-  /** Of the nodes: those whose lease ended or that gave up. */
+  /** Nodes whose lease ended, or on which the worker has failed. */
   readonly nodesDown: number
-  /** How long the oldest job that could run has waited, ms; 0 when nothing waits or the worker should not run. */
+  /** How long the oldest runnable job has waited, ms; 0 if no job waits or the worker should not run. */
   readonly oldestWaitingMs: number
-  /** It should run, and no living process says anything of it. */
+  /** Whether the worker should run, but no live node reports it. */
   readonly nobodyRuns: boolean
-  /** Why the rollout of the version that was activated last halted. */
+  /** Why the rollout of the version that was activated last was halted; undefined if it was not. */
   readonly halted: string | undefined
 }
 
-/** A worker may fail this share of its attempts. */
+/** Share of attempts that may fail without a penalty. */
 const tolerated = 0.05
-/** Jobs may wait this long, ms. */
+/** How long jobs may wait without a penalty, ms. */
 const patienceMs = 60_000
 
-/** Points that are taken off, each with its reason. Few attempts prove little, so a ratio counts by its lower bound. */
+/** Returns the penalties and their reasons. Few attempts prove little, so the lower bound of a ratio counts. */
 export function termsOf(inputs: HealthInputs): readonly HealthTerm[] {
   const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs } = inputs
   if (failedState) return [{ name: 'failed', penalty: 100, reason: 'It has failed; restart it to try again' }]
-  if (nobodyRuns) return [{ name: 'nodes', penalty: 100, reason: 'It should run, and no living node runs it' }]
+  if (nobodyRuns) return [{ name: 'nodes', penalty: 100, reason: 'It should run, but no live node runs it' }]
   const attempts = completed + failed
   const terms: HealthTerm[] = [
     { name: 'failures', penalty: 60 * excess(failed, attempts), reason: `${failed} of ${attempts} attempts failed in the last 10 minutes` },
@@ -71,7 +71,7 @@ export function termsOf(inputs: HealthInputs): readonly HealthTerm[] {
       penalty: 20 * Math.min(1, Math.max(0, oldestWaitingMs / patienceMs - 1)),
       reason: `The oldest job has waited ${Math.round(oldestWaitingMs / 1000)} s`,
     },
-    { name: 'rollout', penalty: halted === undefined ? 0 : 10, reason: `The rollout of the version activated last halted: ${halted}` },
+    { name: 'rollout', penalty: halted === undefined ? 0 : 10, reason: `The last rollout was halted: ${halted}` },
   ]
   return terms.map((term) => ({ ...term, penalty: Math.round(term.penalty) })).filter((term) => term.penalty > 0)
 }
@@ -80,12 +80,12 @@ export function scoreOf(terms: readonly HealthTerm[]): number {
   return Math.max(0, 100 - terms.reduce((sum, term) => sum + term.penalty, 0))
 }
 
-/** 0 when the ratio may be within what is tolerated, 1 when everything failed beyond doubt. */
+/** Returns 0 if the ratio may be tolerable, and up to 1 if all attempts failed with certainty. */
 function excess(count: number, of: number): number {
   return Math.max(0, (wilsonLowerBound(count, of) - tolerated) / (1 - tolerated))
 }
 
-/** Lower end of the 95 % interval of a proportion (Wilson 1927, "Probable inference"). */
+/** Lower bound of the 95 % confidence interval of a proportion (Wilson 1927, "Probable inference"). */
 export function wilsonLowerBound(count: number, of: number): number {
   if (of === 0) return 0
   const z = 1.96

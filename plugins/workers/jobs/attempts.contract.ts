@@ -8,9 +8,9 @@ import type { AttemptEnd, AttemptOutcome } from './types.js'
 
 const named = (name: string, message = name): Error => Object.assign(new Error(message), { name })
 
-/** How attempts end, and what wraps them. */
+/** How attempts end, and the middleware around them. */
 export function describeAttempts(lab: JobLab): void {
-  /** What `onAttemptEnd` tells, and a wait for the next ends. */
+  /** Calls of `onAttemptEnd`, and a wait for the next ones. */
   const ends = () => {
     const told: AttemptEnd[] = []
     let due = { count: Number.POSITIVE_INFINITY, fire: () => undefined as void }
@@ -30,7 +30,7 @@ export function describeAttempts(lab: JobLab): void {
   const short = ({ attempt, final, outcome }: AttemptEnd): readonly [number, AttemptOutcome, boolean] => [attempt, outcome, final]
 
   describe('whose attempts end', () => {
-    it('are told of once for each, with what came of it', async () => {
+    it('publish each attempt once, with its outcome', async () => {
       const { told, reached } = ends()
       let runs = 0
       lab.work((job) => {
@@ -53,7 +53,7 @@ export function describeAttempts(lab: JobLab): void {
       for (const ms of [runMs, waitMs]) assert.ok(Number.isFinite(ms) && ms >= 0)
     })
 
-    it('are told to be cancelled, timed out or deferred rather than failed', async () => {
+    it('report cancelled, timedOut or deferred rather than failed', async () => {
       const { told, reached } = ends()
       const worker = lab.work(async (job, token, aborted) => {
         if (job.name === 'deferred' && job.attemptsStarted === 1) {
@@ -79,7 +79,7 @@ export function describeAttempts(lab: JobLab): void {
       ])
     })
 
-    it('end once more, for good, when they were cancelled where nobody answered', async () => {
+    it('publish a final end when they were cancelled while no node responded', async () => {
       const release = signal()
       const foreign = lab.store.worker(lab.queue, () => release.promise.then(() => Promise.reject(new Error('died'))))
       const active = once(foreign, 'active')
@@ -97,7 +97,7 @@ export function describeAttempts(lab: JobLab): void {
       await foreign.close()
     })
 
-    it('let a stopping worker wait for audits, which may not fail it', async () => {
+    it('make a stopping worker wait for audits, whose errors do not fail it', async () => {
       const noting = signal()
       const noted: string[] = []
       lab.hooks = fakeHooks({
@@ -115,12 +115,12 @@ export function describeAttempts(lab: JobLab): void {
       noting.fire()
       await closed
       assert.deepEqual(noted, ['completed'])
-      assert.match(lab.logs.text(), /audit did not note an attempt.*disk full/)
+      assert.match(lab.logs.text(), /hook of audit failed for an attempt.*disk full/)
     })
   })
 
   describe('wrapped by job middleware', () => {
-    it('pass through all of them, the first outside, with what they need to know', async () => {
+    it('pass through all of them, the first one outermost, with the full context', async () => {
       const order: string[] = []
       let seen: unknown
       lab.middlewares = [
@@ -143,7 +143,7 @@ export function describeAttempts(lab: JobLab): void {
       assert.deepEqual(seen, [lab.record.name, '1.0.0', 'node-1', 1, 'string', false, { n: 1 }])
     })
 
-    it('are put off before they run without using up an attempt', async () => {
+    it('can be delayed before they run without using up an attempt', async () => {
       const { told, reached } = ends()
       let begins = 0
       let runs = 0
@@ -161,7 +161,7 @@ export function describeAttempts(lab: JobLab): void {
       assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 1 }])
     })
 
-    it('can be done without running, and fail with what a middleware throws or does wrong', async () => {
+    it('can complete without running, and fail with the errors and misuse of a middleware', async () => {
       const { told, reached } = ends()
       const acts: Readonly<Record<string, (typeof lab.middlewares)[number]>> = {
         answered: () => 'from elsewhere',
@@ -184,13 +184,13 @@ export function describeAttempts(lab: JobLab): void {
           'not today',
           'a job middleware called next() more than once',
           'a job middleware called delay() after the processor had begun',
-          'A job is put off for a whole number of ms from 0 to 31536000000, not for Infinity',
+          'A job can be delayed by an integer from 0 to 31536000000 ms, not by Infinity',
         ],
       )
       assert.equal(runs, 2)
     })
 
-    it('have one signal and one timeout with their processor', async () => {
+    it('share one signal and one timeout with their processor', async () => {
       const { told, reached } = ends()
       const reasons: unknown[] = []
       lab.middlewares = [
@@ -207,7 +207,7 @@ export function describeAttempts(lab: JobLab): void {
   })
 
   describe('that are added', () => {
-    it('are told of when they are stored, without their payload', async () => {
+    it('are published when they are stored, without their payload', async () => {
       const told: unknown[] = []
       lab.hooks = fakeHooks({
         onJobAdded: (worker, { id, queue, name, options }) => void told.push([worker, id, queue, name, options.priority]),

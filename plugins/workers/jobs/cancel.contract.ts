@@ -5,7 +5,7 @@ import { signal } from '../testing/signal.js'
 import { fakeHooks } from './testing/fake-hooks.js'
 import { type JobLab, listening } from './testing/job-lab.js'
 
-/** Jobs that somebody cancels. */
+/** Cancelled jobs. */
 export function describeCancel(lab: JobLab): void {
   describe('cancelled', () => {
     it('are removed while they wait or are delayed', async () => {
@@ -18,7 +18,7 @@ export function describeCancel(lab: JobLab): void {
       assert.deepEqual(lab.asked, [])
     })
 
-    it('fail for good when they run here and listen, and are counted as cancelled only', async () => {
+    it('fail permanently when they run here and listen to their signal, and are counted as cancelled only', async () => {
       const worker = lab.work(listening)
       const active = worker.started()
       const { id } = await lab.jobs().add(lab.record, null, { attempts: 5 })
@@ -32,7 +32,7 @@ export function describeCancel(lab: JobLab): void {
       await assert.rejects(lab.jobs().cancel(lab.record, id, 'again'), { code: 'JOB_FINISHED', status: 409, message: /already failed/ })
     })
 
-    it('are left to the process that runs them, and are orphaned when none says so', async () => {
+    it('are left to the node that runs them, and are orphaned when no node reports that it does', async () => {
       const release = signal()
       const foreign = lab.store.worker(lab.queue, async () => release.promise, { autorun: true })
       const active = once(foreign, 'active')
@@ -54,7 +54,7 @@ export function describeCancel(lab: JobLab): void {
       await assert.rejects(lab.jobs().cancel(lab.record, id, 'no'), { code: 'JOB_FINISHED', message: /already completed/ })
     })
 
-    it('are not run again when the process that ran them could not be asked', async () => {
+    it('are not run again when the process that ran them was unreachable', async () => {
       const release = signal()
       let runs = 0
       const foreign = lab.store.worker(lab.queue, () => (runs++, release.promise.then(() => Promise.reject(new Error('died')))))
@@ -62,7 +62,7 @@ export function describeCancel(lab: JobLab): void {
       const { id } = await lab.jobs().add(lab.record, null, { attempts: 5, backoff: { type: 'fixed', delay: 1 } })
       await active
       assert.equal(await lab.jobs().cancel(lab.record, id, 'no'), 'orphaned')
-      // Whoever takes it up next, this one or the other.
+      // Either worker may take it next.
       lab.work(() => ++runs)
       release.fire()
       for (;;) {
@@ -78,7 +78,7 @@ export function describeCancel(lab: JobLab): void {
       assert.deepEqual([runs, lab.counted()], [1, []])
     })
 
-    it('are not found under ids that are no jobs', async () => {
+    it('are not found under unknown ids', async () => {
       await lab.jobs().add(lab.record, null, { delay: 1000 })
       for (const id of ['', 'wait', 'meta', 'id', 'events', 'delayed', 'marker', '1:lock', 'a\0b', '../1', 'x'.repeat(500), '0', '-1']) {
         await assert.rejects(lab.jobs().read(lab.record, id), { code: 'JOB_NOT_FOUND' }, JSON.stringify(id))
@@ -87,7 +87,7 @@ export function describeCancel(lab: JobLab): void {
       assert.equal((await lab.jobs().counts(lab.record)).delayed, 1)
     })
 
-    it('are put back without loss of an attempt when the stop of their worker aborts them', async () => {
+    it('are released without using up an attempt when a stop of their worker aborts them', async () => {
       const worker = lab.work(listening)
       const active = worker.started()
       const { id } = await lab.jobs().add(lab.record, null, { attempts: 1, priority: 'High' })
@@ -100,7 +100,7 @@ export function describeCancel(lab: JobLab): void {
       assert.equal((await again.completed())[1], 'second run')
     })
 
-    it('end the attempt of a processor that throws what is no error or what no store keeps', async () => {
+    it('end the attempt of a processor that throws a value that is no error or cannot be stored', async () => {
       const thrown: Readonly<Record<string, unknown>> = {
         text: 'just text',
         nothing: undefined,
@@ -121,7 +121,7 @@ export function describeCancel(lab: JobLab): void {
       }
     })
 
-    it('keep and log no more than the beginning of long texts', async () => {
+    it('store and log only the beginning of long texts', async () => {
       const cause = Object.assign(new Error('c'.repeat(1e6)), { response: 'r'.repeat(1e6) })
       const worker = lab.work(() => Promise.reject(Object.assign(new Error('m'.repeat(2e6), { cause }), { body: 'b'.repeat(1e6) })))
       const end = worker.failed()
@@ -139,7 +139,7 @@ export function describeCancel(lab: JobLab): void {
       assert.match(stored?.failedReason ?? '', /^m+… \(1991808 more characters\)$/)
     })
 
-    it('say whether a failed attempt was the last one', async () => {
+    it('report whether a failed attempt was the last one', async () => {
       const told: unknown[] = []
       lab.hooks = fakeHooks({
         onJobFailed: (_worker, { name, attempt, maxAttempts, final }) => void told.push([name, attempt, maxAttempts, final]),

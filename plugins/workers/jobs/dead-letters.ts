@@ -2,7 +2,7 @@ import type { Job } from 'bullmq'
 import { type Logger, messageOf, ZinError } from 'zin'
 import { isCancelReason, type Queues } from 'zin/plugins/queues'
 
-/** Most jobs that wait in a dead letter queue; more are only in the failed list. */
+/** Maximum number of waiting jobs in a dead letter queue; further ones are only in the failed list. */
 const mostWaiting = 10_000
 
 function deadLetterQueueOf(queue: string): string {
@@ -16,13 +16,13 @@ export interface DeadLetterParts {
 }
 
 /**
- * Adds a job that failed for good to the dead letter queue of its queue, with its history. Once: a job that was retried by hand and
- * failed again is there already. A cancelled one is not added. Never rejects: what went wrong is logged.
+ * Adds a permanently failed job to the dead letter queue of its queue, with its history. A job is added once, even if it is retried by
+ * hand and fails again; a cancelled job is not added. Never rejects; errors are logged.
  */
 export async function keepDeadLetter(job: Job, parts: DeadLetterParts): Promise<void> {
   const { log, worker } = parts
   const facts = { worker, job: job.id, queue: deadLetterQueueOf(job.queueName) }
-  const left = `a failed job of worker "${worker}" is in the failed list only`
+  const left = `a failed job of worker "${worker}" is only in the failed list`
   try {
     if (!(await add(job, parts))) log.warn(facts, `${left}: its dead letter queue is full`)
   } catch (error) {
@@ -30,7 +30,7 @@ export async function keepDeadLetter(job: Job, parts: DeadLetterParts): Promise<
   }
 }
 
-/** False: the queue is full. */
+/** Returns false when the queue is full. */
 async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boolean> {
   if (isCancelReason(job.failedReason)) return true
   const queue = deadLetterQueueOf(job.queueName)
@@ -48,7 +48,7 @@ async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boole
     addedAt: new Date(job.timestamp).toISOString(),
     failedAt: new Date(job.finishedOn ?? 0).toISOString(),
   }
-  // No id of BullMQ's own form, and another one for a later job of the same number.
+  // Unlike the ids that BullMQ generates, and different for a later job with the same id.
   const options = { jobId: `${job.id?.replaceAll(':', '_')}-${job.timestamp}`, attempts: 1 }
   try {
     await queues.add(queue, job.name, { ...letter, stacktrace: job.stacktrace }, options)

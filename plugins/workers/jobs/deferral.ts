@@ -1,33 +1,33 @@
 import { isErrorLike } from './error-text.js'
 
-/** Thrown by a processor or a middleware to put its job off; an attempt that ends so is neither completed nor failed. */
+/** Names of errors with which a processor or middleware defers its job; such an attempt is neither completed nor failed. */
 const deferrals = new Set(['DelayedError', 'WaitingError', 'WaitingChildrenError', 'RateLimitError'])
 const rateLimited = 'bullmq:rateLimitExceeded'
 
 const longestMs = 365 * 86_400_000
 
-/** Asks for the job to be put off; the wrapper of its attempt does that. */
+/** Requests that the job is delayed; the wrapper of its attempt does so. */
 export class DelayRequest extends Error {
-  // BullMQ knows by the name that the attempt neither completed nor failed.
+  // BullMQ recognizes a deferred attempt by this name.
   override readonly name = 'DelayedError'
   readonly delayMs: number
 
   constructor(delayMs: number) {
-    super(`put off for ${delayMs} ms`)
+    super(`delayed by ${delayMs} ms`)
     this.delayMs = delayMs
   }
 }
 
-/** Throws for what is no time to put a job off. */
+/** Returns the error that delays a job. Throws a RangeError when `ms` is invalid. */
 export function delayRequest(ms: number): DelayRequest {
   if (!Number.isInteger(ms) || ms < 0 || ms > longestMs) {
-    throw new RangeError(`A job is put off for a whole number of ms from 0 to ${longestMs}, not for ${ms}`)
+    throw new RangeError(`A job can be delayed by an integer from 0 to ${longestMs} ms, not by ${ms}`)
   }
   return new DelayRequest(ms)
 }
 
 /**
- * Whether an error says that a job was put off (delayed, put back, rate limited, or waits for its children) rather than failed.
+ * Whether an error means that a job was deferred (delayed, released, rate limited, or waiting for its children) rather than failed.
  *
  * @example
  * let failures = 0

@@ -14,13 +14,13 @@ describe('a flow', () => {
     for (const jobs of [1001, 400_000]) assert.match(flowProblems(wide(jobs))[0]?.message ?? '', /more than 1000/)
   })
 
-  it('ends the look at a tree that has no end', () => {
+  it('stops checking a tree that has no end', () => {
     const loop: { worker: string; children: unknown[] } = { worker: 'loop', children: [] }
     loop.children.push(loop)
     assert.equal(flowProblems(loop).length, 1)
   })
 
-  it('is refused with the place of each fault', () => {
+  it('is rejected with the path of each problem', () => {
     const found = flowProblems({
       worker: 'top',
       options: { attempts: 0 },

@@ -8,7 +8,7 @@ const maxJobs = 1000
 const code = 'INVALID_FLOW'
 const keys: readonly (keyof FlowSpec)[] = ['worker', 'data', 'options', 'children']
 
-/** Faults of a tree of jobs: of its size alone when it is too large or too deep, else of every job in it. */
+/** All problems of a tree of jobs. If it is too large or too deep, only that problem. */
 export function flowProblems(flow: unknown): readonly Problem[] {
   const jobs: { readonly job: unknown; readonly path: string }[] = []
   let level: readonly { readonly job: unknown; readonly path: string }[] = [{ job: flow, path: 'flow' }]
@@ -30,7 +30,7 @@ function problemsOf(job: unknown, path: string): readonly Problem[] {
   const found: Problem[] = [...unknownFields(job, keys, code, path)]
   const name = checkName(job.worker)
   if (name !== undefined) found.push({ ...name, field: `${path}.worker` })
-  // Where equal jobs are kept out, a parent could wait for a child that another parent waits for.
+  // With deduplication, a parent could wait for a child that another parent already waits for.
   if (job.options !== undefined) found.push(...jobProblems(job.options, `${path}.options`, ['deduplication']))
   if (job.children !== undefined && !Array.isArray(job.children)) {
     found.push(problem(`${path}.children`, code, `"${path}.children" must be a list of jobs`))
@@ -38,7 +38,7 @@ function problemsOf(job: unknown, path: string): readonly Problem[] {
   return found
 }
 
-/** Names of all workers in a checked flow, each once. */
+/** Distinct names of all workers in a validated flow. */
 export function workersOf(flow: FlowSpec): readonly string[] {
   return [...new Set([flow.worker, ...(flow.children ?? []).flatMap(workersOf)])]
 }

@@ -39,7 +39,7 @@ export function describeFlows(lab: JobLab): void {
       assert.notEqual(kept?.opts.removeOnComplete, undefined)
     })
 
-    it('fail when a child failed for good', async () => {
+    it('fail when a child failed permanently', async () => {
       const { child, resolve } = parentAndChild()
       const flow = await lab
         .jobs()
@@ -77,7 +77,7 @@ export function describeFlows(lab: JobLab): void {
       assert.equal(ran, 0)
     })
 
-    it('take what waits below them along when they are cancelled', async () => {
+    it('remove the jobs that wait below them when they are cancelled', async () => {
       const { child, resolve } = parentAndChild()
       const flow = await lab.jobs().addFlow(resolve, {
         worker: lab.record.name,
@@ -92,7 +92,7 @@ export function describeFlows(lab: JobLab): void {
       assert.equal((await lab.jobs().counts(child)).waiting, 0)
     })
 
-    it('do to their parent what it was added with when they are cancelled', async () => {
+    it('affect their parent according to the options of the flow when they are cancelled', async () => {
       const { child } = parentAndChild()
       const rows = [
         [{ ignoreDependencyOnFailure: true }, 'completed', undefined],
@@ -115,7 +115,7 @@ export function describeFlows(lab: JobLab): void {
       }
     })
 
-    it('are added all or none', async () => {
+    it('are added all or not at all', async () => {
       const { child, resolve } = parentAndChild()
       const bad = [{ worker: child.name }, { worker: child.name, data: 'a\0b' }]
       await assert.rejects(lab.jobs().addFlow(resolve, { worker: lab.record.name, children: bad }), { code: 'QUEUE_INVALID_JOB' })
@@ -126,7 +126,7 @@ export function describeFlows(lab: JobLab): void {
       assert.equal((await lab.jobs().counts(child)).waiting + (await lab.jobs().counts(lab.record)).waiting, 0)
     })
 
-    it('are cancelled with the children that they wait for, unless one of these runs', async () => {
+    it('are cancelled with the children that they wait for, unless one of them is running', async () => {
       const { child, resolve } = parentAndChild()
       const flow = () => lab.jobs().addFlow(resolve, { worker: lab.record.name, children: [{ worker: child.name }] })
       const first = await flow()

@@ -20,7 +20,7 @@ describe('options of a job', () => {
     }
   })
 
-  it('are refused beyond them, with the field that is wrong', () => {
+  it('are rejected beyond them, with the invalid field', () => {
     const rows: readonly (readonly [options: unknown, field: string])[] = [
       [null, 'options'],
       [[], 'options'],
@@ -47,7 +47,7 @@ describe('options of a job', () => {
     }
   })
 
-  it('may leave some out where they make no sense', () => {
+  it('can be restricted where some make no sense', () => {
     const found = jobProblems({ delay: 1, timeout: 1 }, 'flow.options', ['delay', 'deduplication'])
     assert.deepEqual(
       found.map((one) => one.field),
@@ -64,7 +64,7 @@ describe('options of a job', () => {
     assert.equal(jobPlanOf(record({ timeout: 500 }), { timeout: 9 }, defaults).timeout, 9)
   })
 
-  it('carry the time limit to the process that runs the job', () => {
+  it('carry the timeout to the node that runs the job', () => {
     const plan = jobPlanOf(record({ timeout: 500 }), { deduplication: { id: 'x' } }, { attempts: 1, priority: 10 })
     const options = bullOptions(plan)
     assert.deepEqual([timeoutOf(options), options.priority, options.deduplication], [500, 1, { id: 'x' }])

@@ -19,7 +19,7 @@ export function isTimeout(value: unknown): value is number {
   return isIntIn(value, 1, 86_400_000)
 }
 
-/** Text that every store can keep. */
+/** Whether a value is text that every store accepts. */
 function isText(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= maxLength && isStorableText(value)
 }
@@ -30,17 +30,17 @@ function isDeduplication(value: unknown): boolean {
 }
 
 const checks: Readonly<Record<keyof EnqueueOptions, { readonly fits: (value: unknown) => boolean; readonly rule: string }>> = {
-  name: { fits: (value) => isText(value, 100), rule: 'text of 1 to 100 characters, without NUL and halves of surrogate pairs' },
-  priority: { fits: (value) => priorityOf(value) !== undefined, rule: 'Critical, High, Normal, Low, or a whole number from 0 to 10' },
-  attempts: { fits: isAttempts, rule: 'a whole number from 1 to 100' },
+  name: { fits: (value) => isText(value, 100), rule: 'text of 1 to 100 characters without NUL or lone surrogates' },
+  priority: { fits: (value) => priorityOf(value) !== undefined, rule: 'Critical, High, Normal, Low, or an integer from 0 to 10' },
+  attempts: { fits: isAttempts, rule: 'an integer from 1 to 100' },
   backoff: { fits: isBackoff, rule: '{type: "fixed" or "exponential", delay: ms}' },
-  delay: { fits: (value) => isIntIn(value, 0, maxDelayMs), rule: 'a whole number of ms, at most one year' },
-  timeout: { fits: isTimeout, rule: 'a whole number of ms from 1 to 86400000' },
-  deduplication: { fits: isDeduplication, rule: '{id: text as a name, of 1 to 128 characters, ttl?: ms from 1 to one year}' },
-  subject: { fits: (value) => isText(value, 200), rule: 'text of 1 to 200 characters, without NUL and halves of surrogate pairs' },
+  delay: { fits: (value) => isIntIn(value, 0, maxDelayMs), rule: 'an integer from 0 to 31536000000 (ms, one year)' },
+  timeout: { fits: isTimeout, rule: 'an integer from 1 to 86400000 (ms)' },
+  deduplication: { fits: isDeduplication, rule: '{id: text like a name, of 1 to 128 characters, ttl?: ms from 1 to one year}' },
+  subject: { fits: (value) => isText(value, 200), rule: 'text of 1 to 200 characters without NUL or lone surrogates' },
 }
 
-/** All faults of the options of one job, which stand at `path`. Options in `without` are not allowed there. */
+/** All problems of the options of one job at `path`. Options in `without` are not allowed. */
 export function jobProblems(options: unknown, path = 'options', without: readonly (keyof EnqueueOptions)[] = []): readonly Problem[] {
   if (!isObject(options)) return [problem(path, code, `"${path}" must be an object`)]
   const found = Object.entries(checks)
@@ -53,7 +53,7 @@ export function jobProblems(options: unknown, path = 'options', without: readonl
   return found
 }
 
-/** Fills in what checked options leave open: the worker's own defaults, then the settings. */
+/** Fills in what validated options leave open: from the defaults of the worker, then from the settings. */
 export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, defaults: JobDefaults): JobPlan {
   const timeout = options.timeout ?? record.jobOptions.timeout
   return {
@@ -69,23 +69,23 @@ export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, default
 }
 
 /**
- * A plan as BullMQ takes it. It has no option for a time limit, and keeps keys that it does not know beside the job's other options
- * on both backends and in schedules: the wrapper of the processor reads the limit there.
+ * Converts a plan to BullMQ options. BullMQ has no timeout option, but keeps unknown keys with the options of a job, on both backends and
+ * in schedules; the wrapper of the processor reads the timeout there.
  */
 export function bullOptions({ name: _, priority, ...others }: JobPlan): JobOptions {
   return { ...others, priority: bullPriority(priority) }
 }
 
-/** Of the options of a child in a flow: the id of the flow's root. Kept as the time limit is. */
+/** Key in the options of a child in a flow: the id of the flow's root. Stored like the timeout. */
 export const flowRootKey = 'flowRoot'
 
-/** The id of the root of the flow that a job is a child in, at any depth; undefined for every other job. A route may keep flows together by it. */
+/** The root id of the flow in which a job is a child, at any depth; undefined for any other job. A route can use it to keep flows together. */
 export function flowRootOf({ opts }: { readonly opts: object }): string | undefined {
   const root = (opts as Readonly<Record<string, unknown>>)[flowRootKey]
   return typeof root === 'string' ? root : undefined
 }
 
-/** The time limit that `bullOptions` put there, ms. Whatever else stands there is no limit. */
+/** The timeout that `bullOptions` stored, in ms; undefined for any other value. */
 export function timeoutOf(options: object): number | undefined {
   return 'timeout' in options && isTimeout(options.timeout) ? options.timeout : undefined
 }

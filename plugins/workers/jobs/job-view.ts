@@ -2,7 +2,7 @@ import type { Job } from 'bullmq'
 import { levelOf } from 'zin/plugins/queues'
 import type { JobStatus, JobView, WorkerJob } from './types.js'
 
-/** BullMQ's states in the words of the worker API; a job that is gone has none. */
+/** BullMQ's states → statuses of the worker API; a job that no longer exists has none. */
 const statuses: Readonly<Record<string, JobStatus>> = {
   waiting: 'waiting',
   prioritized: 'waiting',
@@ -22,7 +22,7 @@ export function isFinished(status: JobStatus): boolean {
   return status === 'completed' || status === 'failed'
 }
 
-/** A job as the API shows it; `result` is the one to show of a completed job. */
+/** A job as the API returns it; `result` is shown only for a completed job. */
 export function workerJob(job: Job, status: JobStatus, result: unknown): WorkerJob {
   return {
     id: job.id ?? '',
@@ -42,7 +42,7 @@ export function workerJob(job: Job, status: JobStatus, result: unknown): WorkerJ
   }
 }
 
-/** A job as hooks see it. */
+/** A job as hooks receive it. */
 export function jobView(job: Job, attempt: number): JobView {
   return {
     id: job.id ?? '',
@@ -55,7 +55,7 @@ export function jobView(job: Job, attempt: number): JobView {
   }
 }
 
-/** A job that was added with none, or with BullMQ's 0, has one attempt. */
+/** A job that was added without attempts, or with BullMQ's 0, has one. */
 function maxAttemptsOf(job: Job): number {
   return Math.max(1, job.opts.attempts ?? 1)
 }

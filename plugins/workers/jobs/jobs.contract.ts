@@ -10,13 +10,13 @@ import { describeSchedules } from './schedules.contract.js'
 import { fakeHooks } from './testing/fake-hooks.js'
 import { JobLab, listening } from './testing/job-lab.js'
 
-/** What the jobs of workers do on the store of the environment. */
+/** The jobs of workers, in the store that the environment selects. */
 export function jobsContract(title: string, env: Readonly<Record<string, string>>): void {
   describe(`jobs of workers on ${title}`, () => {
     const lab = new JobLab(env)
 
     describe('added', () => {
-      it('run by priority, and are read with the level that they were added with', async () => {
+      it('run by priority, and are read with the level with which they were added', async () => {
         const ids: string[] = []
         for (const priority of ['Low', 'Normal', 'Critical', 'High', 7] as const) {
           ids.push((await lab.jobs().add(lab.record, null, { name: String(priority), priority })).id)
@@ -32,7 +32,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         if (foreign?.id) assert.equal((await lab.jobs().read(lab.record, foreign.id)).priority, null)
       })
 
-      it('wait for their delay, and tell their progress', async () => {
+      it('wait for their delay, and report their progress', async () => {
         const { id } = await lab.jobs().add(lab.record, null, { delay: 150 })
         assert.equal((await lab.jobs().read(lab.record, id)).status, 'delayed')
         const seen = signal<unknown>()
@@ -46,7 +46,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         assert.deepEqual(await seen.promise, { done: 3 })
       })
 
-      it('are tried again after their backoff, and each attempt is counted once', async () => {
+      it('are retried after their backoff, and each attempt is counted once', async () => {
         const at: number[] = []
         const worker = lab.work((job) => {
           at.push(Date.now())
@@ -62,7 +62,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         assert.deepEqual([job.status, job.attempts, job.maxAttempts, job.result, job.error], ['completed', 3, 3, 'done', null])
       })
 
-      it('are given the job there is while an equal one waits or runs, and a new one after that', async () => {
+      it('are deduplicated while a job with the same id waits or runs, and not after that', async () => {
         const add = async () => (await lab.jobs().add(lab.record, null, { deduplication: { id: 'report:7' } })).id
         const first = await add()
         assert.equal(await add(), first)
@@ -82,7 +82,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         assert.equal((await lab.jobs().counts(lab.record)).completed >= 1, true)
       })
 
-      it('are kept out for as long as their ttl, also when the equal job is done', async () => {
+      it('are deduplicated for their ttl, even after the existing job is done', async () => {
         const add = async () => (await lab.jobs().add(lab.record, null, { deduplication: { id: 'once', ttl: 60_000 } })).id
         const worker = lab.work(() => 1)
         const done = worker.completed()
@@ -91,14 +91,14 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         assert.equal(await add(), first)
       })
 
-      it('count as an equal job no more when they were cancelled', async () => {
+      it('are no longer deduplicated after the existing job was cancelled', async () => {
         const add = async () => (await lab.jobs().add(lab.record, null, { deduplication: { id: 'x' } })).id
         const first = await add()
         assert.equal(await lab.jobs().cancel(lab.record, first, 'no'), 'removed')
         assert.notEqual(await add(), first)
       })
 
-      it('take the options that a listener gives, when they are valid', async () => {
+      it('get the options that a listener returns, when they are valid', async () => {
         lab.hooks = fakeHooks({ transformJobOptions: async (plan) => ({ ...plan, priority: 10, attempts: plan.name === 'bad' ? 0 : 4 }) })
         const { id } = await lab.jobs().add(lab.record, null, {})
         const job = await lab.jobs().read(lab.record, id)
@@ -106,7 +106,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         await assert.rejects(lab.jobs().add(lab.record, null, { name: 'bad' }), { code: 'INVALID_JOB_OPTIONS' })
       })
 
-      it('tell since when the oldest of all priorities waits', async () => {
+      it('report since when the oldest of all priorities has waited', async () => {
         assert.equal(await lab.jobs().oldestWaiting(lab.record), undefined)
         const low = await lab.jobs().add(lab.record, null, { priority: 'Low' })
         await new Promise((resolve) => setTimeout(resolve, 5))
@@ -118,7 +118,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
     })
 
     describe('with a rate limit', () => {
-      it('are put off by it, and that is no attempt', async () => {
+      it('are deferred by it without using up an attempt', async () => {
         const limited = { ...lab.record, rateLimit: { max: 2, duration: 150 } }
         const at: number[] = []
         for (let i = 0; i < 4; i++) await lab.jobs().add(limited, null, {})
@@ -128,7 +128,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 4 }])
       })
 
-      it('are put off by their processor, and that is no attempt', async () => {
+      it('are deferred by their processor without using up an attempt', async () => {
         let runs = 0
         const worker = lab.work(async (job, token) => {
           if (++runs > 1) return 'done'
@@ -146,7 +146,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
     })
 
     describe('with a timeout', () => {
-      it('fail with JOB_TIMEOUT when it is over, and their signal says why', async () => {
+      it('fail with JOB_TIMEOUT when it expires, which is also the reason of their signal', async () => {
         let reason: unknown
         const worker = lab.work((_job, _token, signal) => {
           signal?.addEventListener('abort', () => {
@@ -163,7 +163,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         assert.deepEqual(lab.counted(), [{ version: '1.0.0', failed: 1, timedOut: 1 }])
       })
 
-      it('fail also when the processor ignores its signal, and the worker goes on', async () => {
+      it('fail even when the processor ignores its signal, and the worker continues', async () => {
         const stuck = signal()
         const worker = lab.work(async (job) => (job.name === 'stuck' ? stuck.promise : 'fine'))
         await lab.jobs().add(lab.record, null, { name: 'stuck', timeout: 20 })
@@ -175,7 +175,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
         stuck.fire()
       })
 
-      it('take that of the worker when they have none, also when other code added them', async () => {
+      it('use that of the worker when they have none, even when other code added them', async () => {
         const impatient = { ...lab.record, jobOptions: { timeout: 25 } }
         const worker = lab.work(listening, impatient)
         const first = worker.failed()
@@ -189,7 +189,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
     describeResults(lab)
     describeAttempts(lab)
     describeCancel(lab)
-    // The embedded store serves one process, and keeps the lock of whoever asked last.
+    // The embedded store serves one process, and gives the lock to the last caller.
     if (env.REDIS_URL !== undefined) describeLostLocks(lab)
     describeFlows(lab)
     describeSchedules(lab)

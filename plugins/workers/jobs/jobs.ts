@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FlowJob as BullFlow, JobNode } from 'bullmq'
+import type { FlowJob as BullFlow, JobNode, JobSchedulerJson, Queue } from 'bullmq'
 import type { Clock } from 'zin'
 import { isStorableText, type QueueJob, type Queues } from 'zin/plugins/queues'
 import { refuse, workerErrors } from '../errors.js'
@@ -78,12 +78,12 @@ export class WorkerJobs {
     return { waiting: waiting + waitingChildren, active, completed, failed, delayed }
   }
 
-  /** Whether the queue itself is paused, which stops all its workers. */
+  /** Whether the queue itself is paused, which pauses all its workers. */
   async isPaused(record: WorkerRecord): Promise<boolean> {
     return this.#reach('The queue was not read', (queues) => queues.queue(record.queueName).isPaused())
   }
 
-  /** Since when the oldest job could run that does not, ms since 1970; undefined: none waits. */
+  /** When the oldest waiting job became due, ms since 1970; undefined: none waits. */
   async oldestWaiting(record: WorkerRecord): Promise<number | undefined> {
     return this.#reach('The waiting jobs were not read', (queues) => queues.oldestWaiting(record.queueName))
   }
@@ -124,12 +124,12 @@ export class WorkerJobs {
       throw isTaken(error) ? workerErrors.SCHEDULE_BUSY(record.name, id) : error
     }
     const stored = await this.#reach(what, () => queues.queue(record.queueName).getJobScheduler(scheduler))
-    // Another process may have removed it at once.
+    // Another process may have removed it in the meantime.
     if (stored === undefined || stored === null) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
     return scheduleView(id, record.name, stored, clock.now())
   }
 
-  /** By their next time. */
+  /** Schedules of a worker, ordered by their next time. */
   async schedules(record: WorkerRecord): Promise<readonly ScheduleView[]> {
     const now = this.#parts.clock.now()
     return (await this.#schedulers(record)).map(({ id, scheduler }) => scheduleView(id, record.name, scheduler, now))
@@ -139,7 +139,7 @@ export class WorkerJobs {
     if (!isScheduleId(id) || !(await this.dropSchedule(record, id))) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
   }
 
-  /** False when there is none. */
+  /** Returns false when there is none. */
   async dropSchedule(record: WorkerRecord, id: string): Promise<boolean> {
     if (!isStorableText(id)) return false
     return this.#reach('The schedule was not removed', (queues) =>
@@ -151,21 +151,27 @@ export class WorkerJobs {
     for (const { id } of await this.schedules(record)) await this.dropSchedule(record, id)
   }
 
-  /** To the new queue before they leave the old one: a move that ends midway loses none. False when there were none. */
+  /**
+   * Moves schedules to another queue. Each is added there before it is removed here, so an interrupted move loses none. One with a limit
+   * moves with the number of jobs that it has left, and is removed when it has none. Returns false when there were no schedules.
+   */
   async moveSchedules(from: WorkerRecord, to: WorkerRecord): Promise<boolean> {
     const found = await this.#schedulers(from)
     for (const { id, scheduler } of found) {
-      const { data: stored, opts: options = {} } = scheduler.template ?? {}
-      const data = await this.#parts.queues.restoredData({ queueName: from.queueName, data: stored })
-      await this.#reach(`The schedule "${id}" was not moved`, (queues) =>
-        queues.schedule(to.queueName, scheduler.key, repeatOptions(scheduler), { name: scheduler.name, data, options }),
-      )
+      const what = `The schedule "${id}" was not moved`
+      const limit = await this.#reach(what, (queues) => jobsLeft(queues.queue(from.queueName), scheduler))
+      if (limit !== 0) {
+        const { data: stored, opts: options = {} } = scheduler.template ?? {}
+        const data = await this.#parts.queues.restoredData({ queueName: from.queueName, data: stored })
+        const timing = { ...repeatOptions(scheduler), ...(limit !== undefined && { limit }) }
+        await this.#reach(what, (queues) => queues.schedule(to.queueName, scheduler.key, timing, { name: scheduler.name, data, options }))
+      }
       await this.dropSchedule(from, id)
     }
     return found.length > 0
   }
 
-  /** By their next time. */
+  /** Ordered by their next time. */
   async #schedulers({ name, queueName }: WorkerRecord) {
     const found = await this.#reach('The schedules were not read', (queues) => queues.queue(queueName).getJobSchedulers(0, -1, true))
     return found.flatMap((scheduler) => {
@@ -174,7 +180,7 @@ export class WorkerJobs {
     })
   }
 
-  /** What checked options mean, after those who listen had their say. */
+  /** The plan for validated options, after the hook `transformJobOptions`. */
   async #plan(
     record: WorkerRecord,
     data: unknown,
@@ -208,7 +214,7 @@ export class WorkerJobs {
       name: plan.name,
       queueName: record.queueName,
       data,
-      // Without this the parent of a child that failed for good would wait for ever.
+      // Without this, the parent of a permanently failed child would wait forever.
       opts: { ...bullOptions(plan), ...(root === undefined ? { jobId: id } : { failParentOnFailure: true, [flowRootKey]: root }) },
       ...(below.length > 0 && { children: below.map((child) => child.tree) }),
     }
@@ -232,7 +238,7 @@ export class WorkerJobs {
   }
 }
 
-/** A tree of jobs as it is added, with what is planned for each. */
+/** A tree of jobs to add, with the plan of each. */
 interface PlannedFlow {
   readonly plan: JobPlan
   readonly tree: BullFlow
@@ -248,7 +254,21 @@ function flowJob(spec: FlowSpec, { job, children = [] }: JobNode): FlowJob {
   }
 }
 
-/** BullMQ's codes for a job of that time which cannot be replaced: it runs, or has run. */
+/** How many jobs a schedule will still add, including a next one that is not due yet; undefined if it has no limit. */
+async function jobsLeft(
+  queue: Pick<Queue, 'getJob' | 'getJobState'>,
+  { iterationCount = 0, key, limit, next }: JobSchedulerJson,
+): Promise<number | undefined> {
+  if (limit === undefined) return undefined
+  const id = `repeat:${key}:${next}`
+  const [job, state] = await Promise.all([queue.getJob(id), queue.getJobState(id)])
+  // BullMQ counts in the jobs. Its count in the schedule includes jobs from before the schedule was last changed.
+  const { repeat } = (job?.opts ?? {}) as { readonly repeat?: { readonly count?: number } }
+  const added = repeat?.count ?? iterationCount
+  return Math.max(0, limit - added + (state === 'delayed' ? 1 : 0))
+}
+
+/** Whether BullMQ reports that the scheduled job for that time cannot be replaced, because it runs or has run. */
 function isTaken(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === -10 || error.code === -11)
 }

@@ -13,7 +13,7 @@ describe('the record of a worker to which jobs are added', () => {
   }
   const records = () => new KnownRecords(clock, async () => stored())
 
-  it('is the one that was read last while its store is away, for ten minutes', async () => {
+  it('is the one that was read last while its store is unavailable, for ten minutes', async () => {
     const known = records()
     stored = () => workerRecord('mail', { queueName: 'first' })
     await known.of('mail')
@@ -26,7 +26,7 @@ describe('the record of a worker to which jobs are added', () => {
     await assert.rejects(known.of('mail'), { code: 'WORKER_STORE_UNAVAILABLE' })
   })
 
-  it('is the known one while its store gives no response, so that a frozen store does not hold up the queue', async () => {
+  it('is the cached one while its store does not respond, so that a frozen store does not block the queue', async () => {
     const known = records()
     stored = () => workerRecord('mail')
     await known.of('mail')
@@ -34,7 +34,7 @@ describe('the record of a worker to which jobs are added', () => {
     assert.equal((await known.of('mail')).name, 'mail')
   })
 
-  it('is not used any more when the worker was removed, nor when it was never read', async () => {
+  it('is not cached after the worker was removed, or when it was never read', async () => {
     const known = records()
     stored = away
     await assert.rejects(known.of('mail'), { code: 'WORKER_STORE_UNAVAILABLE' })

@@ -1,40 +1,40 @@
 import { type Clock, DeadlineError, withDeadline, ZinError } from 'zin'
 import type { WorkerRecord } from '../record/record.js'
 
-/** How long a record may be used that its store can no longer confirm, in ms, and how many are kept for that. */
+/** How long a cached record may be used while its store is unavailable, in ms, and the maximum number of cached records. */
 const maxAgeMs = 600_000
 const mostKept = 10_000
-/** Longest wait for a store when its record is known, in ms: the queue's store has its own deadline after it. */
+/** How long to wait for the store when the record is cached, in ms; the deadline of the queue store follows. */
 const patienceMs = 500
 
-/** Records as they were read last, so that jobs can be added while only the store of the records is away. */
+/** A cache of the last read records, so that jobs can be added while only the store of the records is unavailable. */
 export class KnownRecords {
   readonly #clock: Clock
   readonly #read: (name: string) => Promise<WorkerRecord>
-  /** The one read longest ago first. */
+  /** Least recently read first. */
   readonly #known = new Map<string, { readonly record: WorkerRecord; readonly at: number }>()
 
-  /** @param read the record of a worker from its store. */
+  /** @param read reads the record of a worker from its store. */
   constructor(clock: Clock, read: (name: string) => Promise<WorkerRecord>) {
     this.#clock = clock
     this.#read = read
   }
 
-  /** The stored record; the one read last while the store is away or slow, unless that was too long ago. */
+  /** Returns the stored record, or the cached one while the store is unavailable or slow, unless it is too old. */
   async of(name: string): Promise<WorkerRecord> {
     const known = this.#knownOf(name)
     const reading = this.#read(name).then(
       (record) => this.#keep(name, record),
       (error: unknown) => {
-        if (!isAway(error)) this.#known.delete(name)
+        if (!isUnavailable(error)) this.#known.delete(name)
         throw error
       },
     )
     if (known === undefined) return reading
     try {
-      return await withDeadline(reading, patienceMs, `the record of "${name}" is slow`)
+      return await withDeadline(reading, patienceMs, `the record of "${name}" was not read within ${patienceMs} ms`)
     } catch (error) {
-      if (isAway(error) || error instanceof DeadlineError) return known
+      if (isUnavailable(error) || error instanceof DeadlineError) return known
       throw error
     }
   }
@@ -53,6 +53,6 @@ export class KnownRecords {
   }
 }
 
-function isAway(error: unknown): boolean {
+function isUnavailable(error: unknown): boolean {
   return error instanceof ZinError && error.code === 'WORKER_STORE_UNAVAILABLE'
 }

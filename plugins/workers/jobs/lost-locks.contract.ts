@@ -8,10 +8,10 @@ import type { FailedJobView } from './types.js'
 /** Jobs whose process stopped renewing their lock, or lost it. */
 export function describeLostLocks(lab: JobLab): void {
   describe('without their lock', () => {
-    /** The lock ends now, as though nobody had renewed it. */
+    /** Makes the lock expire now, as if it had not been renewed. */
     const drop = (job: Job, token: string | undefined) => job.extendLock(token ?? '', 1)
 
-    it('abort the attempt that lost it, which then decides nothing, and are counted once as lost', async () => {
+    it('abort the attempt that lost it, discard its outcome, and are counted once as lost', async () => {
       lab.jobLockMs = 300
       const reason = signal<unknown>()
       const second = signal()
@@ -38,7 +38,7 @@ export function describeLostLocks(lab: JobLab): void {
       assert.deepEqual(lab.counted(), [{ version: '1.0.0', completed: 1, failed: 1, lost: 1 }])
     })
 
-    it('do not complete when their processor returns, and fail for good when that happens too often', async () => {
+    it('do not complete when their processor returns, and fail permanently when that happens too often', async () => {
       lab.jobLockMs = 300
       lab.maxStalls = 1
       let runs = 0

@@ -2,12 +2,13 @@ import { messageOf, withDeadline, ZinError } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { workerErrors } from '../errors.js'
 
-/** Does something with the queue store; `what` says, for the error, what was not done then. */
+/** Runs `work` on the queue store; `what` names the failed action in the error. */
 export type Reach = <T>(what: string, work: (queues: Queues) => Promise<T>) => Promise<T>
 
 /**
- * A store that does not respond in time, in ms, or reports that it is unavailable, becomes 503 QUEUE_CONNECTION_ERROR. Without a time, for what
- * takes several steps, each step has the deadline that the queues give it.
+ * Converts a timeout, or an unavailable store, to 503 QUEUE_CONNECTION_ERROR.
+ *
+ * @param timeout in ms; absent for work of several steps, each of which has the deadline of the queues.
  */
 export function reachOf(queues: Queues, timeout?: number): Reach {
   return async (what, work) => {

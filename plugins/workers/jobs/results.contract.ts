@@ -10,12 +10,12 @@ export function describeResults(lab: JobLab): void {
     for (const [what, result] of [
       ['that contains itself', circular],
       ['with a BigInt', { n: 1n }],
-      ['that refuses to be JSON', { toJSON: () => assert.fail('not today') }],
+      ['whose toJSON throws', { toJSON: () => assert.fail('not today') }],
       ['with the character NUL', ['a\0b']],
-      ['with half of a surrogate pair', { text: 'half \ud800' }],
-      ['with such a key', { '\udfff': 1 }],
+      ['with a lone surrogate', { text: 'half \ud800' }],
+      ['with a lone surrogate in a key', { '\udfff': 1 }],
     ] as const) {
-      it(`${what} fail for good at once, and say why`, async () => {
+      it(`${what} fail permanently at once, with the reason`, async () => {
         let runs = 0
         const worker = lab.work(() => (runs++, result))
         const end = worker.failed()
@@ -28,7 +28,7 @@ export function describeResults(lab: JobLab): void {
       })
     }
 
-    it('that both stores can keep complete with it', async () => {
+    it('that both stores accept complete with it', async () => {
       for (const [given, kept] of [
         ['\\ud800 \\u0000 🎈', '\\ud800 \\u0000 🎈'],
         [{ at: new Date(0), nothing: undefined }, { at: '1970-01-01T00:00:00.000Z' }],
@@ -51,7 +51,7 @@ export function describeResults(lab: JobLab): void {
     const unseal = async (value: unknown) => JSON.parse(Buffer.from((value as { sealed: string }).sealed, 'base64').toString())
     const sealing = { transformJobData: seal, restoreJobData: unseal, transformJobResult: seal, restoreJobResult: unseal }
 
-    it('are stored sealed, with their results, and seen plain by processors and the API', async () => {
+    it('are stored encrypted, with their results, and restored for processors and the API', async () => {
       lab.payloads = sealing
       const child = lab.recordOf(`${lab.queue}-child`)
       const seen: unknown[] = []
@@ -77,7 +77,7 @@ export function describeResults(lab: JobLab): void {
       assert.deepEqual((await lab.jobs().read(lab.record, flow.id)).result, result)
     })
 
-    it('are sealed in schedules as well', async () => {
+    it('are also encrypted in schedules', async () => {
       lab.payloads = sealing
       const worker = lab.work((job) => job.data)
       const end = worker.completed()
@@ -87,7 +87,7 @@ export function describeResults(lab: JobLab): void {
       assert.deepEqual((await lab.jobs().read(lab.record, job.id)).result, { secret: 1 })
     })
 
-    it('fail for good when their data cannot be restored, and the processor never sees them', async () => {
+    it('fail permanently when their data cannot be restored, and the processor never receives them', async () => {
       const { id } = await lab.jobs().add(lab.record, 'not sealed', { attempts: 5 })
       lab.payloads = sealing
       let ran = 0
@@ -99,7 +99,7 @@ export function describeResults(lab: JobLab): void {
       assert.match(job.error ?? '', /data of a job in queue .* cannot be restored/)
     })
 
-    it('are not stored when they cannot be sealed', async () => {
+    it('are not stored when they cannot be encrypted', async () => {
       lab.payloads = { transformJobData: () => Promise.reject(new Error('no key')) }
       await assert.rejects(lab.jobs().add(lab.record, 1, {}), { code: 'JOB_PAYLOAD_UNSTORABLE', message: /no key/ })
       assert.equal((await lab.jobs().counts(lab.record)).waiting, 0)

@@ -21,7 +21,7 @@ describe('a schedule', () => {
     }
   })
 
-  it('is refused with the field that is wrong', () => {
+  it('is rejected with the invalid field', () => {
     const rows: readonly (readonly [spec: unknown, field: string])[] = [
       [null, 'schedule'],
       [{}, 'schedule'],
@@ -66,7 +66,7 @@ describe('a schedule', () => {
     assert.equal(scheduleIdOf('mail', 'mail'), undefined)
   })
 
-  it('has no next time once its last job was due', () => {
+  it('has no next time after its last job was due', () => {
     const view = (more: object) => scheduleView('x', 'mail', { key: 'mail~x', name: 'mail', next: now, every: 1000, ...more }, now).nextAt
     const at = new Date(now).toISOString()
     assert.equal(view({}), at)
@@ -76,7 +76,7 @@ describe('a schedule', () => {
     assert.equal(view({ endDate: now }), null)
   })
 
-  it('is in UTC unless it says otherwise, whatever the zone of the machine', () => {
+  it('is in UTC by default, whatever the time zone of the machine', () => {
     assert.deepEqual(repeatOptions({ pattern: ' 0 0 * * * ' }), { pattern: '0 0 * * *', tz: 'UTC' })
     assert.deepEqual(repeatOptions({ every: 5000, limit: 2 }), { every: 5000, limit: 2 })
   })

@@ -6,17 +6,17 @@ import type { ScheduleSpec, ScheduleView } from './types.js'
 const code = 'INVALID_SCHEDULE'
 const keys: readonly (keyof ScheduleSpec)[] = ['pattern', 'every', 'tz', 'startDate', 'endDate', 'limit', 'data', 'options']
 const maxEveryMs = 365 * 86_400_000
-/** Neither worker names nor ids have it. Several workers may share a queue, so the id there names its worker. */
+/** Not allowed in worker names and ids. Several workers may share a queue, so ids in the queue include the worker. */
 const separator = '~'
 
-/** When a pattern is due next, ms since 1970. Throws for what is no pattern. */
+/** When a pattern is due next, ms since 1970. Throws when the pattern is invalid. */
 export type NextRun = (pattern: string, tz: string, after: number) => number | undefined
 
 export function schedulerId(worker: string, id: string): string {
   return `${worker}${separator}${id}`
 }
 
-/** The id within its worker; undefined for what another worker or other code scheduled. */
+/** The id within its worker; undefined for a schedule of another worker or of other code. */
 export function scheduleIdOf(worker: string, scheduler: string): string | undefined {
   const prefix = schedulerId(worker, '')
   return scheduler.startsWith(prefix) ? scheduler.slice(prefix.length) : undefined
@@ -26,7 +26,7 @@ export function isScheduleId(id: unknown): id is string {
   return typeof id === 'string' && /^[A-Za-z0-9_.-]{1,100}$/.test(id)
 }
 
-/** All faults of a schedule that is to be added at `now`, ms since 1970. */
+/** All problems of a schedule that is added at `now`, ms since 1970. */
 export function scheduleProblems(id: unknown, spec: unknown, now: number, nextRun: NextRun): readonly Problem[] {
   if (!isScheduleId(id)) return [problem('id', code, 'The id of a schedule must be 1 to 100 letters, digits, "_", "." or "-"')]
   if (!isObject(spec)) return [problem('schedule', code, '"schedule" must be an object with "pattern" or "every"')]
@@ -35,16 +35,16 @@ export function scheduleProblems(id: unknown, spec: unknown, now: number, nextRu
   const fault = (field: string, rule: string) => found.push(problem(field, code, `"${field}" must be ${rule}`))
   found.push(...unknownFields(spec, keys, code))
   if ((pattern === undefined) === (every === undefined)) {
-    found.push(problem('schedule', code, 'A schedule needs either "pattern" or "every", and not both'))
+    found.push(problem('schedule', code, 'A schedule needs exactly one of "pattern" and "every"'))
   }
-  if (every !== undefined && !isIntIn(every, 1000, maxEveryMs)) fault('every', 'a whole number of ms from 1000 to one year')
-  if (tz !== undefined && (pattern === undefined || !isZone(tz))) fault('tz', 'the IANA name of a time zone, and goes with "pattern" only')
+  if (every !== undefined && !isIntIn(every, 1000, maxEveryMs)) fault('every', 'an integer from 1000 to 31536000000 (ms, one year)')
+  if (tz !== undefined && (pattern === undefined || !isZone(tz))) fault('tz', 'an IANA time zone; it is allowed with "pattern" only')
   for (const [field, date] of [['startDate', startDate] as const, ['endDate', endDate] as const]) {
-    if (date !== undefined && msOf(date) === undefined) fault(field, 'a date with time and zone as ISO 8601')
+    if (date !== undefined && msOf(date) === undefined) fault(field, 'an ISO 8601 date with time and time zone')
   }
   const [start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY] = [msOf(startDate), msOf(endDate)]
   if (end <= Math.max(now, start)) fault('endDate', 'later than now and than "startDate"')
-  if (limit !== undefined && !isIntIn(limit, 1, 1_000_000_000)) fault('limit', 'a whole number of jobs from 1')
+  if (limit !== undefined && !isIntIn(limit, 1, 1_000_000_000)) fault('limit', 'an integer from 1 to 1000000000')
   if (options !== undefined) found.push(...jobProblems(options, 'options', ['delay', 'deduplication']))
   if (pattern !== undefined && found.length === 0) {
     const fails = patternFault(pattern, typeof tz === 'string' ? tz : 'UTC', Math.max(now, start), end, nextRun)
@@ -58,18 +58,18 @@ function patternFault(pattern: unknown, tz: string, after: number, end: number, 
   if (typeof pattern !== 'string' || pattern.length > 200) return rule
   const fields = pattern.trim().split(/\s+/)
   if (fields.length !== 5 && fields.length !== 6) return rule
-  // A time that is drawn by lot would be drawn anew for each job.
-  if (fields.some((field) => /(^|[^A-Za-z])H([^A-Za-z]|$)/i.test(field))) return `${rule}; "H" is not used`
+  // A random time would be chosen again for each job.
+  if (fields.some((field) => /(^|[^A-Za-z])H([^A-Za-z]|$)/i.test(field))) return `${rule}; "H" is not supported`
   try {
     const next = nextRun(pattern, tz, after)
-    if (next === undefined || next > end) return '"pattern" is never due from now, or "startDate", to "endDate"'
+    if (next === undefined || next > end) return '"pattern" is never due between now, or "startDate", and "endDate"'
   } catch (error) {
     return `${rule}: ${error instanceof Error ? error.message : String(error)}`
   }
   return undefined
 }
 
-/** A checked or stored schedule in BullMQ's words. Without a zone BullMQ would take that of the machine. */
+/** Converts a validated or stored schedule to BullMQ options. Without a time zone, BullMQ would use that of the machine. */
 export function repeatOptions({ pattern, every, tz, startDate, endDate, limit }: ScheduleSpec | JobSchedulerJson): RepeatOptions {
   return {
     ...(pattern !== undefined && { pattern: pattern.trim(), tz: tz ?? 'UTC' }),
@@ -80,10 +80,10 @@ export function repeatOptions({ pattern, every, tz, startDate, endDate, limit }:
   }
 }
 
-/** A schedule as the API shows it. `iso`: its dates as text. */
+/** A schedule as the API returns it. */
 export function scheduleView(id: string, worker: string, found: JobSchedulerJson, now: number): ScheduleView {
   const { pattern, every, tz, startDate, endDate, limit, iterationCount = 0, next } = found
-  // The job that it added last is listed as the next one, also when that one has run and it adds no more.
+  // BullMQ reports the last added job as the next one, even after it has run and no more are added.
   const ended = (limit !== undefined && iterationCount >= limit) || (endDate !== undefined && endDate <= now)
   return {
     id,
@@ -107,7 +107,7 @@ function isZone(tz: unknown): boolean {
   }
 }
 
-/** Undefined for what is no date with time and zone. */
+/** ms since 1970; undefined unless `date` is an ISO 8601 date with time and time zone. */
 function msOf(date: unknown): number | undefined {
   if (typeof date !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/.test(date)) return undefined
   const ms = Date.parse(date)

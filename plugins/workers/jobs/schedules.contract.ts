@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { JobLab } from './testing/job-lab.js'
 
-/** Jobs that come again. */
+/** Recurring jobs. */
 export function describeSchedules(lab: JobLab): void {
   describe('on a schedule', () => {
     it('are listed for their worker only, changed and removed', async () => {
@@ -36,7 +36,7 @@ export function describeSchedules(lab: JobLab): void {
       await assert.rejects(lab.jobs().unschedule(lab.record, 'nightly.report'), { code: 'SCHEDULE_NOT_FOUND', status: 404 })
     })
 
-    it('keep to local time over a change of the clocks', async () => {
+    it('follow local time across a clock change', async () => {
       const next = async (pattern: string, startDate: string) =>
         (await lab.jobs().schedule(lab.record, 'dst', { pattern, tz: 'Europe/Berlin', startDate })).nextAt
       assert.equal(await next('0 9 * * *', '2037-03-28T12:00:00Z'), '2037-03-29T07:00:00.000Z')
@@ -45,7 +45,7 @@ export function describeSchedules(lab: JobLab): void {
       assert.equal(await next('30 2 * * *', '2037-10-25T00:45:00Z'), '2037-10-26T01:30:00.000Z')
     })
 
-    it('come as often as their limit says, with their options, and then no more', async () => {
+    it('are added up to their limit, with their options', async () => {
       const worker = lab.work((job) => [job.data, job.attemptsMade])
       const twice = worker.times('completed', 2)
       await lab
@@ -61,14 +61,46 @@ export function describeSchedules(lab: JobLab): void {
       assert.deepEqual([view?.limit, view?.nextAt], [2, null])
     })
 
-    it('are not cancelled one by one while they wait', async () => {
+    it('move to another queue with the jobs that their limit has left, and not at all when it has none', async () => {
+      const to = lab.recordOf(lab.record.name, { queueName: `${lab.queue}-b` })
+      const limits = async () => (await lab.jobs().schedules(to)).map(({ id, limit }) => [id, limit])
+      const yearly = { pattern: '0 0 1 1 *' }
+      const worker = lab.work(() => 1)
+      // The count of a schedule in BullMQ continues when the schedule is replaced, but its limit begins again.
+      const runOnce = async (id: string) => {
+        const done = worker.completed()
+        const [next] = (await lab.store.queue(lab.queue).getDelayed()).filter((job) => job.repeatJobKey?.endsWith(`~${id}`))
+        await next?.promote()
+        await done
+      }
+      for (const [id, limit] of [
+        ['a-done', 1],
+        ['b-begun', 3],
+        ['c-replaced', 3],
+        ['d-unlimited', undefined],
+      ] as const) {
+        await lab.jobs().schedule(lab.record, id, { every: 60_000, startDate: '2037-01-01T00:00:00Z', ...(limit && { limit }) })
+        await runOnce(id)
+      }
+      await lab.jobs().schedule(lab.record, 'c-replaced', { ...yearly, limit: 1 })
+      assert.equal(await lab.jobs().moveSchedules(lab.record, to), true)
+      assert.deepEqual((await limits()).sort(), [
+        ['b-begun', 2],
+        ['c-replaced', 1],
+        ['d-unlimited', undefined],
+      ])
+      assert.deepEqual(await lab.jobs().schedules(lab.record), [])
+      assert.equal(await lab.jobs().moveSchedules(lab.record, to), false)
+    })
+
+    it('cannot be cancelled individually while they wait', async () => {
       await lab.jobs().schedule(lab.record, 'later', { pattern: '0 0 1 1 *' })
       const [next] = await lab.store.list(lab.queue, 'delayed', { offset: 0, limit: 1 })
       await assert.rejects(lab.jobs().cancel(lab.record, next?.id ?? '', 'no'), { code: 'JOB_SCHEDULED', status: 409, message: /"later"/ })
       assert.equal((await lab.jobs().schedules(lab.record)).length, 1)
     })
 
-    it('are refused when they make no sense', async () => {
+    it('are rejected when they are invalid', async () => {
       for (const [id, spec] of [
         ['a/b', { every: 1000 }],
         ['x', {}],

@@ -1,2 +1,2 @@
-/** The reason that a signal is aborted with when its worker stops. */
+/** The abort reason of a signal whose worker stops. */
 export const stopReason = 'shutdown'

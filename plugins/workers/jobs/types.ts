@@ -1,7 +1,7 @@
 import type { PriorityName } from 'zin/plugins/queues'
 import type { Backoff } from '../record/record.js'
 
-/** Keeps equal jobs out: while one of the same id waits or runs, or for `ttl` ms, adding another gives the one there is. */
+/** Prevents duplicates: while a job with the same id waits or runs, or for `ttl` ms, adding another returns the existing one. */
 export interface Deduplication {
   /** 1–128 characters. */
   readonly id: string
@@ -12,7 +12,7 @@ export interface Deduplication {
 export interface EnqueueOptions {
   /** Name of the job. Default: the worker's name. */
   readonly name?: string
-  /** Critical 10, High 5, Normal 1, Low 0, or a whole number 0–10; more is sooner. Default `WORKER_PRIORITY`. */
+  /** Critical 10, High 5, Normal 1, Low 0, or an integer 0–10; higher runs first. Default `WORKER_PRIORITY`. */
   readonly priority?: PriorityName | number
   /** Default: the worker's `jobOptions.attempts`, else `WORKER_RETRIES`. */
   readonly attempts?: number
@@ -20,10 +20,10 @@ export interface EnqueueOptions {
   readonly backoff?: Backoff
   /** ms before the job may run. Default 0. */
   readonly delay?: number
-  /** Longest run of one attempt in ms. Default: the worker's `jobOptions.timeout`, else none. */
+  /** Timeout of one attempt, in ms. Default: the worker's `jobOptions.timeout`, else none. */
   readonly timeout?: number
   readonly deduplication?: Deduplication
-  /** Whom or what the job is about, such as the id of a person: 1–200 characters, for plugins such as compliance. */
+  /** The person or thing that the job is about, such as a user id: 1–200 characters, for plugins such as compliance. */
   readonly subject?: string
 }
 
@@ -40,9 +40,9 @@ export interface JobPlan {
   readonly subject?: string
 }
 
-/** When a recurring job is added: by a cron pattern, or every so many ms. */
+/** When a recurring job is added: by a cron pattern, or at an interval. */
 export interface ScheduleTiming {
-  /** Five or six fields, cron syntax. */
+  /** Cron pattern of five or six fields. */
   readonly pattern?: string
   /** ms, at least 1000. Exactly one of `pattern` and `every`. */
   readonly every?: number
@@ -51,7 +51,7 @@ export interface ScheduleTiming {
   /** ISO 8601. */
   readonly startDate?: string
   readonly endDate?: string
-  /** Most jobs it adds. */
+  /** Maximum number of jobs that it adds. */
   readonly limit?: number
 }
 
@@ -65,11 +65,11 @@ export interface ScheduleView extends ScheduleTiming {
   readonly id: string
   readonly worker: string
   readonly name: string
-  /** ISO 8601; null: it adds no more. */
+  /** ISO 8601; null: no more jobs are added. */
   readonly nextAt: string | null
 }
 
-/** A job and the jobs that must be done before it. */
+/** A job and the jobs that must complete before it. */
 export interface FlowSpec {
   readonly worker: string
   readonly data?: unknown
@@ -86,14 +86,15 @@ export interface FlowJob {
 }
 
 /**
- * `removed`: it was waiting and is gone. `failed`: it was waiting, and its parent takes it as failed. `cancelled`: it was running and was told to stop; it fails when it listens to its signal.
- * `orphaned`: no process that answers runs it; it fails instead of being run again when its lock ends.
+ * `removed`: it was waiting and has been removed. `failed`: it was waiting, and has failed for its parent. `cancelled`: it was running and
+ * its signal was aborted; it fails if its processor listens to the signal. `orphaned`: no reachable node runs it; it fails instead of being
+ * run again when its lock ends.
  */
 export type CancelOutcome = 'removed' | 'failed' | 'cancelled' | 'orphaned'
 
 export type JobStatus = 'waiting' | 'active' | 'completed' | 'failed' | 'delayed'
 
-/** A job as the API shows it; times are ISO 8601 or null. */
+/** A job as the API returns it; times are ISO 8601 or null. */
 export interface WorkerJob {
   readonly id: string
   readonly name: string
@@ -103,9 +104,9 @@ export interface WorkerJob {
   /** Attempts that have ended. */
   readonly attempts: number
   readonly maxAttempts: number
-  /** How often an attempt was lost with its process; those are no attempts. */
+  /** How often an attempt was lost with its node; these do not count as attempts. */
   readonly stalls: number
-  /** Of a processor that reports any: a number, or JSON. */
+  /** As reported by the processor: a number, or JSON. */
   readonly progress: unknown
   readonly createdAt: string
   readonly startedAt: string | null
@@ -114,7 +115,7 @@ export interface WorkerJob {
   readonly error: string | null
 }
 
-/** A job as hooks see it. */
+/** A job as hooks receive it. */
 export interface JobView {
   readonly id: string
   readonly name: string
@@ -127,40 +128,40 @@ export interface JobView {
   readonly timestamp: number
 }
 
-/** A job whose attempt has failed, as hooks see it. */
+/** A job whose attempt has failed, as hooks receive it. */
 export interface FailedJobView extends JobView {
-  /** Whether it is not tried again: its attempts are used up, it cannot succeed, it was cancelled, or it lost its process too often. */
+  /** Whether it is not retried: its attempts are used up, its failure is permanent, it was cancelled, or it lost its node too often. */
   readonly final: boolean
 }
 
 /**
- * How an attempt ended. `lost`: its process died or lost the job's lock, or the thread or process of its processor died. `timedOut`: it
- * ran longer than its timeout. `deferred`: it neither completed nor failed: the job was put off, put back or waits for its children.
+ * How an attempt ended. `lost`: its node died or lost the job's lock, or the thread or process of its processor died. `timedOut`: it
+ * ran longer than its timeout. `deferred`: it neither completed nor failed: the job was delayed, released or waits for its children.
  */
 export type AttemptOutcome = 'completed' | 'failed' | 'lost' | 'timedOut' | 'cancelled' | 'deferred'
 
 /** An attempt whose outcome the store has accepted. */
 export interface AttemptEnd {
   readonly worker: string
-  /** The version that ran it; null: it is not known. */
+  /** The version that ran it; null: unknown. */
   readonly version: string | null
-  /** The node that ran it; null: it was lost with a node, and it is not known with which. */
+  /** The node that ran it; null: it was lost with an unknown node. */
   readonly node: string | null
   readonly job: JobView
-  /** From 1. One that was lost or deferred did not count: the next one has the same number. */
+  /** From 1. A lost or deferred attempt does not count: the next one has the same number. */
   readonly attempt: number
-  /** Whether the job is done: it completed, cannot succeed, was cancelled, or has used up its attempts or lost its process too often. */
+  /** Whether the job is done: it completed, failed permanently, was cancelled, has used up its attempts, or lost its node too often. */
   readonly final: boolean
   readonly outcome: AttemptOutcome
-  /** 0 for a job that was failed before it ran, and for an attempt that was lost with its node. */
+  /** ms; 0 for a job that failed before it ran, and for an attempt that was lost with its node. */
   readonly runMs: number
-  /** From when the job was first due (added, and its delay over) to the begin of this attempt, ms. */
+  /** From when the job was first due (added, and its delay over) to the start of this attempt, in ms. */
   readonly waitMs: number
-  /** Unless it completed. */
+  /** Absent when it completed. */
   readonly error?: Error
 }
 
-/** A job that the store has accepted, as hooks see it: without its payload. */
+/** A job that the store has accepted, as hooks receive it: without its payload. */
 export interface AddedJob {
   readonly id: string
   readonly queue: string
@@ -169,5 +170,5 @@ export interface AddedJob {
   readonly options: JobPlan
 }
 
-/** Jobs kept in the worker's queue, by state; finished ones shrink with retention. */
+/** Jobs in the worker's queue, by state; finished jobs are removed by retention. */
 export type JobCounts = Readonly<Record<JobStatus, number>>

@@ -4,7 +4,7 @@ import { useUnicode } from 'zin/plugins/database'
 
 type Dialect = 'sqlite' | 'mysql'
 
-/** Creates the workers table. Can be repeated. */
+/** Creates the workers table. Idempotent. */
 export async function createWorkersTable(db: Kysely<unknown>, table: string, dialect: Dialect): Promise<void> {
   const { sql } = await import('kysely')
   await db.schema
@@ -13,7 +13,7 @@ export async function createWorkersTable(db: Kysely<unknown>, table: string, dia
     .addColumn('name', 'varchar(50)', (column) => column.primaryKey())
     .addColumn('id', 'varchar(36)', (column) => column.notNull())
     .addColumn('active', 'integer', (column) => column.notNull())
-    // Versions with their descriptions outgrow the 64 KiB of a MySQL text.
+    // Versions with their descriptions may exceed the 64 KiB of a MySQL `text`.
     .addColumn('record', dialect === 'mysql' ? sql`mediumtext` : 'text', (column) => column.notNull())
     .addColumn('generation', 'bigint', (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
@@ -22,7 +22,7 @@ export async function createWorkersTable(db: Kysely<unknown>, table: string, dia
   await useUnicode(db, table)
 }
 
-/** The table's name is part of the id: another WORKER_PERSISTENCE_TABLE is another table to make. */
+/** The name of the table is part of the id, because another WORKER_PERSISTENCE_TABLE needs another table. */
 export function workersMigration(table: string, dialect: () => Dialect): Migration<Kysely<unknown>> {
   return {
     id: `0001_create_${table}`,

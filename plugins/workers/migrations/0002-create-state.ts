@@ -3,7 +3,7 @@ import type { Migration } from 'zin'
 import { ensureIndex, upsertRows, useUnicode } from 'zin/plugins/database'
 import { type TableNames, tableNames } from '../shared/sql/tables.js'
 
-/** Makes the tables that nodes of the app share. Can be repeated. */
+/** Creates the tables that the nodes of the app share. Idempotent. */
 export async function createStateTables(db: Kysely<unknown>, prefix: string): Promise<void> {
   const { MysqlAdapter, sql } = await import('kysely')
   const mysql = db.getExecutor().adapter instanceof MysqlAdapter
@@ -59,7 +59,7 @@ export async function createStateTables(db: Kysely<unknown>, prefix: string): Pr
   }
 }
 
-/** Columns that are searched alone. */
+/** Columns that queries filter by alone. */
 const indexed: readonly (readonly [keyof TableNames, string])[] = [
   ['statuses', 'node'],
   ['operations', 'worker'],

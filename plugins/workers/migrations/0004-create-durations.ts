@@ -3,7 +3,7 @@ import type { Migration } from 'zin'
 import { ensureIndex, useUnicode } from 'zin/plugins/database'
 import { tableNames } from '../shared/sql/tables.js'
 
-/** Creates the table of run times. Can be repeated. */
+/** Creates the table of run times. Idempotent. */
 export async function createDurationsTable(db: Kysely<unknown>, prefix: string): Promise<void> {
   const { durations } = tableNames(prefix)
   await db.schema

@@ -4,7 +4,7 @@ import { tableNames } from '../shared/sql/tables.js'
 
 const added = ['timed_out', 'cancelled']
 
-/** Adds counts of timed out and cancelled attempts. Can be repeated. */
+/** Adds counts of timed-out and cancelled attempts. Idempotent. */
 export async function addOutcomeCounts(db: Kysely<unknown>, prefix: string): Promise<void> {
   const { totals, minutes } = tableNames(prefix)
   for (const table of [totals, minutes]) {

@@ -7,7 +7,7 @@ import type { Turn } from './stalled-turns.js'
 export interface AssignmentView {
   /** This node. */
   readonly me: string
-  /** Its status of the worker; undefined: none yet. */
+  /** This node's status of the worker; undefined before the first one. */
   readonly status: NodeStatus | undefined
   readonly nodes: readonly WorkerNodeInfo[]
 }
@@ -17,18 +17,20 @@ export interface Assignment {
   readonly order: readonly string[]
   /** Whether this node is one of them. */
   readonly assigned: boolean
-  /** This node could not start the worker, and keeps trying while another one runs it. */
+  /** Whether this node could not start the worker and keeps trying while another node runs it. */
   readonly standby: boolean
   /** This node's turn among the assigned nodes that are not known to fail. */
   readonly stalledTurn: Turn | undefined
 }
 
-/** Which nodes should run a worker. Nodes that report that they could not start it come last. */
+/** Chooses the nodes that should run a worker. Nodes that failed to start it come last. */
 export class Assignments {
-  /** Worker name → id of each failing node → id of the worker. */
+  /** Worker name → id of failing node → id of the worker. */
   readonly #failing = new Map<string, Map<string, string>>()
+  /** The failing nodes that the cluster did not know at the last call of {@link prune}. */
+  #unknown: ReadonlySet<string> = new Set()
 
-  /** Notes the status of a node. True when its failure to start the worker began or ended. */
+  /** Records the status of a node. Returns whether it began, or ceased, to fail to start the worker. */
   note(node: string, status: NodeStatus): boolean {
     const { worker, workerId } = status
     const known = this.#failing.get(worker)?.get(node)
@@ -58,5 +60,19 @@ export class Assignments {
 
   forget(worker: string): void {
     this.#failing.delete(worker)
+  }
+
+  /**
+   * Forgets nodes that the cluster knows neither now nor knew at the last call, so call it rarely. A node that is unknown for a short time
+   * may have just joined, or join again after the store was reset; all nodes must still know that it fails.
+   */
+  prune(nodes: readonly WorkerNodeInfo[]): void {
+    const known = new Set(nodes.map(({ id }) => id))
+    const unknown = new Set([...this.#failing.values()].flatMap((failing) => [...failing.keys()]).filter((node) => !known.has(node)))
+    for (const [worker, failing] of this.#failing) {
+      for (const node of failing.keys()) if (unknown.has(node) && this.#unknown.has(node)) failing.delete(node)
+      if (failing.size === 0) this.#failing.delete(worker)
+    }
+    this.#unknown = unknown
   }
 }

@@ -19,23 +19,23 @@ export interface RecordsParts extends AttemptPlace {
   readonly clock: Clock
   readonly log: Logger
   readonly queue: string
-  /** The version that ran a job which was lost with another node, as far as it is known. */
+  /** Returns the version that ran a job lost with another node, if known. */
   readonly lostVersion: (job: Job | undefined) => Promise<string | undefined>
-  /** A job failed for good here. */
+  /** Called when a job of this consumer has failed permanently. */
   readonly onDead: (job: Job) => void
 }
 
-/** What a record is made of. */
+/** The outcome to record. */
 interface Facts {
   readonly outcome: AttemptOutcome
   readonly final: boolean
   readonly error?: Error | undefined
 }
 
-/** Listeners of `afterAttempt` that may be under way before the worker begins no further attempt. */
+/** Maximum number of pending `afterAttempt` calls; while it is reached, the worker starts no attempts. */
 const mostPending = 1_000
 
-/** What BullMQ says of a job that lost its process too often. */
+/** BullMQ's failure reason for a job that stalled more than `maxStalledCount` times. */
 const stalledTooOften = 'job stalled more than allowable limit'
 
 const countedAs: Readonly<Record<AttemptOutcome, Exclude<AttemptOutcome, 'deferred'> | undefined>> = {
@@ -47,7 +47,7 @@ const countedAs: Readonly<Record<AttemptOutcome, Exclude<AttemptOutcome, 'deferr
   deferred: undefined,
 }
 
-/** Records what came of the attempts of one consumer, once each and after the store has accepted it: counts, hooks and the log. */
+/** Records each attempt of one consumer once, after the store has accepted its outcome: updates the counts, calls the hooks, and logs. */
 export class AttemptRecords {
   readonly #parts: RecordsParts
   readonly #pending = new Set<Promise<unknown>>()
@@ -56,17 +56,17 @@ export class AttemptRecords {
     this.#parts = parts
   }
 
-  /** Whether so many listeners are under way that no further attempt should begin. */
+  /** Whether too many `afterAttempt` calls are pending to start another attempt. */
   get full(): boolean {
     return this.#pending.size >= mostPending
   }
 
-  /** Resolves when one has ended. */
+  /** Resolves when a pending `afterAttempt` call has ended. */
   async room(): Promise<void> {
     await Promise.race(this.#pending)
   }
 
-  /** Resolves when all have ended. */
+  /** Resolves when all pending `afterAttempt` calls have ended. */
   async settled(): Promise<void> {
     await Promise.all(this.#pending)
   }
@@ -94,14 +94,14 @@ export class AttemptRecords {
     else void this.#restore(job).then(record)
   }
 
-  /** The store took the job back. */
+  /** Records that the job went back to the queue without using up an attempt. */
   deferred(attempt: Attempt): void {
     const { job } = attempt
     this.#parts.running.take(job)
     this.#record(job, attempt, { outcome: 'deferred', final: false, error: attempt.ended?.error })
   }
 
-  /** A job lost the process that ran it and is given to another. */
+  /** Records that a job lost its node and went back to the queue. */
   stalled(id: string): void {
     const { running, worker } = this.#parts
     const error = workerErrors.JOB_LOCK_LOST(worker, id)
@@ -110,8 +110,8 @@ export class AttemptRecords {
     else void this.#lostElsewhere(id, error)
   }
 
-  /** Whether somebody hears of single jobs. */
-  get #heard(): boolean {
+  /** Whether any hook receives individual jobs. */
+  get #hooked(): boolean {
     const { afterAttempt, onAttemptEnd, onJobFailed } = this.#parts.hooks
     return onAttemptEnd.active || afterAttempt.active || onJobFailed.active
   }
@@ -122,9 +122,9 @@ export class AttemptRecords {
       const job = (await queues.job(queue, id).catch(() => undefined))?.job
       const version = await lostVersion(job)
       if (version !== undefined) counters.lost(version)
-      if (job === undefined || !this.#heard) return
+      if (job === undefined || !this.#hooked) return
       await this.#restore(job)
-      this.#tell(job, {
+      this.#callHooks(job, {
         outcome: 'lost',
         final: false,
         error,
@@ -138,7 +138,7 @@ export class AttemptRecords {
     }
   }
 
-  /** @param attempt undefined: the job was failed before it ran. */
+  /** @param attempt undefined when the job failed before it ran. */
   #record(job: Job, attempt: Attempt | undefined, { error, final, outcome }: Facts): void {
     const { clock, counters, hooks, node } = this.#parts
     const runMs = attempt?.runMs(clock) ?? 0
@@ -146,10 +146,10 @@ export class AttemptRecords {
     if (attempt !== undefined && column !== undefined) counters[column](attempt.version, runMs)
     if (!hooks.onAttemptEnd.active && !hooks.afterAttempt.active) return
     const { version = null, number = Math.max(1, job.attemptsMade) } = attempt ?? {}
-    this.#tell(job, { outcome, final, error, version, node, attempt: number, runMs })
+    this.#callHooks(job, { outcome, final, error, version, node, attempt: number, runMs })
   }
 
-  #tell(job: Job, facts: Facts & Pick<AttemptEnd, 'version' | 'node' | 'attempt' | 'runMs'>): void {
+  #callHooks(job: Job, facts: Facts & Pick<AttemptEnd, 'version' | 'node' | 'attempt' | 'runMs'>): void {
     const { attempt, error, final, node, outcome, runMs, version } = facts
     const { hooks, worker } = this.#parts
     if (!hooks.onAttemptEnd.active && !hooks.afterAttempt.active) return
@@ -165,7 +165,7 @@ export class AttemptRecords {
       for (const { plugin, error } of failures) {
         log.error(
           { worker, job: end.job.id, plugin, err: error },
-          `${plugin} did not note an attempt of worker "${worker}": ${error.message}`,
+          `the afterAttempt hook of ${plugin} failed for an attempt of worker "${worker}": ${error.message}`,
         )
       }
     })
@@ -173,33 +173,33 @@ export class AttemptRecords {
     void settled.finally(() => this.#pending.delete(settled))
   }
 
-  /** Gives a job that did not run here its data as they were added, where that is possible. */
+  /** Restores the original data of a job that did not run on this node. If that fails, the job keeps its data as stored. */
   async #restore(job: Job): Promise<void> {
     const { log, queues, worker } = this.#parts
     try {
       job.data = await queues.restoredData(job)
     } catch (unreadable) {
-      log.debug({ worker, job: job.id, err: unreadable }, 'a failed job is told with its data as they are stored')
+      log.debug({ worker, job: job.id, err: unreadable }, 'the data of a failed job could not be restored; hooks receive it as stored')
     }
   }
 }
 
-/** Without its data, which may be nobody's business. */
+/** Logs a failed job without its data, which may be confidential. */
 function logFailure(worker: string, job: Job, error: Error, log: Logger): void {
   const facts = { worker, job: job.id, name: job.name, attempt: job.attemptsMade, err: loggable(error) }
-  if (isFinal(job)) log.warn(facts, `a job of worker "${worker}" failed for good: ${facts.err.message}`)
-  else log.debug(facts, `a job of worker "${worker}" failed and is tried again: ${facts.err.message}`)
+  if (isFinal(job)) log.warn(facts, `a job of worker "${worker}" failed permanently: ${facts.err.message}`)
+  else log.debug(facts, `a job of worker "${worker}" failed and will be retried: ${facts.err.message}`)
 }
 
-/** Whether a job that failed is not tried again, whatever its attempts say. */
+/** Whether a failed job is not retried, regardless of its remaining attempts. */
 function isFinal(job: Job): boolean {
   return job.finishedOn !== undefined
 }
 
-/** Of an attempt that the store has as failed, or of a job that was failed before it ran. */
+/** The outcome of an attempt that is stored as failed, or of a job that failed before it ran. */
 function failedOutcome(attempt: Attempt | undefined, { message }: Error): AttemptOutcome {
   const outcome = attempt?.ended?.outcome
-  // Its result could not be stored.
+  // The result could not be stored.
   if (outcome === 'completed') return 'failed'
   if (outcome !== undefined) return outcome
   if (isCancelReason(message)) return 'cancelled'

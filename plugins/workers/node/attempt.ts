@@ -2,22 +2,22 @@ import type { Job } from 'bullmq'
 import type { Clock } from 'zin'
 import type { AttemptOutcome } from '../jobs/types.js'
 
-/** How an attempt ended in this process; the store has yet to accept that. */
+/** How an attempt ended on this node, before the store has accepted the outcome. */
 export interface AttemptResult {
   readonly outcome: AttemptOutcome
-  /** What the processor gave; `completed` only. */
+  /** The return value of the processor; only with `completed`. */
   readonly result?: unknown
   readonly error?: Error
 }
 
-/** One attempt of a job in this process, from its begin until the store has accepted what came of it. */
+/** One attempt of a job on this node, from its start until the store has accepted its outcome. */
 export class Attempt {
   readonly job: Job
   readonly token: string | undefined
   readonly version: string
   /** From 1. */
   readonly number: number
-  /** By the monotonic clock, ms. */
+  /** Monotonic clock, ms. */
   readonly begunAt: number
   #reason: unknown
   #controller: AbortController | undefined
@@ -37,17 +37,17 @@ export class Attempt {
     return this.job.id ?? ''
   }
 
-  /** Set once the lock of the job is lost: another process may run it, so that this attempt decides nothing any more. */
+  /** Set once the lock of the job is lost: another node may run the job, so the outcome of this attempt no longer counts. */
   get lost(): Error | undefined {
     return this.#lost
   }
 
-  /** What it was aborted with; undefined while it may go on. */
+  /** The reason that the attempt was aborted with; undefined unless it was aborted. */
   get reason(): unknown {
     return this.#reason
   }
 
-  /** Made when it is first asked for: it costs more than all the rest of an attempt, and most processors take none. */
+  /** Created on first access: it costs more than the rest of an attempt, and most processors do not use it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -56,12 +56,12 @@ export class Attempt {
     return this.#controller.signal
   }
 
-  /** Undefined while it runs. */
+  /** Undefined while the attempt runs. */
   get ended(): AttemptResult | undefined {
     return this.#ended
   }
 
-  /** The first reason stands. */
+  /** Aborts the attempt. Only the first call has an effect. */
   abort(reason: unknown): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
@@ -73,13 +73,13 @@ export class Attempt {
     this.abort(error)
   }
 
-  /** @param now by the monotonic clock, ms. */
+  /** @param now monotonic clock, ms. */
   end(outcome: AttemptResult, now: number): void {
     this.#ended = outcome
     this.#endedAt = now
   }
 
-  /** How long it ran, or has run so far, in ms. */
+  /** Run time in ms, up to now if the attempt has not ended. */
   runMs(clock: Clock): number {
     return (this.#ended === undefined ? clock.monotonic() : this.#endedAt) - this.begunAt
   }

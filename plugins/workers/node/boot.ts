@@ -18,21 +18,21 @@ export interface BootParts {
   readonly log: Logger
   readonly known: KnownWorkers
   readonly assignments: Assignments
-  /** Takes a worker to its desired state. */
+  /** Brings a worker to its desired state. */
   readonly apply: (name: string) => Promise<void>
 }
 
-/** Workers whose statuses are read in one call. */
+/** Number of workers whose statuses are read in one call. */
 const readAtOnce = 200
 
-/** Starts what should run when a node starts. */
+/** Starts the workers that should run when a node starts. */
 export class Boot {
   readonly #parts: BootParts
   #state: 'ready' | 'running' | 'done' = 'ready'
-  /** What was stored before anybody could ask this node for a start; undefined when it could not be read. */
+  /** The workers that were stored before this node could receive start requests; undefined if they could not be read. */
   #before: readonly StoredWorker[] | undefined
   #decide: () => void = () => undefined
-  /** Settles once it is known which workers must not start by themselves; nothing is applied before. */
+  /** Resolves once the workers that must not start at boot are known. Nothing is applied before. */
   readonly decided: Promise<void>
 
   constructor(parts: BootParts) {
@@ -46,13 +46,13 @@ export class Boot {
     return this.#state === 'done'
   }
 
-  /** Reads what is stored before other plugins start: a worker that one of them starts is not suspended at boot. */
+  /** Reads the stored workers before other plugins start, so that a worker started by one of them is not suspended at boot. */
   async remember(): Promise<void> {
     const { storeRegistry, node } = this.#parts
     if (node !== undefined) this.#before ??= await storeRegistry.all().catch(() => undefined)
   }
 
-  /** Does nothing when it runs or is done. Rejects when a store is down: call it again later. */
+  /** Starts the workers; does nothing if it is running or done. Rejects while a store is down: call it again later. */
   async run(): Promise<void> {
     if (this.#state !== 'ready') return
     this.#state = 'running'
@@ -67,7 +67,7 @@ export class Boot {
     await this.#startAll()
   }
 
-  /** Lets what waits for the decision end. */
+  /** Resolves {@link decided}, so that everything that waits for it can end. */
   close(): void {
     this.#decide()
   }
@@ -79,7 +79,7 @@ export class Boot {
     return this.#before ?? stored
   }
 
-  /** Suspends the workers that wait until somebody starts them. */
+  /** Suspends the workers that run only after an explicit start. */
   async #suspendAtBoot(stored: readonly StoredWorker[]): Promise<void> {
     const { assignments, known, log, node, rule, shared } = this.#parts
     if (node === undefined) return
@@ -90,7 +90,7 @@ export class Boot {
         const { name } = worker.record
         const others = (reported.get(name) ?? []).filter((status) => status.alive && status.node !== shared.node)
         for (const status of others) assignments.note(status.node, status)
-        // A node that joins others which run a worker takes its share.
+        // If other nodes run the worker already, this node runs it as well.
         const runsElsewhere = others.some((status) => status.workerId === worker.id && status.state === 'running')
         const { start, reason } = autoStart(rule, worker.record, worker.desired)
         if (start || runsElsewhere || known.get(name)?.id !== worker.id) continue

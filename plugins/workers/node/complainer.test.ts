@@ -12,7 +12,7 @@ function complaints() {
   return { log, clock, complain: complainer('emails', { clock, log, queues: { isUnavailable } }) }
 }
 
-test('a store that is away is logged once in 30 s for each text, also when they alternate, and without a stack', () => {
+test('errors of a store that is down are logged once in 30 s per message, even if they alternate, and without a stack trace', () => {
   const { clock, complain, log } = complaints()
   for (let round = 0; round < 10; round++) for (const text of ['refused', 'no response']) complain(away(text))
   assert.deepEqual(
@@ -25,7 +25,7 @@ test('a store that is away is logged once in 30 s for each text, also when they 
   assert.equal(log.lines.length, 3)
 })
 
-test('any other error is logged with its stack', () => {
+test('any other error is logged with its stack trace', () => {
   const { complain, log } = complaints()
   const error = new TypeError('x is not a function')
   complain(error)

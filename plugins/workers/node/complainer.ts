@@ -1,14 +1,14 @@
 import { type Clock, DeadlineError, type Logger, messageOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 
-/** An error that comes again within this time is not logged again, in ms. */
+/** An error that recurs within this time is not logged again, in ms. */
 const quietMs = 30_000
-/** Different texts that are remembered. */
+/** Maximum number of different messages to remember. */
 const mostTexts = 20
 
 /**
- * Logs the errors of a worker's connections, which try again for as long as the store is away: each text once in 30 s, and without a
- * stack when it only says that the store is away.
+ * Returns a function that logs connection errors of a worker, which recur for as long as the store is down: each message at most once in
+ * 30 s, and without a stack trace if the error only means that the store is down.
  */
 export function complainer(
   worker: string,

@@ -20,13 +20,13 @@ export interface ConsumerParts {
   readonly log: Logger
   /** ms. */
   readonly connectionTimeout: number
-  /** How long a job of a process that died is left alone before another takes it up, in ms. */
+  /** How long the lock of a job outlives a node that died, before another node may take the job, in ms. */
   readonly jobLockMs: number
-  /** A job that lost its process more often than this is failed: it may be what kills them. */
+  /** A job that lost its node more often than this fails, because it may be what kills the nodes. */
   readonly maxStalls: number
 }
 
-/** What a consumer does its jobs with. */
+/** Everything that a consumer needs to run its jobs. */
 export interface Attempts {
   readonly run: Processor
   readonly running: RunningJobs
@@ -34,32 +34,32 @@ export interface Attempts {
   readonly timeLimits: TimeLimits
 }
 
-/** How long a store that may be down gets to note the outcome of ended jobs, and then to close; and to end a fetch. In ms. */
+/** Deadline for a store that may be down: to store the outcomes of ended jobs, then to close, and to end a fetch. In ms. */
 const closeMs = 2_000
 
-/** How long a store that answers takes at most to note the outcome of a job, in ms. */
+/** How long a reachable store takes at most to store the outcome of a job, in ms. */
 const settleMs = 500
 
-/** Longest time between two checks for jobs that lost their node, in ms. */
+/** Maximum time between two checks for stalled jobs, in ms. */
 const mostStalledCheckMs = 5_000
 
-/** How often one of the nodes of a worker looks for jobs that lost their node, in ms: each of them in turn. */
+/** Interval of the checks for stalled jobs of a worker, in ms. The nodes of the worker take turns. */
 export function stalledCheckMs(jobLockMs: number): number {
   return Math.min(jobLockMs, mostStalledCheckMs)
 }
 
-/** How often a node looks whether its turn has come, in ms: checks of two nodes are hardly ever closer than the share below. */
+/** How often a node checks whether it is its turn, in ms. Checks by two nodes are hardly ever closer together than the share below. */
 export function stalledTickMs(jobLockMs: number): number {
   return stalledCheckMs(jobLockMs) / 10
 }
 
-/** Of the time between two checks, for how long another check of the queue does nothing. */
+/** Share of the interval during which a further check of the same queue does nothing. */
 const stalledCheckShare = 0.8
 
-/** How long an idle worker waits on Redis for a job before it asks again, in s: jobs wake it, so this is only what idling costs. */
+/** How long an idle worker blocks on Redis before it polls again, in s. Jobs wake it, so this only determines the cost of idling. */
 const drainDelay = 15
 
-/** Consumes the jobs of one worker. Used once: a worker that starts again gets a new one. */
+/** Consumes the jobs of one worker. Single-use: a worker that starts again gets a new consumer. */
 export class Consumer {
   readonly #worker: Worker
   readonly #jobs: RunningJobs
@@ -74,21 +74,21 @@ export class Consumer {
   }
 
   /**
-   * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. It takes no jobs before it is resumed.
+   * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. The consumer takes no jobs until it is resumed.
    *
-   * @param signal aborted when nobody waits for the connection any more.
+   * @param signal aborts the wait for the connection.
    */
   static async open(record: WorkerRecord, attempts: Attempts, parts: ConsumerParts, signal: AbortSignal): Promise<Consumer> {
     const { queues, log } = parts
     const { records, run, running } = attempts
-    // What it was fetching when it was paused still comes.
+    // A job that was being fetched at the time of the pause still arrives.
     const runUnlessPaused: Processor = (job, token) => (worker.isPaused() ? giveBack(job, token, running) : run(job, token))
     const worker: Worker = queues.worker(record.queueName, runUnlessPaused, {
       concurrency: actingConcurrency(record),
       autorun: false,
       lockDuration: parts.jobLockMs,
       ...(queues.backend === 'redis' ? { drainDelay } : {}),
-      // Its nodes do it in turn: see `checkStalled`.
+      // The nodes of the worker take turns: see `checkStalled`.
       skipStalledCheck: true,
       stalledInterval: Math.floor(stalledCheckMs(parts.jobLockMs) * stalledCheckShare),
       maxStalledCount: parts.maxStalls,
@@ -105,14 +105,14 @@ export class Consumer {
     })
     worker.on('stalled', (id) => records.stalled(id))
     worker.on('failed', (job, error) => {
-      // A job that stalled too often and is gone by now comes as undefined.
+      // Undefined: a job that stalled too often and has been removed since.
       if (job !== undefined) records.failed(job, error)
     })
     try {
       const ready = abortable(worker.waitUntilReady(), signal)
       await withDeadline(ready, parts.connectionTimeout, `no response within ${parts.connectionTimeout} ms`)
     } catch (error) {
-      // Nobody waits for a connection that does not come: it is closed when it gives up.
+      // Not awaited: it ends only when the connection attempt does.
       worker.close(true).catch(complain)
       throw workerErrors.QUEUE_CONNECTION_ERROR(`Worker "${record.name}" did not start`, messageOf(error))
     }
@@ -123,7 +123,7 @@ export class Consumer {
     return this.#jobs.count
   }
 
-  /** Gives jobs of the queue that lost their node to another. Never rejects. */
+  /** Moves stalled jobs of the queue back to waiting. Never rejects. */
   async checkStalled(): Promise<void> {
     try {
       const moved = this.#worker.getBackend().moveStalledJobsToWait()
@@ -133,37 +133,38 @@ export class Consumer {
     }
   }
 
-  /** Takes effect at once when it grows, and as jobs end when it shrinks. */
+  /** Changes the concurrency: an increase takes effect immediately, a decrease as jobs end. */
   async resize(concurrency: number): Promise<void> {
     const grows = concurrency > this.#worker.concurrency
     this.#worker.concurrency = concurrency
     if (!grows || !this.#worker.isRunning() || this.#worker.isPaused()) return
-    // It looks for more jobs only when one ends, or when it is resumed.
+    // BullMQ fetches more jobs only when one ends, or when the worker is resumed.
     await this.#worker.pause(true)
     await this.#worker.resume()
   }
 
-  /** Takes no more jobs; those that run go on, and one that still comes goes back. */
+  /** Stops taking jobs. Running ones continue, and a job that still arrives goes back to the queue. */
   async pause(): Promise<void> {
     await this.#worker.pause(true)
     await withDeadline(endFetch(this.#worker), closeMs, '').catch(() => undefined)
   }
 
-  /** Takes jobs, for the first time or again. */
+  /** Starts to take jobs, or resumes. */
   async resume(): Promise<void> {
     if (this.#worker.isPaused()) await this.#worker.resume()
     else this.#worker.run().catch((error: Error) => this.#worker.emit('error', error))
   }
 
-  /** Aborts the signal of a job that runs here. False when it does not. */
+  /** Aborts the signal of a job; false if the job does not run here. */
   cancel(job: string, reason: string): boolean {
     return this.#jobs.cancel(job, reason)
   }
 
-  /** Takes no more jobs, lets running ones end, cancels those that do not, and closes. Always ends. */
+  /** Stops taking jobs, waits for running ones, cancels those that exceed the drain time, and closes. Always resolves. */
   async close(waits: StopWaits): Promise<void> {
     const waiting = new AbortController()
-    // A pause waits for ever for a store that is down, so it is also enough that nothing runs here any more. A second one waits for nothing.
+    // With a store that is down, `pause` never resolves, so it is also sufficient that no job runs here any more. A second `pause`
+    // resolves at once and would not wait for running jobs.
     const drained = this.#worker.isPaused()
       ? this.#jobs.settled(settleMs)
       : Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
@@ -178,11 +179,11 @@ export class Consumer {
   }
 }
 
-/** Ends an attempt that must not begin. */
+/** Returns a job to the queue instead of running it. */
 async function giveBack(job: Job, token: string | undefined, jobs: RunningJobs): Promise<never> {
   const attempt = jobs.begin(job, token, '')
   try {
-    throw await putBack(job, token, new Error('its worker takes no jobs'))
+    throw await putBack(job, token, new Error('the worker is paused or stopping'))
   } finally {
     jobs.end(attempt)
   }

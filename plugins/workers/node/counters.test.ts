@@ -4,7 +4,7 @@ import { bucketOf } from '../shared/durations.js'
 import { Counters } from './counters.js'
 
 describe('counters of attempts', () => {
-  it('count by version, and give what was counted since the last time', () => {
+  it('count by version, and return the counts since the last drain', () => {
     const counters = new Counters()
     counters.completed('1.0.0', 10)
     counters.failed('1.0.0', 5)
@@ -34,7 +34,7 @@ describe('counters of attempts', () => {
     ])
   })
 
-  it('know how many attempts run, also over a drain', () => {
+  it('count in-flight attempts, which a drain does not reset', () => {
     const counters = new Counters()
     counters.begin('1.0.0')
     counters.begin('1.0.0')
@@ -47,7 +47,7 @@ describe('counters of attempts', () => {
     assert.deepEqual(counters.drain(), [])
   })
 
-  it('take back what could not be passed on', () => {
+  it('can be restored with drained counts that could not be stored', () => {
     const counters = new Counters()
     counters.failed('1.0.0', 3)
     const drained = counters.drain()

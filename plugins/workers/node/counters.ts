@@ -19,11 +19,11 @@ interface Tally {
   inFlight: number
 }
 
-/** Attempts of one worker in this process by version, since they were last taken away, and how many run. */
+/** Counts the attempts of one worker on this node by version since the last drain, and those that are in flight. */
 export class Counters {
   readonly #tallies = new Map<string, Tally>()
 
-  /** An attempt runs from here to `end`. */
+  /** Counts an attempt as in flight until `end`. */
   begin(version: string): void {
     this.#of(version).inFlight++
   }
@@ -32,7 +32,7 @@ export class Counters {
     this.#of(version).inFlight--
   }
 
-  /** The next five are called for an attempt whose outcome the store has accepted. */
+  /** This and the next four methods count an attempt whose outcome the store has accepted. */
   completed(version: string, ms: number): void {
     const tally = this.#of(version)
     tally.completed++
@@ -45,7 +45,11 @@ export class Counters {
     addTime(tally, ms)
   }
 
-  /** A failed attempt whose node or child ended, or whose lock ran out. @param ms undefined: on another node, for an unknown time. */
+  /**
+   * Counts a failed attempt whose node or child ended, or whose lock expired.
+   *
+   * @param ms run time; undefined if it ran on another node and the time is unknown.
+   */
   lost(version: string, ms?: number): void {
     const tally = this.#of(version)
     tally.failed++
@@ -64,12 +68,12 @@ export class Counters {
     this.#of(version).cancelled++
   }
 
-  /** Jobs of a version that run right now. */
+  /** Number of in-flight jobs of a version. */
   inFlight(version: string): number {
     return this.#tallies.get(version)?.inFlight ?? 0
   }
 
-  /** What was counted since the last call; versions without any are left out. */
+  /** Returns and resets the counts; versions without counts are left out. */
   drain(): readonly VersionCounts[] {
     const drained: VersionCounts[] = []
     for (const [version, { inFlight, durations, ...counts }] of this.#tallies) {
@@ -81,7 +85,7 @@ export class Counters {
     return drained
   }
 
-  /** Takes back what was drained and could not be passed on. */
+  /** Adds drained counts again, which could not be stored. */
   restore(counts: readonly VersionCounts[]): void {
     for (const { version, completed, failed, lost, timedOut, cancelled, totalMs, durations } of counts) {
       const tally = this.#of(version)

@@ -1,7 +1,7 @@
 import { actingConcurrency } from '../record/scaled.js'
 import { activationOf, type StoredWorker } from '../store/contract.js'
 
-/** What this node should do for a worker. */
+/** The state of a worker that this node should reach. */
 export interface DesiredState {
   readonly generation: number
   readonly run: boolean
@@ -12,7 +12,7 @@ export interface DesiredState {
   /** Differs for each activation of a version. */
   readonly activation: string
   readonly concurrency: number
-  /** Equal for records whose consumers would be the same. */
+  /** Equal for records that result in the same consumer. */
   readonly consumerKey: string
 }
 

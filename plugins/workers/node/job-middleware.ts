@@ -4,35 +4,35 @@ import type { Attempt } from './attempt.js'
 import { promiseOf } from './promise-of.js'
 import { PutBack } from './put-back.js'
 
-/** What a job middleware knows of the attempt that it wraps. */
+/** The attempt that a job middleware wraps. */
 export interface JobContext {
   readonly worker: string
   readonly version: string
-  /** Names this process among all of the app. */
+  /** Id of this node. */
   readonly node: string
-  /** With its data as they were added. */
+  /** The job, with its original data. */
   // biome-ignore lint/suspicious/noExplicitAny: the payload is the app's
   readonly job: Job<any>
   /** The token of the job's lock. */
   readonly token: string | undefined
-  /** Aborted when the job is cancelled, timed out, has lost its lock, or its worker stops for good. */
+  /** Aborted when the job is cancelled, times out or loses its lock, and when its worker stops and the drain time is over. */
   readonly signal: AbortSignal
   /** From 1. */
   readonly attempt: number
   /**
-   * Puts the job off for `ms` (0 to one year) without using up an attempt: `return context.delay(5000)`. Only before `next()`.
-   * It rejects with an error that {@link isDeferral} knows, which the middlewares outside of this one see.
+   * Delays the job by `ms` (0 to one year) without using up an attempt: `return context.delay(5000)`. Call it only before `next()`.
+   * Rejects with an error for which {@link isDeferral} is true, which outer middlewares receive.
    */
   delay(ms: number): Promise<never>
   /**
-   * Aborts `signal`, and gives the job back to its queue without using up an attempt when the attempt then ends with an error. What
-   * completes all the same is complete. Not for an attempt that was aborted before.
+   * Aborts `signal` and, if the attempt then ends with an error, returns the job to its queue without using up an attempt. A job that
+   * completes anyway stays completed. Has no effect on an attempt that was already aborted.
    *
    * @example
    * workers.useJobMiddleware(
    *   ({ putBack }, next) =>
    *     next().catch((error: unknown) => {
-   *       putBack('the mail server is away')
+   *       putBack('the mail server is down')
    *       throw error
    *     }),
    *   { plugin: 'mail-guard' },
@@ -42,15 +42,15 @@ export interface JobContext {
 }
 
 /**
- * Wraps every attempt of every worker in this process, isolated ones as well. What it returns is the result of the job; `undefined`
- * leaves the result of `next()` as it is. What it throws fails the attempt.
+ * Wraps every attempt of every worker on this node, including isolated ones. The return value becomes the result of the job;
+ * `undefined` keeps the result of `next()`. A thrown error fails the attempt.
  */
 export type JobMiddleware = (context: JobContext, next: () => Promise<unknown>) => unknown
 
 export interface JobMiddlewareOptions {
-  /** The plugin that adds it: the first in the order of the plugins is the outermost. */
+  /** The plugin that adds it. The middleware of the first plugin in boot order is outermost. */
   readonly plugin: string
-  /** `pre`: outside of those of all plugins, `post`: inside. */
+  /** `pre`: outside all others; `post`: inside all others. Default: by the order of the plugins. */
   readonly order?: 'pre' | 'post'
 }
 
@@ -61,14 +61,14 @@ interface Entry {
 
 const tiers = { pre: 0, post: 2 } as const
 
-/** The middlewares of this process, in their order. */
+/** The job middlewares of this node, in order. */
 export class JobMiddlewares {
   readonly #rank: (plugin: string) => number
   #entries: readonly Entry[] = []
-  /** Replaced as a whole: an attempt that runs keeps those that it began with. */
+  /** Replaced rather than modified, so that a running attempt keeps the chain that it started with. */
   #chain: readonly JobMiddleware[] = []
 
-  /** @param rank the place of a plugin among all; lower is further outside. */
+  /** @param rank returns the position of a plugin; lower is further outside. */
   constructor(rank: (plugin: string) => number) {
     this.#rank = rank
   }
@@ -85,7 +85,7 @@ export class JobMiddlewares {
 
   #set(entries: readonly Entry[]): void {
     const tier = ({ options: { order } }: Entry): number => (order === undefined ? 1 : tiers[order])
-    // The sort keeps the order of registration among those of one plugin.
+    // The sort is stable: middlewares of one plugin stay in the order of registration.
     this.#entries = [...entries].sort((a, b) => tier(a) - tier(b) || this.#rank(a.options.plugin) - this.#rank(b.options.plugin))
     this.#chain = this.#entries.map(({ middleware }) => middleware)
   }
@@ -94,10 +94,11 @@ export class JobMiddlewares {
 /** Where an attempt runs. */
 export type AttemptPlace = Pick<JobContext, 'worker' | 'node'>
 
-/** Runs the work of an attempt inside of the middlewares. One that only calls `next()` costs no promise but that of `next()`. */
+/** Runs the work of an attempt inside the middlewares. One that only returns `next()` creates no further promise. */
 export function runInside(chain: readonly JobMiddleware[], attempt: Attempt, place: AttemptPlace, work: () => unknown): unknown {
   const context = new AttemptContext(attempt, place)
   let entered = -1
+  const ignore = (): void => undefined
   const enter = (index: number): unknown => {
     if (index <= entered) throw new Error('a job middleware called next() more than once')
     entered = index
@@ -107,13 +108,23 @@ export function runInside(chain: readonly JobMiddleware[], attempt: Attempt, pla
       return work()
     }
     let inner: Promise<unknown> | undefined
-    const given = middleware(context, () => {
+    let returned = false
+    const next = (): Promise<unknown> => {
       inner = promiseOf(() => enter(index + 1))
+      if (returned) inner.catch(ignore)
       return inner
-    })
+    }
+    // The middleware decides how the attempt ends, even if it does not await `next()`: a rejection of `next()` is always handled.
+    let given: unknown
+    try {
+      given = middleware(context, next)
+    } catch (error) {
+      inner?.catch(ignore)
+      throw error
+    }
+    returned = true
     if (given === inner) return inner
-    // It is the middleware that says how the attempt ends, also when it does not wait for what it began.
-    inner?.catch(() => undefined)
+    inner?.catch(ignore)
     return Promise.resolve(given).then((result) => (result === undefined ? inner : result))
   }
   return enter(0)
@@ -126,7 +137,7 @@ class AttemptContext implements JobContext {
   readonly job: Job
   readonly token: string | undefined
   readonly attempt: number
-  /** Whether the attempt has come to its processor. */
+  /** Whether the attempt has reached its processor. */
   hasBegun = false
   readonly #attempt: Attempt
 
@@ -140,7 +151,7 @@ class AttemptContext implements JobContext {
     this.#attempt = attempt
   }
 
-  /** Not made before somebody asks for it. */
+  /** Created on first access. */
   get signal(): AbortSignal {
     return this.#attempt.signal
   }
@@ -149,7 +160,7 @@ class AttemptContext implements JobContext {
     return (reason) => this.#attempt.abort(new PutBack(reason))
   }
 
-  /** A function of its own, so that it can be taken out of the context. */
+  /** A closure, so that it can be destructured from the context. */
   get delay(): JobContext['delay'] {
     return async (ms) => {
       if (this.hasBegun) throw new Error('a job middleware called delay() after the processor had begun')

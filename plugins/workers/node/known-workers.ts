@@ -16,7 +16,7 @@ export class KnownWorkers {
     return this.#workers.get(name)
   }
 
-  /** Keeps the newer of what is known and what was read. True when that is what was read. */
+  /** Keeps the newer one of the known worker and the given one. Returns whether that is the given one. */
   take(worker: StoredWorker): boolean {
     const { name } = worker.record
     const known = this.#workers.get(name)
@@ -25,7 +25,7 @@ export class KnownWorkers {
     return true
   }
 
-  /** Removes a worker; false when a later one of its name is known. */
+  /** Removes a worker; false if a later one with the same name is known. */
   remove({ id, record: { name } }: StoredWorker): boolean {
     return this.#workers.get(name)?.id === id && this.#workers.delete(name)
   }

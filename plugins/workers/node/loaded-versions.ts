@@ -6,28 +6,28 @@ import type { Counters } from './counters.js'
 import { statusError } from './status-error.js'
 import { type LoadedVersion, loadHealthyVersion, loadVersion } from './version.js'
 
-/** Why the wanted version does not run. */
+/** Why the requested version does not run. */
 export interface Refusal {
   readonly error: unknown
 }
 
-/** A version beside the active one: it is loaded, or an error says why not. */
+/** A version besides the active one: either loaded, or with the error that prevented that. */
 interface Candidate {
   readonly loaded?: LoadedVersion
   readonly error?: unknown
-  /** Of the worker that it was loaded for. */
+  /** Generation of the worker that it was loaded for. */
   readonly generation: number
 }
 
-/** The version of a worker that takes new jobs in this process, and replaced ones that still run some. */
+/** The version of a worker that takes new jobs on this node, its candidates, and replaced versions that still run jobs. */
 export class LoadedVersions {
   readonly #counters: Counters
   readonly #processors: Processors
   #active: LoadedVersion | undefined
-  /** The one that took new jobs last, also before a stop. */
+  /** The version that took new jobs last, even if the worker was stopped since. */
   #last: string | undefined
   readonly #draining = new Set<LoadedVersion>()
-  /** Beside the active one, by version. */
+  /** By version. */
   readonly #candidates = new Map<string, Candidate>()
 
   constructor(counters: Counters, processors: Processors) {
@@ -35,15 +35,15 @@ export class LoadedVersions {
     this.#processors = processors
   }
 
-  /** Takes new jobs. */
+  /** The version that takes new jobs. */
   get active(): LoadedVersion | undefined {
     return this.#active
   }
 
   /**
-   * Loads a version, else the one before it: a process that begins amid a bad rollout works on.
+   * Loads a version, or the previous one if that fails, so that a node that starts during a bad rollout still runs jobs.
    *
-   * @param options.gate its health check must pass first: it was refused before, or replaces another one.
+   * @param options.gate whether the health check must pass first, because the version was refused before or replaces another one.
    */
   async begin(
     worker: StoredWorker,
@@ -64,8 +64,8 @@ export class LoadedVersions {
   }
 
   /**
-   * Gives new jobs to another version when it is healthy; the one before ends its jobs. One that is still draining comes back as it
-   * is: a rollback loads nothing.
+   * Switches new jobs to another version if it is healthy; the current one finishes its running jobs. A version that is still draining
+   * is reused, so a rollback loads nothing.
    */
   async change(worker: StoredWorker, version: string, signal: AbortSignal): Promise<void> {
     const again = this.candidate(version) ?? this.#drainingOne(version)
@@ -74,12 +74,12 @@ export class LoadedVersions {
     this.#activate(again ?? (await loadHealthyVersion(worker, version, this.#processors, signal)))
   }
 
-  /** A version that is loaded beside the active one. */
+  /** Returns a candidate, if it is loaded. */
   candidate(version: string): LoadedVersion | undefined {
     return this.#candidates.get(version)?.loaded
   }
 
-  /** Loads the candidates of a worker that are healthy, and lets those end their jobs that are candidates no longer. */
+  /** Loads the healthy candidates of a worker, and drains versions that are no longer candidates. */
   async keepCandidates(worker: StoredWorker, signal: AbortSignal): Promise<void> {
     const wanted = new Set((worker.desired.candidates ?? []).filter((version) => version !== this.#active?.version))
     for (const [version, { loaded }] of this.#candidates) {
@@ -89,13 +89,13 @@ export class LoadedVersions {
     }
     for (const version of wanted) {
       const known = this.#candidates.get(version)
-      // One that could not be loaded is tried again when somebody has changed the worker.
+      // A candidate that could not be loaded is retried once the worker has changed.
       if (known?.loaded !== undefined || known?.generation === worker.generation) continue
       this.#candidates.set(version, await this.#loadCandidate(worker, version, signal))
     }
   }
 
-  /** As other nodes are told. */
+  /** The candidates as reported to other nodes. */
   candidates(): readonly CandidateStatus[] {
     return [...this.#candidates].map(([version, { error }]) => ({
       version,
@@ -109,13 +109,13 @@ export class LoadedVersions {
     for (const { loaded } of this.#candidates.values()) loaded?.processor.resize(concurrency)
   }
 
-  /** Jobs that replaced versions still run, by version. */
+  /** Number of jobs that replaced versions still run, by version. */
   busy(): Readonly<Record<string, number>> {
     const jobs = [...this.#draining].map(({ version }) => [version, this.#counters.inFlight(version)] as const)
     return Object.fromEntries(jobs.filter(([, count]) => count > 0))
   }
 
-  /** Closes replaced versions that run no jobs any more; true when there were any. */
+  /** Closes replaced versions that no longer run jobs. Returns whether there were any. */
   async closeDrained(): Promise<boolean> {
     const drained = [...this.#draining].filter(({ version }) => this.#counters.inFlight(version) === 0)
     for (const loaded of drained) this.#draining.delete(loaded)

@@ -67,21 +67,21 @@ describe('the state of a local worker', () => {
     ['ends its suspension with a start', at('new', suspended), events.starting, ['starting', 0, []]],
     ['has not applied a start that begins', at('stopped'), events.starting, ['starting', 3, []]],
     ['has no error while it starts', at('FAILED', unhealthy, stepFailed, startFailed), events.starting, ['starting', 3, []]],
-    ['remembers a refusal when it starts', at('stopped', refused), events.starting, ['starting', 3, ['versionRefused']]],
+    ['keeps a refusal when it starts', at('stopped', refused), events.starting, ['starting', 3, ['versionRefused']]],
     ['runs once it has started', at('starting'), events.started, ['running', 3, []]],
-    ['runs once an attempt succeeded', at('starting', startFailed), events.started, ['running', 3, []]],
+    ['runs once a retry has succeeded', at('starting', startFailed), events.started, ['running', 3, []]],
     ['keeps a refusal when the previous version starts', at('starting', refused), events.started, ['running', 3, ['versionRefused']]],
     ['drops a refusal when its version starts', at('starting', refused), { type: 'started', version: '2.0.0' }, ['running', 3, []]],
     ['is FAILED when its start failed', at('starting'), events.startFailed, ['FAILED', 3, ['startFailed']]],
     [
-      'stays starting until the next attempt',
+      'stays starting until the next retry',
       at('starting', startFailed),
       { ...events.startFailed, state: 'starting' },
       ['starting', 3, ['startFailed']],
     ],
     ['is stopped when its start was denied', at('starting'), { ...events.startFailed, state: 'stopped' }, ['stopped', 3, ['startFailed']]],
     [
-      'runs on when it refused a version',
+      'keeps running when it has refused a version',
       at('running', stepFailed),
       events.versionRefused,
       ['running', 3, ['stepFailed', 'versionRefused']],
@@ -115,7 +115,7 @@ describe('the state of a local worker', () => {
     assert.equal(afterEvent(starting, events.started).observed?.state, 'paused')
   })
 
-  it('has one condition of each type, with the latest error', () => {
+  it('has at most one condition of each type, with the latest error', () => {
     const { conditions } = afterEvent(at('running', stepFailed), { ...stepFailed, error: { ...error, message: 'later' } })
     assert.deepEqual(
       conditions.map((one) => 'error' in one && one.error.message),
@@ -149,7 +149,7 @@ describe('the events of a local worker', () => {
     applied: every,
   }
   for (const [type, event] of Object.entries(events)) {
-    it(`"${type}" happens in its states only`, () => {
+    it(`"${type}" occurs only in its states`, () => {
       for (const state of every) {
         const happens = () => afterEvent(at(state), event)
         if (allowed[event.type].includes(state)) assert.doesNotThrow(happens, state)
@@ -166,7 +166,7 @@ describe('the conditions of a local worker', () => {
     assert.equal(isSuspended(at('new'), { starts: 1, restarts: 0 }), false)
   })
 
-  it('let it wait for a start after a failed start and when it is unhealthy', () => {
+  it('make it wait for a start after a failed start or when it is unhealthy', () => {
     assert.deepEqual(
       [startFailed, unhealthy, stepFailed, refused, suspended].map((one) => awaitsStart(at('FAILED', one))),
       [true, true, false, false, false],
@@ -177,7 +177,7 @@ describe('the conditions of a local worker', () => {
     assert.deepEqual([isRefused(at('running', refused), '2.0.0 1'), isRefused(at('running', refused), '2.0.0 2')], [true, false])
   })
 
-  it('ask for the health gate of a version that replaces another one or was refused', () => {
+  it('require the health gate for a version that replaces another one or was refused', () => {
     const version = (activation: string, next: string) => ({ activation, version: next })
     assert.equal(needsHealthGate(at('new'), version('1', '1.0.0')), false)
     assert.equal(needsHealthGate(at('running'), version('1', '1.0.0')), true)
@@ -185,7 +185,7 @@ describe('the conditions of a local worker', () => {
     assert.equal(needsHealthGate(at('stopped', refused), version('2.0.0 1', '2.0.0')), true)
   })
 
-  it('show the newest error, and a refusal only while another version runs', () => {
+  it('expose the newest error, and a refusal only while another version runs', () => {
     const later: Condition = { type: 'stepFailed', error: { ...error, message: 'later' } }
     assert.equal(errorOf(at('running', refused, later))?.message, 'later')
     assert.equal(errorOf(at('running', later, refused))?.version, '2.0.0')

@@ -2,28 +2,28 @@ import type { CheckReport } from '../health/check.js'
 import type { StatusError, WorkerState } from '../shared/contract.js'
 import type { DesiredState } from './desired-state.js'
 
-/** What this node last did for a worker. */
+/** The state of a worker that this node has reached. */
 export interface ObservedState extends DesiredState {
   readonly state: WorkerState
 }
 
 /**
- * What holds for a worker on this node besides its state, like the conditions of a Kubernetes object. At most one of each type; the
- * newest is last.
+ * A fact about a worker on this node besides its state, like the conditions of a Kubernetes object. There is at most one of each type;
+ * the newest is last.
  */
 export type Condition =
-  /** It did not start at boot and waits until its starts or restarts increase. */
+  /** The worker did not start at boot, and waits until its starts or restarts increase. */
   | { readonly type: 'suspended'; readonly reason: string; readonly starts: number; readonly restarts: number }
-  /** Its last start failed: it waits for a start, a restart or an activation, and while `starting` for its next attempt. */
+  /** The last start failed: the worker waits for a start, a restart or an activation, or, while `starting`, for the next retry. */
   | { readonly type: 'startFailed'; readonly error: StatusError }
-  /** Its health checks failed: it waits for a start, a restart or an activation. */
+  /** The health checks failed: the worker waits for a start, a restart or an activation. */
   | { readonly type: 'unhealthy'; readonly error: StatusError }
   /** The version of an activation cannot run here; the previous one runs instead. */
   | { readonly type: 'versionRefused'; readonly error: StatusError; readonly activation: string }
-  /** Another step failed, such as a change of its concurrency. */
+  /** Another step failed, such as a change of the concurrency. */
   | { readonly type: 'stepFailed'; readonly error: StatusError }
 
-/** A worker on this node, as the next steps and other nodes have to know it. */
+/** A worker on this node: the input for its next steps, and for the status that other nodes see. */
 export interface LocalState {
   /** Undefined before the first step. */
   readonly observed: ObservedState | undefined
@@ -35,11 +35,11 @@ export interface LocalState {
 export type LocalEvent =
   /** At boot, before the first step. */
   | { readonly type: 'suspended'; readonly reason: string; readonly starts: number; readonly restarts: number }
-  /** `applied` follows when the steps to `desired` have ended. */
+  /** The steps to `desired` begin; `applied` follows when they have ended. */
   | { readonly type: 'starting'; readonly desired: DesiredState }
-  /** `version` takes the new jobs. */
+  /** `version` takes new jobs. */
   | { readonly type: 'started'; readonly version: string | undefined }
-  /** `state`: `starting` when there will be another attempt, `stopped` when a plugin denied the start. */
+  /** `state`: `starting` if the start will be retried, `stopped` if a plugin denied it. */
   | { readonly type: 'startFailed'; readonly error: StatusError; readonly state: 'starting' | 'stopped' | 'FAILED' }
   | { readonly type: 'versionRefused'; readonly error: StatusError; readonly activation: string }
   | { readonly type: 'versionChanged' }
@@ -50,7 +50,7 @@ export type LocalEvent =
   | { readonly type: 'unhealthy'; readonly error: StatusError }
   | { readonly type: 'stepFailed'; readonly error: StatusError }
   | { readonly type: 'checked'; readonly report: CheckReport }
-  /** The steps to `desired` have ended, whether they succeeded or not. */
+  /** The steps to `desired` have ended, successfully or not. */
   | { readonly type: 'applied'; readonly desired: DesiredState }
 
 /** `new`: before the first step. */
@@ -59,7 +59,7 @@ type From = WorkerState | 'new'
 const anyState: readonly From[] = ['new', 'stopped', 'starting', 'running', 'paused', 'stopping', 'FAILED', 'unknown']
 const consuming: readonly From[] = ['running', 'paused']
 
-/** The states in which each event may happen. */
+/** The states in which each event may occur. */
 const allowed: Readonly<Record<LocalEvent['type'], readonly From[]>> = {
   suspended: ['new'],
   starting: ['new', 'stopped', 'starting', 'FAILED'],
@@ -79,7 +79,7 @@ const allowed: Readonly<Record<LocalEvent['type'], readonly From[]>> = {
 
 export const newLocalState: LocalState = { observed: undefined, conditions: [], check: undefined }
 
-/** The state after an event. Throws when the event cannot happen in this state. */
+/** Returns the state after an event. Throws if the event cannot occur in this state. */
 export function afterEvent(local: LocalState, event: LocalEvent): LocalState {
   const state = local.observed?.state ?? 'new'
   if (!allowed[event.type].includes(state)) throw new Error(`a worker that is ${state} cannot have the event "${event.type}"`)
@@ -122,28 +122,28 @@ export function afterEvent(local: LocalState, event: LocalEvent): LocalState {
   }
 }
 
-/** Whether it waits since boot for a start or restart. */
+/** Whether the worker has been waiting since boot for a start or restart. */
 export function isSuspended({ conditions }: LocalState, { starts, restarts }: Pick<DesiredState, 'starts' | 'restarts'>): boolean {
   return conditions.some((one) => one.type === 'suspended' && one.starts === starts && one.restarts === restarts)
 }
 
-/** Whether it does not start again before somebody asks for it. */
+/** Whether the worker starts again only on request. */
 export function awaitsStart({ conditions }: LocalState): boolean {
   return conditions.some(({ type }) => type === 'startFailed' || type === 'unhealthy')
 }
 
-/** Whether the version of an activation could not run here. */
+/** Whether the version of an activation could not run on this node. */
 export function isRefused({ conditions }: LocalState, activation: string): boolean {
   return conditions.some((one) => one.type === 'versionRefused' && one.activation === activation)
 }
 
-/** Whether a version must pass its health check before it gets jobs: it replaces another one, or was refused. */
+/** Whether a version must pass its health check before it takes jobs, because it replaces another one or was refused. */
 export function needsHealthGate(local: LocalState, { version, activation }: Pick<DesiredState, 'version' | 'activation'>): boolean {
   const { observed } = local
   return observed !== undefined && (observed.version !== version || isRefused(local, activation))
 }
 
-/** The error that other nodes see: the newest one. A refused version counts while another one runs in its place. */
+/** The newest error, which other nodes see. A refused version counts only while another one runs in its place. */
 export function errorOf({ observed, conditions }: LocalState): StatusError | undefined {
   const runs = observed !== undefined && [...consuming, 'stopping'].includes(observed.state)
   return conditions.flatMap((one) => (one.type === 'suspended' || (one.type === 'versionRefused' && !runs) ? [] : one.error)).at(-1)

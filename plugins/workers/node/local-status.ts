@@ -10,13 +10,13 @@ export interface StatusFacts {
   /** The version that was activated last. */
   readonly wanted: string | undefined
   readonly versions: Pick<LoadedVersions, 'active' | 'busy' | 'candidates'>
-  /** Jobs that run right now. */
+  /** Number of in-flight jobs. */
   readonly busy: number
   /** ms since 1970. */
   readonly at: number
 }
 
-/** The status of a worker on this node, as other nodes read it; undefined before the first step. */
+/** Returns the status of a worker on this node that other nodes read; undefined before the first step. */
 export function statusOf(local: LocalState, { worker, assigned, wanted, versions, busy, at }: StatusFacts): NodeStatus | undefined {
   const { observed, check } = local
   if (observed === undefined) return undefined
@@ -42,12 +42,12 @@ export function statusOf(local: LocalState, { worker, assigned, wanted, versions
   }
 }
 
-/** Whether two statuses say the same: at most the time of the status differs. */
+/** Whether two statuses are equal, apart from their times. */
 export function isSameStatus(a: NodeStatus | undefined, b: NodeStatus | undefined): boolean {
   return isDeepStrictEqual({ ...a, at: 0 }, { ...b, at: 0 })
 }
 
-/** The same, whenever the last health check ran and however long it took. */
+/** Like {@link isSameStatus}, but also ignores when the last health check ran and how long it took. */
 export function isSameReport(a: NodeStatus | undefined, b: NodeStatus): boolean {
   return a !== undefined && isSameStatus(withoutCheckTimes(a), withoutCheckTimes(b))
 }

@@ -14,30 +14,30 @@ import type { VersionRoutes } from './version-routes.js'
 export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   readonly processors: Processors
   readonly stopLimits: StopLimits
-  /** Those of the whole node. */
+  /** Shared by all workers of the node. */
   readonly startLanes: StartLanes
-  /** Called when the status changed. */
+  /** Called when the status has changed. */
   readonly changed: () => void
   /** Id of this node. */
   readonly id: string
   readonly hooks: HookSlots
   readonly middlewares: JobMiddlewares
   readonly routes: VersionRoutes
-  /** The version that ran an attempt which was lost with another node. */
+  /** Returns the version that ran an attempt lost with another node. */
   readonly lostVersion: (worker: WorkerKey & { readonly version: string | undefined }) => Promise<string | undefined>
 }
 
-/** A worker: a later one of the same name has another id. */
+/** Identifies a worker: a later one with the same name has another id. */
 export interface WorkerKey {
   readonly name: string
   readonly id: string
 }
 
-/** What this node does for a worker now; `status` is undefined before the first step. */
+/** The present state of a worker on this node; `status` is undefined before the first step. */
 export interface LocalView {
   readonly status: NodeStatus | undefined
   readonly version: string | undefined
-  /** Whether it still waits since boot for a start or restart. */
+  /** Whether the worker still waits since boot for a start or restart. */
   readonly suspended: (desired: Desired) => boolean
 }
 
@@ -45,9 +45,9 @@ export interface Decision {
   readonly desired: DesiredState
   /** Whether the placement chose this node. */
   readonly assigned: boolean
-  /** This node's turn to look for stalled jobs of the worker; undefined: it has none. */
+  /** This node's turn to check for stalled jobs of the worker; undefined if it takes no turns. */
   readonly stalledTurn: Turn | undefined
 }
 
-/** What this node should do for a worker instead. */
+/** Decides what this node should do for a worker. */
 export type Decide = (view: LocalView) => Promise<Decision>

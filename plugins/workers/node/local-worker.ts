@@ -18,7 +18,7 @@ import { isTransient, StartRetry } from './start-retry.js'
 import { statusError } from './status-error.js'
 import { type StopLimits, StopWaits } from './stop-waits.js'
 
-/** A worker on this node: takes it from its observed to its desired state, one step after another. */
+/** A worker on this node. Brings it from its observed to its desired state in sequential steps. */
 export class LocalWorker {
   readonly name: string
   readonly id: string
@@ -28,7 +28,7 @@ export class LocalWorker {
   readonly #waits: StopWaits
   readonly #retry = new StartRetry()
   readonly #refusals: Refusals
-  /** Aborted on close, so that a slow start does not delay the stop. */
+  /** Aborted on close, so that a slow start does not delay it. */
   readonly #closing = new AbortController()
   #local = newLocalState
   #assignment: Omit<Decision, 'desired'> = { assigned: false, stalledTurn: undefined }
@@ -37,7 +37,7 @@ export class LocalWorker {
   /** The end of the last step; steps never overlap. */
   #tail: Promise<unknown>
 
-  /** @param after ends before the first step begins. */
+  /** @param after settles before the first step begins. */
   constructor({ name, id }: WorkerKey, parts: LocalWorkerParts, after: Promise<unknown> = Promise.resolve()) {
     this.name = name
     this.id = id
@@ -65,12 +65,12 @@ export class LocalWorker {
     return this.#versions.active?.healthCheck
   }
 
-  /** Leaves it stopped until its starts or restarts increase. Only before its first step. */
+  /** Leaves the worker stopped until its starts or restarts increase. Call it only before the first step. */
   suspendAtBoot({ desired: { starts, restarts } }: StoredWorker, reason: string): void {
     this.#note({ type: 'suspended', reason, starts, restarts })
   }
 
-  /** Does what is decided once the steps before have ended. Errors of steps are in the status; it rejects when the decision does. */
+  /** Applies a decision after all earlier steps. Failed steps are reported in the status; rejects only if `decide` does. */
   apply(worker: StoredWorker, decide: Decide): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#closed || worker.generation < (this.#local.observed?.generation ?? 0)) return
@@ -92,12 +92,12 @@ export class LocalWorker {
       }
       if (this.#closed) return
       this.#note({ type: 'applied', desired: { ...desired, version: this.version ?? desired.version } })
-      // Nodes that wait in a rollout look again at each status: one that says nothing new must not go round among them.
+      // Nodes that wait in a rollout react to every status: one without news must not circulate among them.
       if (steps.length > 0 || !isSameStatus(before, this.status())) this.#parts.changed()
     })
   }
 
-  /** Takes no more jobs after its health checks failed, until a start, a restart or an activation. */
+  /** Stops the worker because its health checks failed, until a start, a restart or an activation. */
   fail(error: Error): Promise<void> {
     return this.#inTurn(async () => {
       if (this.#consumer === undefined) return
@@ -108,7 +108,7 @@ export class LocalWorker {
     })
   }
 
-  /** Stops for good within these limits, including a stop that has begun. The desired state stays as it is. */
+  /** Stops permanently within these limits, which also shorten a stop in progress. The desired state does not change. */
   close(limits: StopLimits): Promise<void> {
     this.#closing.abort(new Error(`worker "${this.name}" closes`))
     this.#retry.end()
@@ -125,13 +125,13 @@ export class LocalWorker {
     return this.#consumer?.cancel(job, reason) ?? false
   }
 
-  /** Looks for stalled jobs when it is this node's turn; see {@link hasTurn}. */
+  /** Checks for stalled jobs if it is this node's turn; see {@link hasTurn}. */
   async checkStalled(last: number | undefined, round: number): Promise<void> {
     const { stalledTurn } = this.#assignment
     if (stalledTurn !== undefined && hasTurn(stalledTurn, last, round)) await this.#consumer?.checkStalled()
   }
 
-  /** Closes replaced versions that run no more jobs. */
+  /** Closes replaced versions that no longer run jobs. */
   async drain(): Promise<void> {
     if (await this.#versions.closeDrained()) this.#parts.changed()
   }
@@ -189,7 +189,7 @@ export class LocalWorker {
     }
     this.#retry.end()
     this.#note({ type: 'started', version: this.version })
-    log.info({ worker: name, queue, concurrency: desired.concurrency }, `worker "${name}" runs`)
+    log.info({ worker: name, queue, concurrency: desired.concurrency }, `worker "${name}" started`)
     if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(name)
   }
 
@@ -207,14 +207,14 @@ export class LocalWorker {
     const transient = isTransient(failure)
     const level = transient && this.#retry.pending ? 'debug' : 'warn'
     const text = `worker "${name}" did not start: ${messageOf(failure)}`
-    log[level]({ worker: name, err: failure }, transient ? `${text}; it is tried again` : text)
+    log[level]({ worker: name, err: failure }, transient ? `${text}; retrying` : text)
     if (transient) this.#retry.later(() => void this.#startAgain())
     else this.#retry.end()
     const state = transient ? 'starting' : isDenial(failure) ? 'stopped' : 'FAILED'
     this.#note({ type: 'startFailed', error: this.#errorStatus(failure, desired), state })
   }
 
-  /** The desired state may have changed since the last attempt. */
+  /** Retries a start, unless the desired state has changed since the last attempt. */
   #startAgain(): Promise<void> {
     return this.#inTurn(async () => {
       const { observed } = this.#local
@@ -240,11 +240,11 @@ export class LocalWorker {
       return
     }
     this.#note({ type: 'versionChanged' })
-    this.#parts.log.info({ worker: this.name, version }, `worker "${this.name}" gives new jobs to version ${version}`)
+    this.#parts.log.info({ worker: this.name, version }, `worker "${this.name}" runs new jobs with version ${version}`)
     await this.drain()
   }
 
-  /** The previous version runs on. The refusal is stored before other nodes hear of it. */
+  /** Keeps the previous version. The refusal is stored before other nodes learn of it. */
   async #refuse(worker: StoredWorker, desired: DesiredState, error: unknown): Promise<void> {
     const { activation, version } = desired
     await this.#refusals.add(worker, version, error)
@@ -281,7 +281,7 @@ export class LocalWorker {
     if (!this.#closed) this.#note({ type: 'stepFailed', error: this.#errorStatus(error, desired) })
   }
 
-  /** @param desired what the failed step was for; default: the observed state. */
+  /** @param desired the state that the failed step was to reach; default: the observed state. */
   #errorStatus(error: unknown, desired: DesiredState | undefined = this.#local.observed): StatusError {
     return { ...statusError(error), generation: desired?.generation ?? 0 }
   }

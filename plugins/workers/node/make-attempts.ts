@@ -14,12 +14,12 @@ export interface AttemptOwner {
   readonly name: string
   readonly id: string
   readonly counters: Counters
-  /** As it was last applied. */
+  /** The worker as last applied. */
   readonly worker: StoredWorker | undefined
   readonly version: string | undefined
 }
 
-/** What a new consumer of a worker runs its jobs with. */
+/** Creates everything that a new consumer of a worker needs to run its jobs. */
 export function makeAttempts(owner: AttemptOwner, versions: LoadedVersions, queue: string, parts: LocalWorkerParts): Attempts {
   const { clock, id: node, lostVersion, middlewares, routes } = parts
   const { name: worker, counters } = owner

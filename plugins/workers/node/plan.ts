@@ -2,7 +2,7 @@ import type { WorkerState } from '../shared/contract.js'
 import type { DesiredState } from './desired-state.js'
 import { awaitsStart, isRefused, type LocalState } from './local-state.js'
 
-/** A worker that should be paused starts paused. */
+/** A step to the desired state. A worker that should be paused starts paused. */
 export type Step = 'stop' | 'start' | 'switch' | 'resize' | 'pause' | 'resume'
 
 const hasConsumer: Readonly<Record<WorkerState, boolean>> = {
@@ -16,15 +16,15 @@ const hasConsumer: Readonly<Record<WorkerState, boolean>> = {
 }
 
 /**
- * The steps from what this node does for a worker to what it should do; none when both are the same. A desired state older than the
- * observed one changes nothing.
+ * Returns the steps from the observed state of a worker to the desired one; none if they are the same, or if the desired state is older
+ * than the observed one.
  */
 export function plan(desired: DesiredState, local: LocalState): readonly Step[] {
   const { observed } = local
   if (observed !== undefined && desired.generation < observed.generation) return []
   const consumes = observed !== undefined && hasConsumer[observed.state]
   if (!desired.run) return consumes || observed?.state === 'FAILED' || observed?.state === 'starting' ? ['stop'] : []
-  if (!consumes) return awaitsStart(local) && !asksForStart(desired, observed) ? [] : ['start']
+  if (!consumes) return awaitsStart(local) && !requestsStart(desired, observed) ? [] : ['start']
   if (observed.restarts !== desired.restarts || observed.consumerKey !== desired.consumerKey) return ['stop', 'start']
   return [
     ...(observed.version !== desired.version && !isRefused(local, desired.activation) ? (['switch'] as const) : []),
@@ -33,7 +33,7 @@ export function plan(desired: DesiredState, local: LocalState): readonly Step[] 
   ]
 }
 
-/** Whether somebody asked for another start. */
-function asksForStart(desired: DesiredState, observed: DesiredState | undefined): boolean {
+/** Whether another start was requested since. */
+function requestsStart(desired: DesiredState, observed: DesiredState | undefined): boolean {
   return observed?.starts !== desired.starts || observed.restarts !== desired.restarts || observed.activation !== desired.activation
 }

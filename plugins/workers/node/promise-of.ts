@@ -1,4 +1,4 @@
-/** What work gives or throws as a promise, without the turns of the event loop that an async function around a promise takes. */
+/** Returns the outcome of work as a promise, without the extra microtasks of an async function that returns a promise. */
 export function promiseOf(work: () => unknown): Promise<unknown> {
   try {
     return Promise.resolve(work())

@@ -1,12 +1,12 @@
 import type { Job } from 'bullmq'
 import { messageOf } from 'zin'
 
-/** The reason that the signal of an attempt is aborted with when a job middleware gives the job back. */
+/** The abort reason of an attempt whose job a job middleware puts back. */
 export class PutBack extends Error {}
 
 /**
- * Gives a job back to its queue without using up one of its attempts. It resolves to what the attempt must end with: `error` when
- * the job did not go back.
+ * Returns a job to its queue without using up one of its attempts. Resolves to the error that the attempt must end with, which is `error`
+ * itself if the job could not be moved.
  */
 export async function putBack(job: Job, token: string | undefined, error: Error): Promise<Error> {
   try {
@@ -14,19 +14,19 @@ export async function putBack(job: Job, token: string | undefined, error: Error)
   } catch {
     return error
   }
-  const waiting = new Error('put back by its worker', { cause: error })
+  const waiting = new Error('returned to the queue by its worker', { cause: error })
   waiting.name = 'WaitingError'
   return waiting
 }
 
-/** The same for a job that may run again after `ms` at the earliest. */
+/** Like {@link putBack}, but the job is delayed by `ms`. */
 export async function putOff(job: Job, token: string | undefined, ms: number): Promise<Error> {
   try {
     await job.moveToDelayed(Date.now() + ms, token)
   } catch (error) {
-    return new Error(`the job could not be put off: ${messageOf(error)}`, { cause: error })
+    return new Error(`the job could not be delayed: ${messageOf(error)}`, { cause: error })
   }
-  const delayed = new Error(`put off for ${ms} ms`)
+  const delayed = new Error(`delayed by ${ms} ms`)
   delayed.name = 'DelayedError'
   return delayed
 }

@@ -1,5 +1,6 @@
 import { type Logger, messageOf, withDeadline } from 'zin'
 import type { WorkerEvent } from '../contract.js'
+import type { GivenCode } from '../control/given-code.js'
 import type { WorkerMessage } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 import type { StoreRegistry } from '../store/registry.js'
@@ -13,23 +14,28 @@ import { needsStatuses, versionFor } from './rollout.js'
 
 export interface ReconcilerParts extends Omit<BootParts, 'storeRegistry' | 'known' | 'assignments' | 'apply'> {
   readonly storeRegistry: StoreRegistry
-  /** Whether this node looks for changes that were never published: it leads, or is alone. */
+  /** Whether this node looks for changes that were never published, because it is the leader or the only node. */
   readonly audits: () => boolean
+  /** The functions that were passed with workers. */
+  readonly code: Pick<GivenCode, 'forget' | 'ownerOf' | 'owners'>
   readonly now: () => number
   readonly emit: (event: WorkerEvent) => void
   readonly log: Logger
 }
 
-/** Every so many polls, the node that audits reads all workers. */
+/** The auditing node reads all workers every 12th poll; every node then also forgets nodes that no longer exist. */
 const pollsPerAudit = 12
 
-/** Most changed workers that are read one by one; more, and all are read. */
+/** Maximum number of changed workers to read one by one; if there are more, all workers are read. */
 const mostReadSingly = 200
 
-/** Deadline of telling other nodes that this one leaves, in ms. */
+/** Deadline for notifying other nodes that this one is leaving, in ms. */
 const leaveMs = 1_000
 
-/** Keeps this node in line with what is stored, by messages, and by a poll for what they missed. While a store is down, nothing changes. */
+/**
+ * Keeps the workers of this node in line with the stored ones: on each message, and by polling for changes that no message announced.
+ * While a store is down, nothing changes.
+ */
 export class Reconciler {
   readonly #parts: ReconcilerParts
   readonly #known = new KnownWorkers()
@@ -38,7 +44,7 @@ export class Reconciler {
   readonly #boot: Boot
   #polls = 0
   #down = false
-  /** Messages may have been missed. */
+  /** Whether messages may have been missed. */
   #missed = false
   #closed = false
   #polling: Promise<void> | undefined
@@ -56,7 +62,7 @@ export class Reconciler {
     return this.#boot.remember()
   }
 
-  /** Subscribes to messages, and notes the revision from which changes count. */
+  /** Subscribes to messages, and reads the current revision, after which changes count. */
   async join(): Promise<void> {
     const { shared } = this.#parts
     await this.remember()
@@ -71,12 +77,12 @@ export class Reconciler {
     this.#changes.begin((await shared.news(-1)).revision)
   }
 
-  /** Begins to start what should run. While a store is down, later polls retry it. */
+  /** Begins to start the workers that should run. If a store is down, later polls retry. */
   boot(): void {
     this.#background(this.#boot.run())
   }
 
-  /** Catches up with changes that no message told of. Polls never overlap. */
+  /** Reads changes that no message announced. Polls never overlap. */
   poll(): Promise<void> {
     this.#polling ??= this.#poll().finally(() => {
       this.#polling = undefined
@@ -84,19 +90,19 @@ export class Reconciler {
     return this.#polling
   }
 
-  /** Cordons this node, so that others take its share, and begins nothing more. Ends when what was begun has ended. */
+  /** Cordons this node, so that other nodes run its workers, and starts no more work. Waits up to 1 s for pending work. */
   async close(): Promise<void> {
     this.#closed = true
     this.#boot.close()
     for (const unlisten of this.#unlisten) unlisten()
-    await this.#tell(() => this.#parts.shared.describe({ consumes: false }))
-    // What still waits for a store that does not respond does nothing any more once it has a response.
+    await this.#notify(() => this.#parts.shared.describe({ consumes: false }))
+    // Work that is still waiting for an unresponsive store has no effect once the response arrives.
     await withDeadline(Promise.allSettled([this.#polling, ...this.#pending]), leaveMs, '').catch(() => undefined)
   }
 
   /** Deletes the statuses of this node. */
   deregister(): Promise<void> {
-    return this.#tell(() => this.#parts.shared.leave())
+    return this.#notify(() => this.#parts.shared.leave())
   }
 
   async #poll(): Promise<void> {
@@ -106,30 +112,38 @@ export class Reconciler {
       if (this.#closed) return
       if (!reported) await node?.restore()
       this.#polls++
-      const audit = this.#polls % pollsPerAudit === 0 && audits()
+      const twelfth = this.#polls % pollsPerAudit === 0
+      const audit = twelfth && audits()
+      if (twelfth) this.#assignments.prune(shared.known())
       if (!this.#boot.done) {
         this.boot()
         return
       }
       const names = changed === 'all' ? 'all' : this.#changes.unknown(changed)
-      if (names === 'all' || names.length > mostReadSingly || this.#missed || this.#down || audit) await this.#readAll(audit)
+      const readAll = names === 'all' || names.length > mostReadSingly || this.#missed || this.#down || audit
+      // Reset before reading: messages missed from here on need another read.
+      this.#missed = false
+      if (readAll) await this.#readAll(audit)
       else await Promise.all(names.map((name) => this.#read(name)))
       this.#changes.take(revision)
-      this.#missed = false
-      if (this.#down) log.info({}, 'workers follow what is stored again')
+      if (this.#down) log.info({}, 'workers follow stored changes again')
       this.#down = false
     } catch (error) {
       if (!this.#down) {
-        log.warn({ err: error }, `workers cannot follow what is stored for now, and go on as they are: ${messageOf(error)}`)
+        log.warn({ err: error }, `workers cannot follow stored changes for now, and continue unchanged: ${messageOf(error)}`)
       }
       this.#down = true
     }
   }
 
-  /** Reads a worker, and applies it in the background. */
+  /** Reads a worker and applies it in the background. */
   async #read(name: string): Promise<void> {
+    const { code, storeRegistry } = this.#parts
     const known = this.#known.get(name)
-    const found = await this.#parts.storeRegistry.find(name)
+    // Taken before the store is read: functions are kept after their worker is stored.
+    const owner = code.ownerOf(name)
+    const found = await storeRegistry.find(name)
+    if (owner !== undefined && found?.worker.id !== owner) code.forget(name, owner)
     if (this.#closed) return
     if (found !== undefined) {
       this.#known.take(found.worker)
@@ -138,15 +152,18 @@ export class Reconciler {
   }
 
   /**
-   * Reads all workers, and applies them in the background: a stop may take minutes.
+   * Reads all workers and applies them in the background, because a stop may take minutes.
    *
-   * @param audit publish what differs, since it may never have been published.
+   * @param audit whether to publish the differences, which may never have been published.
    */
   async #readAll(audit: boolean): Promise<void> {
-    const { storeRegistry, shared } = this.#parts
-    // Before the stores are read: a worker that is created meanwhile is not mistaken for a removed one.
+    const { code, storeRegistry, shared } = this.#parts
+    // Taken before the stores are read, so that a worker created meanwhile is not mistaken for a removed one.
     const before = this.#known.all()
+    const owners = code.owners()
     const stored = await storeRegistry.all()
+    const ids = new Set(stored.map((worker) => worker.id))
+    for (const [name, id] of owners) if (!ids.has(id)) code.forget(name, id)
     if (this.#closed) return
     const names = new Set(stored.map((worker) => worker.record.name))
     const removed = before.filter(({ record }) => !names.has(record.name))
@@ -184,7 +201,7 @@ export class Reconciler {
     return { desired: desiredStateOf(worker, { run, version }), assigned, stalledTurn }
   }
 
-  /** A later worker of its name stays. */
+  /** Removes a worker from this node, but not a later one with the same name. */
   async #remove(worker: StoredWorker): Promise<void> {
     const { name } = worker.record
     if (this.#known.remove(worker)) this.#assignments.forget(name)
@@ -217,7 +234,7 @@ export class Reconciler {
       }
       case 'cancelled':
       case 'forgotten':
-        // Callers that wait for it listen themselves.
+        // Handled by the callers that wait for it.
         return
     }
   }
@@ -240,7 +257,7 @@ export class Reconciler {
     const text = error === undefined ? {} : { error: error.message }
     emit({ type: 'status', worker, node, state, generation, version, ...text, at: this.#time() })
     const moved = this.#assignments.note(node, status)
-    // Another node may have finished its part of a rollout for which this one waits.
+    // This node may have been waiting for that node in a rollout.
     if (moved || (node !== shared.node && this.#waitsInRollout(worker))) this.#background(this.#apply(worker))
   }
 
@@ -255,20 +272,20 @@ export class Reconciler {
     return new Date(this.#parts.now()).toISOString()
   }
 
-  /** It fails when a store is down; the next poll makes up for it. */
+  /** Runs work in the background. It fails while a store is down; the next poll makes up for it. */
   #background(work: Promise<unknown>): void {
     const { log } = this.#parts
-    const done = work.catch((error: unknown) => log.warn({ err: error }, `a worker was not brought up to date yet: ${messageOf(error)}`))
+    const done = work.catch((error: unknown) => log.warn({ err: error }, `a worker could not be updated yet: ${messageOf(error)}`))
     this.#pending.add(done)
     void done.finally(() => this.#pending.delete(done))
   }
 
-  /** Nodes that do not hear of it in time learn it from the lease. */
-  async #tell(send: () => Promise<unknown>): Promise<void> {
+  /** Nodes that cannot be notified in time notice when the lease ends. */
+  async #notify(send: () => Promise<unknown>): Promise<void> {
     try {
       await withDeadline(send(), leaveMs, `no response within ${leaveMs} ms`)
     } catch (error) {
-      this.#parts.log.debug({ err: error }, 'other nodes were not told that this one leaves')
+      this.#parts.log.debug({ err: error }, 'other nodes were not notified that this one is leaving')
     }
   }
 }

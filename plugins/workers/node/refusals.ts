@@ -3,11 +3,11 @@ import type { StoredWorker } from '../store/contract.js'
 
 export interface RefusalParts {
   readonly log: Logger
-  /** Stores that the rollout of the wanted version ended in this process. */
+  /** Halts the rollout of the desired version, and stores that it failed on this node. */
   readonly halt: (worker: StoredWorker, error: unknown) => Promise<unknown>
 }
 
-/** Versions that could not run here, until that is stored: a process that begins later must know. */
+/** Keeps the last refusal of a version until it is stored, so that nodes that start later know of it. */
 export class Refusals {
   readonly #parts: RefusalParts
   #unstored: { readonly worker: StoredWorker; readonly error: unknown } | undefined
@@ -19,12 +19,12 @@ export class Refusals {
   async add(worker: StoredWorker, version: string, error: unknown): Promise<void> {
     const { name } = worker.record
     const why = messageOf(error)
-    this.#parts.log.warn({ worker: name, version, err: error }, `worker "${name}" keeps its version, ${version} cannot run here: ${why}`)
+    this.#parts.log.warn({ worker: name, version, err: error }, `worker "${name}" keeps its version, because ${version} cannot run: ${why}`)
     this.#unstored = { worker, error }
     await this.store()
   }
 
-  /** Tries again what a store that was away did not take. */
+  /** Stores the last refusal, if it is not stored yet. */
   async store(): Promise<void> {
     const refusal = this.#unstored
     if (refusal === undefined) return
@@ -33,7 +33,8 @@ export class Refusals {
       this.#unstored = undefined
     } catch (error) {
       const { name } = refusal.worker.record
-      this.#parts.log.warn({ worker: name, err: error }, `a halted rollout of worker "${name}" was not stored yet: ${messageOf(error)}`)
+      const text = `the halted rollout of worker "${name}" could not be stored yet`
+      this.#parts.log.warn({ worker: name, err: error }, `${text}: ${messageOf(error)}`)
     }
   }
 }

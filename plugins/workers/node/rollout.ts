@@ -1,34 +1,34 @@
 import type { ReportedStatus } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 
-/** What one node knows when it asks which version to run. */
+/** What a node knows when it decides which version to run. */
 export interface RolloutView {
   readonly me: string
-  /** The version that it runs now; undefined: none. */
+  /** The version that this node runs now; undefined if none. */
   readonly current: string | undefined
-  /** It has not done anything for this worker yet. */
+  /** Whether this node has not done anything for the worker yet. */
   readonly begins: boolean
-  /** The nodes of the placement, in its order. */
+  /** The nodes of the placement, in order. */
   readonly order: readonly string[]
-  /** What the nodes report of the worker. */
+  /** The statuses of the worker on all nodes. */
   readonly statuses: readonly ReportedStatus[]
 }
 
 /**
- * Where a node stands in a rollout: `ready` to run the version that was activated last, `waiting` for nodes ahead of it, or `halted`,
- * since a node could not run the version.
+ * The phase of a node in a rollout: `ready` to run the version that was activated last, `waiting` for nodes ahead of it, or `halted`
+ * because a node could not run the version.
  */
 export type RolloutPhase = 'ready' | 'waiting' | 'halted'
 
-/** The version that a node should run now: the new one when it is ready, otherwise the one that it runs, or the previous one. */
+/** Returns the version that a node should run now: the new one if it is ready, otherwise its current or the previous one. */
 export function versionFor(worker: StoredWorker, view: RolloutView): string {
   const { version, previousVersion } = worker.desired
   return rolloutPhase(worker, view) === 'ready' ? version : (view.current ?? previousVersion ?? version)
 }
 
 /**
- * A rollout needs no leader: the nodes take the new version in the order of the placement, each when all nodes ahead of it run it, or run
- * nothing. A node that begins meanwhile takes the previous version first, and then its turn.
+ * Returns the phase of a node. A rollout needs no leader: the nodes switch in the order of the placement, each once all nodes ahead of it
+ * run the new version or none. A node that starts during a rollout runs the previous version until its turn.
  */
 export function rolloutPhase({ id, desired, halted }: StoredWorker, view: RolloutView): RolloutPhase {
   const { begins, current, me, order } = view

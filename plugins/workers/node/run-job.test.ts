@@ -11,7 +11,7 @@ import type { JobView } from '../jobs/types.js'
 import type { WorkerProcessor } from '../processors/processor.js'
 import { AttemptRecords } from './attempt-records.js'
 import { Counters } from './counters.js'
-import { JobMiddlewares } from './job-middleware.js'
+import { type JobMiddleware, JobMiddlewares } from './job-middleware.js'
 import { jobRunner } from './run-job.js'
 import { RunningJobs } from './running-jobs.js'
 import { TimeLimits } from './time-limit.js'
@@ -29,7 +29,7 @@ const job = (more: object = {}): Job =>
   }) as unknown as Job
 const named = (name: string, message = name): Error => Object.assign(new Error(message), { name })
 
-/** @param reason the attempt is aborted with it as it begins. */
+/** @param reason if given, every attempt is aborted with it when it begins. */
 function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: ReturnType<typeof fakeHooks>; reason?: string } = {}) {
   const counters = new Counters()
   const running = new RunningJobs(systemClock)
@@ -54,7 +54,7 @@ function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: 
     middlewares: () => middlewares.chain,
     defaults: () => ({}),
   })
-  /** Tells that the store has accepted the outcome, whatever it is. */
+  /** Runs an attempt whose outcome the store accepts. */
   const accepted = async (one: Job): Promise<unknown> => {
     try {
       const result = await runner(one, 'token')
@@ -69,7 +69,7 @@ function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: 
 }
 
 describe('the wrapper of an attempt', () => {
-  it('passes job, token and signal on, and gives the result', async () => {
+  it('passes on job, token and signal, and returns the result', async () => {
     const seen: unknown[] = []
     const { runner } = setUp((...args) => seen.push(...args) && 'result')
     const one = job()
@@ -78,7 +78,7 @@ describe('the wrapper of an attempt', () => {
     assert.ok(seen[2] instanceof AbortSignal)
   })
 
-  it('gives a signal to those that declare three parameters, or none at all', async () => {
+  it('passes a signal to processors that declare three parameters or none', async () => {
     const given: boolean[] = []
     for (const length of [0, 1, 2, 3]) {
       const run: WorkerProcessor = (...args) => given.push(args.length > 2)
@@ -87,7 +87,7 @@ describe('the wrapper of an attempt', () => {
     assert.deepEqual(given, [true, false, false, true])
   })
 
-  it('aborts every attempt of a job that is cancelled, with the first reason, until it ends', async () => {
+  it('aborts every running attempt of a cancelled job, with the first reason', async () => {
     const signals: AbortSignal[] = []
     const { running, runner } = setUp(
       (_one, _token, signal) =>
@@ -108,7 +108,7 @@ describe('the wrapper of an attempt', () => {
     assert.deepEqual([running.count, running.cancel('1', 'late')], [0, false])
   })
 
-  it('counts the attempt for the version that does it, while it runs and after', async () => {
+  it('counts the attempt for the version that runs it, during and after the run', async () => {
     let inFlight = 0
     const { counters, runner } = setUp(() => {
       inFlight = counters.inFlight('2.0.0')
@@ -121,7 +121,7 @@ describe('the wrapper of an attempt', () => {
     )
   })
 
-  it('counts nothing that the store has not accepted', async () => {
+  it('does not count an outcome that the store has not accepted', async () => {
     for (const [run, column] of [
       [() => 'done', 'completed'],
       [() => Promise.reject(new Error('own fault')), 'failed'],
@@ -160,7 +160,7 @@ describe('the wrapper of an attempt', () => {
     }
   })
 
-  it('ends the attempt whatever is thrown, with an error that every store takes', async () => {
+  it('ends the attempt whatever is thrown, with an error that every store accepts', async () => {
     const nul = Object.freeze(new Error('a\0b'))
     const half = new Error(`cut ${'🎈'.slice(0, 1)}`)
     const things = [
@@ -188,13 +188,38 @@ describe('the wrapper of an attempt', () => {
     assert.equal(counters.drain()[0]?.completed, 1)
   })
 
-  it('keeps the error of a job that the store does not take back', async () => {
+  it('keeps the error of a job that could not be returned to its queue', async () => {
     const { runner } = setUp(() => Promise.reject(new Error('aborted')), { reason: stopReason })
     const away = job({ moveToWait: () => Promise.reject(new Error('store is away')) })
     await assert.rejects(async () => runner(away), /^Error: aborted$/)
   })
 
-  it('tells of the start of each attempt', async () => {
+  it('fails with the error of a middleware that does not await next(), whatever next() rejects with', async (t) => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    t.after(() => process.off('unhandledRejection', note))
+    const careless: readonly JobMiddleware[] = [
+      (_context, next) => {
+        void next()
+        throw new Error('own fault')
+      },
+      async (_context, next) => {
+        await Promise.resolve()
+        void next()
+        throw new Error('own fault')
+      },
+    ]
+    for (const middleware of careless) {
+      const { middlewares, runner } = setUp(() => Promise.reject(new Error('ignored')))
+      middlewares.add(middleware, { plugin: 'careless' })
+      await assert.rejects(async () => runner(job()), /^Error: own fault$/)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    assert.deepEqual(unhandled, [])
+  })
+
+  it('calls onJobStart for each attempt', async () => {
     const views: JobView[] = []
     const { runner } = setUp(() => 1, { hooks: fakeHooks({ onJobStart: (_worker, view) => void views.push(view) }) })
     await runner(job({ attemptsMade: 1 }))

@@ -20,9 +20,9 @@ import type { RunningJobs } from './running-jobs.js'
 import type { TimeLimits } from './time-limit.js'
 
 export interface RunnerParts extends AttemptPlace {
-  /** The version that does this job; asked once for each attempt. */
+  /** Returns the version that runs this job; called once per attempt. */
   readonly select: (job: Job) => { readonly version: string; readonly run: WorkerProcessor }
-  /** Those that wrap the attempts of this worker now. */
+  /** Returns the job middlewares that currently wrap the attempts of this worker. */
   readonly middlewares: () => readonly JobMiddleware[]
   readonly counters: Counters
   readonly running: RunningJobs
@@ -30,16 +30,16 @@ export interface RunnerParts extends AttemptPlace {
   readonly timeLimits: TimeLimits
   readonly clock: Clock
   readonly hooks: Pick<HookSlots, 'onJobStart'>
-  /** The worker's defaults of now, for jobs that were added without them. */
+  /** Returns the worker's current defaults, for jobs that were added without those options. */
   readonly defaults: () => WorkerJobOptions
 }
 
 const lostCodes = new Set(['PROCESSOR_DIED'])
 
 /**
- * Runs every attempt of a worker: inside of the job middlewares, within its time limit, so that it can be cancelled, and fires
- * `onJobStart`. What nobody asked for costs nothing: there is one promise beyond those of the processor. What came of the attempt is
- * recorded once the store has accepted it.
+ * Returns the function that runs every attempt of a worker: inside the job middlewares, within its timeout, and cancellable. Calls
+ * `onJobStart`. Unused features cost nothing: there is one promise beyond those of the processor. The outcome of an attempt is recorded
+ * once the store has accepted it.
  */
 export function jobRunner(parts: RunnerParts): Processor {
   const { clock, counters, defaults, hooks, middlewares, records, running, select, timeLimits, worker } = parts
@@ -67,7 +67,7 @@ export function jobRunner(parts: RunnerParts): Processor {
   const complete = (attempt: Attempt, result: unknown): unknown => {
     if (attempt.lost === undefined) attempt.end({ outcome: 'completed', result }, clock.monotonic())
     leave(attempt)
-    // Whoever notices that the job lost its process records that. The store refuses this outcome.
+    // The loss is recorded where it was noticed. The store refuses this outcome.
     if (attempt.lost !== undefined) throw unrecoverable(attempt.lost)
     return result
   }
@@ -81,7 +81,7 @@ export function jobRunner(parts: RunnerParts): Processor {
       throw failure.error
     } finally {
       leave(attempt)
-      // The store has done that already, and tells nobody.
+      // The job was moved already, and BullMQ emits no event for that.
       if (attempt.ended?.outcome === 'deferred') records.deferred(attempt)
     }
   }
@@ -94,7 +94,7 @@ export function jobRunner(parts: RunnerParts): Processor {
   return (job: Job, token?: string) => (records.full ? records.room().then(() => begin(job, token)) : begin(job, token))
 }
 
-/** What an attempt that threw ends with. */
+/** Determines the outcome of an attempt that threw. */
 async function failureOf(attempt: Attempt, error: Error): Promise<AttemptResult & { readonly error: Error }> {
   const { job, reason, token } = attempt
   if (error instanceof DelayRequest) return takenBack(await putOff(job, token, error.delayMs))
@@ -107,25 +107,25 @@ async function failureOf(attempt: Attempt, error: Error): Promise<AttemptResult 
   return { outcome: lostCodes.has(error.code) ? 'lost' : 'failed', error }
 }
 
-/** Of a job that the store should have taken back. */
+/** The outcome of an attempt whose job was to return to the queue. */
 function takenBack(error: Error): AttemptResult & { readonly error: Error } {
   return { outcome: isDeferral(error) ? 'deferred' : 'failed', error }
 }
 
-/** As BullMQ has it: whoever names a third parameter wants it. One that names none may take all there are. */
+/** Like BullMQ: passes the signal to functions that declare a third parameter. A function that declares none may use rest parameters. */
 function takesSignal(run: WorkerProcessor): boolean {
   return run.length >= 3 || run.length === 0
 }
 
-/** Aborts the attempt with what it fails with. */
+/** Aborts the attempt, and returns the error that it fails with. */
 function timeOut(attempt: Attempt, worker: string, ms: number): Error {
-  // Named as the platform names it.
+  // The same name as that of `AbortSignal.timeout`.
   const error = Object.defineProperty(workerErrors.JOB_TIMEOUT(worker, attempt.id, ms), 'name', { value: 'TimeoutError' })
   attempt.abort(error)
   return error
 }
 
-/** BullMQ knows by the name that it must not try again. */
+/** Returns an error whose name prevents BullMQ from retrying. */
 function unrecoverable(cause: Error, message = cause.message): Error {
   const error = new Error(message, { cause })
   error.name = 'UnrecoverableError'

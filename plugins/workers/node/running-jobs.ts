@@ -3,17 +3,17 @@ import type { Job } from 'bullmq'
 import type { Clock } from 'zin'
 import { Attempt } from './attempt.js'
 
-/** Where a job keeps its attempt until the store has accepted the outcome. With a WeakMap, each attempt would cost a sixth more. */
+/** Key under which a job keeps its attempt until the store has accepted the outcome. A WeakMap would make attempts a sixth slower. */
 const unrecorded = Symbol('unrecorded attempt')
 
 type JobWithAttempt = Job & { [unrecorded]?: Attempt | undefined }
 
-/** The attempts of one consumer: those that run, and those whose outcome is on its way to the store. */
+/** The attempts of one consumer: running ones, and those whose outcome the store has not accepted yet. */
 export class RunningJobs {
   readonly #clock: Clock
   readonly #attempts = new Set<Attempt>()
   #begun = 0
-  /** When the last one ended, by the monotonic clock. */
+  /** When the last attempt ended, monotonic clock, ms. */
   #emptySince = Number.NEGATIVE_INFINITY
   #whenEmpty: (() => void)[] = []
 
@@ -32,30 +32,30 @@ export class RunningJobs {
     return attempt
   }
 
-  /** It runs no longer. */
+  /** Records that an attempt no longer runs. */
   end(attempt: Attempt): void {
     if (attempt.ended !== undefined) (attempt.job as JobWithAttempt)[unrecorded] = attempt
     this.#attempts.delete(attempt)
     if (this.#attempts.size > 0) return
     this.#emptySince = this.#clock.monotonic()
-    for (const tell of this.#whenEmpty.splice(0)) tell()
+    for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
 
-  /** The attempt whose outcome the store has accepted, once. Undefined: the job ended without one. */
+  /** Removes and returns the attempt whose outcome the store has accepted; undefined if the job ended without an attempt here. */
   take(job: JobWithAttempt): Attempt | undefined {
     const attempt = job[unrecorded]
     job[unrecorded] = undefined
     return attempt
   }
 
-  /** Aborts a job. False when it does not run here. */
+  /** Aborts a job; false if it does not run here. */
   cancel(id: string, reason: string): boolean {
     const wanted = this.#of(id)
     for (const attempt of wanted) attempt.abort(reason)
     return wanted.length > 0
   }
 
-  /** Aborts the attempts of a job whose lock is lost. The one that was the last to hold it; undefined: none runs here. */
+  /** Aborts the attempts of a job whose lock is lost. Returns the one that held the lock last; undefined if none runs here. */
   lose(id: string, error: Error): Attempt | undefined {
     const wanted = this.#of(id)
     const holder = wanted.find((attempt) => attempt.lost === undefined) ?? wanted.at(-1)
@@ -67,14 +67,14 @@ export class RunningJobs {
     for (const attempt of this.#attempts) attempt.abort(reason)
   }
 
-  /** Resolves once the last job ended and `ms` have passed since, in which its outcome is stored. For those that take no more jobs. */
+  /** Resolves `ms` after the last job ended, while its outcome is stored. Only for consumers that take no more jobs. */
   async settled(ms: number): Promise<void> {
     await this.#empty()
     const left = this.#emptySince + ms - this.#clock.monotonic()
     if (left > 0) await delay(left)
   }
 
-  /** Resolves once nothing ran for `ms`. Rejects when the signal says that nobody waits any more. */
+  /** Resolves once no job has run for `ms`. Rejects when the signal is aborted. */
   async quiet(ms: number, signal: AbortSignal): Promise<void> {
     let begun: number
     do {

@@ -2,7 +2,7 @@ import { ZinError } from 'zin'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 
-/** Throws WORKER_START_DENIED when a plugin says so. */
+/** Throws WORKER_START_DENIED, or the error of the plugin, if a plugin denies the start. */
 export async function demandStartAllowed(worker: string, { beforeWorkerStart }: HookSlots): Promise<void> {
   if (!beforeWorkerStart.active) return
   const verdict = await beforeWorkerStart.call(worker)

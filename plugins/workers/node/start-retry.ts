@@ -1,6 +1,6 @@
 import { ZinError } from 'zin'
 
-/** What ends by itself, so that a start is worth another attempt. */
+/** Codes of transient errors, after which a start is retried. */
 const transient: ReadonlySet<string> = new Set(['QUEUE_CONNECTION_ERROR', 'WORKER_STORE_UNAVAILABLE', 'WORKER_CLUSTER_UNAVAILABLE'])
 
 const firstMs = 1_000
@@ -10,30 +10,30 @@ export function isTransient(error: unknown): boolean {
   return error instanceof ZinError && transient.has(error.code)
 }
 
-/** Starts again what could not start for a reason that passes: after 1 s, then twice as long each time, up to 30 s. */
+/** Retries starts that failed with a transient error, with exponential backoff from 1 s to 30 s. */
 export class StartRetry {
   readonly #random: () => number
   #failures = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param random from 0 to 1: shortens each wait by up to half, so that processes do not come at the same time. */
+  /** @param random returns 0 to 1, the jitter: each wait is shortened by up to half, so that nodes do not retry at the same time. */
   constructor(random: () => number = Math.random) {
     this.#random = random
   }
 
-  /** Whether an attempt has failed since the last end. */
+  /** Whether a start has failed since the last `end`. */
   get pending(): boolean {
     return this.#failures > 0
   }
 
-  /** After one more failed attempt. */
+  /** Schedules a retry after another failed start. */
   later(start: () => void): void {
     clearTimeout(this.#timer)
     const waitMs = Math.min(mostMs, firstMs * 2 ** this.#failures++) * (1 - this.#random() / 2)
     this.#timer = setTimeout(start, waitMs)
   }
 
-  /** It started, or should not start any more. */
+  /** Cancels the retry and resets the backoff: the worker has started, or should not start any more. */
   end(): void {
     clearTimeout(this.#timer)
     this.#failures = 0

@@ -3,11 +3,11 @@ import type { SharedState } from '../shared/state.js'
 import { isSameReport } from './local-status.js'
 import type { LocalWorker } from './local-worker.js'
 
-/** Reports the statuses of the workers of this node to other nodes, when they changed. */
+/** Reports the statuses of this node's workers to other nodes when they change. */
 export class StatusReports {
   readonly #shared: SharedState
   readonly #failed: (error: unknown) => void
-  /** Workers whose status other nodes do not know yet. */
+  /** Workers whose current status has not been reported yet. */
   readonly #changed = new Set<LocalWorker>()
   /** The statuses reported last. */
   readonly #reported = new Map<LocalWorker, NodeStatus>()
@@ -24,10 +24,10 @@ export class StatusReports {
     return this.flush()
   }
 
-  /** One write at a time; what changes meanwhile goes with the next one. False when a write failed: it is tried again with the next report. */
+  /** Writes the changed statuses, one write at a time. Returns false if a write failed; the next report retries it. */
   flush(): Promise<boolean> {
     this.#reporting ??= (async () => {
-      // What changes in the same turn of the event loop goes in one write.
+      // Batches the changes made in the same tick.
       await Promise.resolve()
       try {
         while (this.#changed.size > 0) await this.#report()
@@ -42,7 +42,7 @@ export class StatusReports {
     return this.#reporting
   }
 
-  /** Stores the reported statuses again, after the store lost them. */
+  /** Stores the reported statuses again after the store has lost them. */
   async restore(): Promise<void> {
     if (this.#reported.size > 0) await this.#shared.restore([...this.#reported.values()])
   }
@@ -53,7 +53,7 @@ export class StatusReports {
     this.#reported.delete(worker)
   }
 
-  /** A status that says the same after another health check is stored, but not sent. */
+  /** A status in which only the times of the health check changed is stored, but not sent. */
   async #report(): Promise<void> {
     const workers = [...this.#changed]
     this.#changed.clear()

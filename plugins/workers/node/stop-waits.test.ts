@@ -7,7 +7,7 @@ describe('the waits of a stop', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
   afterEach(() => mock.timers.reset())
   const never = new Promise(() => undefined)
-  /** What a wait has come to by now. */
+  /** The result of a wait so far. */
   const stateOf = (wait: Promise<boolean>) =>
     Promise.race([
       wait,
@@ -16,18 +16,18 @@ describe('the waits of a stop', () => {
         .then(() => 'waits'),
     ])
 
-  it('end when the work does', async () => {
+  it('end when the work ends', async () => {
     const { promise, fire } = signal()
     const wait = new StopWaits({ drainMs: 100, cancelMs: 10 }).drained(promise)
     fire()
     assert.equal(await wait, true)
   })
 
-  it('end at once for work that fails', async () => {
+  it('end immediately for work that fails', async () => {
     assert.equal(await new StopWaits({ drainMs: 100, cancelMs: 10 }).cancelled(Promise.reject(new Error('down'))), false)
   })
 
-  it('end when their time is over, each after its own', async () => {
+  it('end at their own deadlines', async () => {
     const waits = new StopWaits({ drainMs: 100, cancelMs: 10 })
     for (const [wait, ms] of [
       [waits.drained(never), 100],
@@ -38,7 +38,7 @@ describe('the waits of a stop', () => {
     }
   })
 
-  it('are shortened while they last', async () => {
+  it('can be shortened while in progress', async () => {
     const waits = new StopWaits({ drainMs: 60_000, cancelMs: 5_000 })
     const drain = waits.drained(never)
     mock.timers.tick(1_000)

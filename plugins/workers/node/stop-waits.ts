@@ -1,10 +1,10 @@
-/** How long a stop waits, in ms: for running jobs to end, and then for cancelled ones. */
+/** How long a stop waits for running jobs, and then for cancelled ones, in ms. */
 export interface StopLimits {
   readonly drainMs: number
   readonly cancelMs: number
 }
 
-/** The waits of stops. They can be shortened, also the one that lasts right now. */
+/** The waits of a stop. They can be shortened, including one in progress. */
 export class StopWaits {
   #limits: StopLimits
   #cut: (limits: StopLimits) => void = () => undefined
@@ -13,18 +13,18 @@ export class StopWaits {
     this.#limits = limits
   }
 
-  /** From now on no wait takes longer than these. */
+  /** Limits all waits from now on. */
   shorten({ drainMs, cancelMs }: StopLimits): void {
     this.#limits = { drainMs: Math.min(drainMs, this.#limits.drainMs), cancelMs: Math.min(cancelMs, this.#limits.cancelMs) }
     this.#cut(this.#limits)
   }
 
-  /** Waits until work ended by itself. True when it succeeded in time. */
+  /** Waits for work that ends by itself. Returns whether it succeeded in time. */
   drained(work: Promise<unknown>): Promise<boolean> {
     return this.#inTime(work, ({ drainMs }) => drainMs)
   }
 
-  /** Waits until work ended that was cancelled. True when it succeeded in time. */
+  /** Waits for cancelled work. Returns whether it succeeded in time. */
   cancelled(work: Promise<unknown>): Promise<boolean> {
     return this.#inTime(work, ({ cancelMs }) => cancelMs)
   }
@@ -32,7 +32,7 @@ export class StopWaits {
   async #inTime(work: Promise<unknown>, msOf: (limits: StopLimits) => number): Promise<boolean> {
     const timers: NodeJS.Timeout[] = []
     const late = new Promise<false>((resolve) => {
-      // The timer that is due first ends the wait.
+      // The earliest timer ends the wait.
       this.#cut = (limits) => void timers.push(setTimeout(resolve, msOf(limits), false))
     })
     this.#cut(this.#limits)

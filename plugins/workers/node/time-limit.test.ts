@@ -18,21 +18,21 @@ describe('work with a time limit', () => {
     mock.timers.tick(ms)
   }
 
-  /** Work that ends when it is told that it is late, by the outcome given. */
+  /** Starts work that calls `onLate` at its timeout. */
   const start = (onLate: (resolve: (value: unknown) => void, reject: (error: Error) => void) => void, stands = false) => {
-    let told: () => void = () => undefined
+    let timedOut: () => void = () => undefined
     const work = () =>
       new Promise((resolve, reject) => {
-        told = () => onLate(resolve, reject)
+        timedOut = () => onLate(resolve, reject)
       })
     const late = () => {
-      told()
+      timedOut()
       return new Error('late')
     }
     return limits.run(work, { ms: 100, late, stands: () => stands })
   }
 
-  it('gives its outcome when it ends in time', async () => {
+  it('has its own outcome when it ends in time', async () => {
     const limit = { ms: 100, late: () => assert.fail('it was in time'), stands: () => false }
     assert.equal(await limits.run(() => 7, limit), 7)
     await assert.rejects(
@@ -44,7 +44,7 @@ describe('work with a time limit', () => {
     pass(10_000)
   })
 
-  it('is late whatever it answers after its time', async () => {
+  it('fails as late whatever its outcome after the timeout', async () => {
     const resolves = start((resolve) => resolve('done after all'))
     const rejects = start((_resolve, reject) => reject(new Error('aborted')))
     pass(100)
@@ -52,7 +52,7 @@ describe('work with a time limit', () => {
     await assert.rejects(rejects, /late/)
   })
 
-  it('is given up after two more seconds when it goes on', async () => {
+  it('is abandoned two seconds after the timeout', async () => {
     let ended = false
     const run = start(() => undefined).finally(() => {
       ended = true
@@ -65,13 +65,13 @@ describe('work with a time limit', () => {
     await assert.rejects(run, /late/)
   })
 
-  it('stands by an outcome that has happened elsewhere', async () => {
+  it('keeps an outcome that is already stored', async () => {
     const run = start((_resolve, reject) => reject(new Error('put off')), true)
     pass(100)
     await assert.rejects(run, /put off/)
   })
 
-  it('has its own limit, whatever limits other work has', async () => {
+  it('has its own timeout, whatever those of other work are', async () => {
     const late: number[] = []
     const run = (ms: number) =>
       limits.run(() => new Promise(() => undefined), { ms, late: () => new Error(String(late.push(ms))), stands: () => false })
@@ -91,7 +91,7 @@ describe('work with a time limit', () => {
     await Promise.all([runs, assert.rejects(later)])
   })
 
-  it('has no limit any more once the limits are closed', async () => {
+  it('has no timeout once the limits are closed', async () => {
     const work = limits.run(() => new Promise((resolve) => setTimeout(resolve, 200, 'done')), {
       ms: 100,
       late: () => assert.fail('the limits are closed'),

@@ -1,32 +1,32 @@
 import type { Clock } from 'zin'
 import { promiseOf } from './promise-of.js'
 
-/** How long work that ran out of time gets to notice its signal, in ms. */
+/** How long work may take to react to its signal after its timeout, in ms. */
 const graceMs = 2_000
 
 export interface TimeLimit {
   /** ms. */
   readonly ms: number
-  /** Called when the time is over: aborts the work, and returns the error that it fails with. */
+  /** Called at the timeout: aborts the work, and returns the error that it fails with. */
   readonly late: () => Error
-  /** Whether an error of late work stays its outcome, since what it reports has happened in the store. */
+  /** Whether an error of late work remains its outcome, because it reports a change that was already stored. */
   readonly stands: (error: unknown) => boolean
 }
 
 interface Limited {
   readonly limit: TimeLimit
   readonly reject: (error: Error) => void
-  /** By the monotonic clock, ms. */
+  /** Monotonic clock, ms. */
   dueAt: number
-  /** Set once the time is over. */
+  /** Set at the timeout. */
   lateness: Error | undefined
 }
 
 /**
- * Runs work that must end in time. The outcome of late work is the error of `late`: as soon as the work ends, or after a grace period.
- * It cannot be stopped, so its own outcome is ignored then.
+ * Runs work with a timeout. Late work fails with the error of `late` as soon as it ends, or after a grace period of 2 s; because it
+ * cannot be stopped, its own outcome is ignored then.
  *
- * All work shares one timer, which is set anew when it fires rather than for each piece of work.
+ * All work shares one timer, which is rescheduled when it fires rather than for each piece of work.
  */
 export class TimeLimits {
   readonly #clock: Clock
@@ -57,7 +57,7 @@ export class TimeLimits {
     })
   }
 
-  /** Stops the timer. Work that still runs has no limit any more. */
+  /** Stops the timer. Work that is still running has no timeout from then on. */
   close(): void {
     clearTimeout(this.#timer)
     this.#firesAt = Number.POSITIVE_INFINITY

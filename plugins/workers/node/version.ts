@@ -7,7 +7,7 @@ import type { Processors } from '../processors/processors.js'
 import { actingConcurrency } from '../record/scaled.js'
 import type { StoredWorker } from '../store/contract.js'
 
-/** A version of a worker that is ready to do jobs in this process. */
+/** A version of a worker that is ready to run jobs on this node. */
 export interface LoadedVersion {
   readonly version: string
   readonly processor: LoadedProcessor
@@ -15,10 +15,10 @@ export interface LoadedVersion {
   readonly healthCheck: WorkerHealthCheck | undefined
 }
 
-/** Longest time of the check that a version must pass before it gets jobs, in ms. */
+/** Deadline of the health check that a version must pass before it takes jobs, in ms. */
 const gateMs = 5_000
 
-/** Rejects when the signal is aborted; what comes of the load then is closed. */
+/** Loads a version. Rejects when the signal is aborted; a version that is loaded after that is closed. */
 export async function loadVersion(
   worker: StoredWorker,
   version: string,
@@ -45,7 +45,7 @@ export async function loadVersion(
   }
 }
 
-/** As {@link loadVersion}, but its health check must say that it is healthy, or VERSION_UNHEALTHY is thrown. */
+/** Like {@link loadVersion}, but throws VERSION_UNHEALTHY unless the health check of the version succeeds. */
 export async function loadHealthyVersion(
   worker: StoredWorker,
   version: string,
@@ -66,8 +66,8 @@ async function demandHealthy(name: string, version: string, check: WorkerHealthC
   const abort = new AbortController()
   let reason: string | undefined
   try {
-    const asked = Promise.resolve(check(name, abort.signal))
-    const result = await withDeadline(abortable(asked, signal), gateMs, `no response within ${gateMs} ms`)
+    const checking = Promise.resolve(check(name, abort.signal))
+    const result = await withDeadline(abortable(checking, signal), gateMs, `no response within ${gateMs} ms`)
     if (result.healthy) return
     reason = result.error
   } catch (error) {
@@ -75,5 +75,5 @@ async function demandHealthy(name: string, version: string, check: WorkerHealthC
   } finally {
     abort.abort()
   }
-  throw workerErrors.VERSION_UNHEALTHY(name, version, reason ?? 'its health check says so')
+  throw workerErrors.VERSION_UNHEALTHY(name, version, reason ?? 'its health check gave no reason')
 }

@@ -6,8 +6,10 @@ import { MemoryHub } from 'zin/plugins/cluster'
 import type { Queues } from 'zin/plugins/queues'
 import { fakeClock } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
+import { GivenCode } from '../control/given-code.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { Processors } from '../processors/processors.js'
+import { ProcessorRegistry } from '../processors/registry.js'
 import { memoryState } from '../shared/memory.js'
 import { placementOf } from '../shared/placement.js'
 import { memoryStore } from '../store/memory.js'
@@ -20,7 +22,7 @@ import { Reconciler } from './reconciler.js'
 import { VersionRoutes } from './version-routes.js'
 import { WorkerNode } from './worker-node.js'
 
-/** A queue in which nothing ever happens. */
+/** Queues without any jobs. */
 const queues = {
   worker: () =>
     Object.assign(new EventEmitter(), {
@@ -37,7 +39,7 @@ const processors = {
   load: async () => ({ run: () => undefined, resize: () => undefined, close: async () => undefined }),
 } as unknown as Processors
 
-it('a worker that was created again begins with its own version, also where nobody heard that the one before was removed', async () => {
+it('a worker that is created again starts with its own version, even on a node that missed the removal of the earlier one', async () => {
   const hub = new MemoryHub()
   const state = memoryState({ clock: systemClock })
   const { cluster, shared } = localState({ clock: systemClock, hub, store: state })
@@ -67,9 +69,10 @@ it('a worker that was created again begins with its own version, also where nobo
     applyAutoStart: async (worker) => worker,
     now: () => systemClock.now(),
     audits: () => false,
+    code: new GivenCode(new ProcessorRegistry()),
     emit: () => undefined,
   })
-  // Of the two processes, this one takes a version second.
+  // This node is the second of two in a rollout.
   const placed = (id: string) => ({ id, alive: true, region: 'us-east-1', consumes: true })
   const ahead = Array.from({ length: 20 }, (_, index) => `other-${index}`).find(
     (id) => placementOf({ nodes: 'all' }, 'again', [placed('here'), placed(id)])[0] === id,
@@ -97,7 +100,7 @@ it('a worker that was created again begins with its own version, also where nobo
   await Promise.all([cluster.close(), other.cluster.close()])
 })
 
-it('an attempt that was lost with its process counts for the version that ran there', async () => {
+it('an attempt lost with its node counts for the version that ran there', async () => {
   const clock = fakeClock()
   const hub = new MemoryHub()
   const store = memoryState({ clock })

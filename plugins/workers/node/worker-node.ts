@@ -16,29 +16,29 @@ export interface NodeParts extends Omit<LocalWorkerParts, 'changed' | 'startLane
   readonly shared: SharedState
 }
 
-/** How many workers start at the same time: a store that has just come back gets no more than these connections at once. */
+/** How many workers start at the same time, which limits the connections opened at once to a store that has just come back. */
 const startsAtOnce = 20
 
 /** How many queues are checked for stalled jobs at the same time. */
 const checksAtOnce = 10
 
-/** The workers on this node. It takes them to their desired states, and keeps none of its own. */
+/** The workers on this node. Brings them to their desired states, which are stored elsewhere. */
 export class WorkerNode {
   readonly local: LocalWorkers
   readonly #parts: NodeParts
   readonly #workers = new Map<string, LocalWorker>()
   readonly #startLanes = new StartLanes(startsAtOnce)
   readonly #reports: StatusReports
-  /** Removed workers that still stop, and when they have. */
+  /** Removed workers that are still stopping, and the promise of that. */
   readonly #stopping = new Map<LocalWorker, Promise<void>>()
   #checking: Promise<void> | undefined
-  /** The round in which stalled jobs were looked for last. */
+  /** The round of the last check for stalled jobs. */
   #round: number | undefined
   #warned = false
 
   constructor(parts: NodeParts) {
     this.#parts = parts
-    this.#reports = new StatusReports(parts.shared, (error) => this.#warn(error, 'other nodes do not know yet what runs here'))
+    this.#reports = new StatusReports(parts.shared, (error) => this.#warn(error, 'worker statuses could not be reported yet'))
     this.local = {
       node: parts.id,
       list: () => [...this.#workers.values()].flatMap((worker) => viewOf(worker, parts.routes)),
@@ -55,7 +55,7 @@ export class WorkerNode {
     return this.#parts.id
   }
 
-  /** A worker on this node. It begins once an earlier worker of its name has ended. */
+  /** Returns a worker on this node, and creates it if needed. It begins once an earlier worker with the same name has stopped. */
   localWorker(key: WorkerKey): LocalWorker {
     const known = this.find(key)
     if (known !== undefined) return known
@@ -77,11 +77,11 @@ export class WorkerNode {
     return worker?.id === id ? worker : undefined
   }
 
-  /** Stops and removes an earlier worker of this name. */
+  /** Stops and removes an earlier worker with the same name. */
   dropEarlier({ name, id }: WorkerKey): void {
     const worker = this.#workers.get(name)
     if (worker === undefined || worker.id === id) return
-    this.forget(worker).catch((error: unknown) => this.#warn(error, 'the status of a removed worker was not deleted'))
+    this.forget(worker).catch((error: unknown) => this.#warn(error, 'the status of a removed worker could not be deleted'))
   }
 
   /** Stops and removes a worker that is no longer stored. */
@@ -95,30 +95,30 @@ export class WorkerNode {
     })
     this.#stopping.set(worker, stopped)
     await stopped
-    // A report that has begun must not end after this.
+    // A report in progress must end before the status is deleted.
     await this.#reports.flush()
     await this.#parts.shared.forget(key.name, key.id)
   }
 
-  /** Stops all workers within these limits, including stops that have begun; nothing starts any more. Desired states stay as they are. */
+  /** Stops all workers permanently within these limits, which also shorten stops in progress. Desired states do not change. */
   async close({ reportMs, ...limits }: StopLimits & { readonly reportMs: number }): Promise<void> {
     await Promise.all(this.#all().map((worker) => worker.close(limits)))
     const reported = this.#report(() => this.#reports.flush()).then(() => this.flush())
-    // Other nodes learn the rest from the lease.
+    // Anything not reported in time becomes known when the lease ends.
     await withDeadline(reported, reportMs, '').catch(() => undefined)
   }
 
-  /** Aborts a running job; false when none of that id runs here. */
+  /** Aborts a running job; false if no job with that id runs here. */
   cancel(queue: string, job: string, reason: string): boolean {
     return this.#all().some((worker) => worker.worker?.record.queueName === queue && worker.cancel(job, reason))
   }
 
-  /** Stores the reported statuses again, after the store lost them. */
+  /** Stores the reported statuses again after the store has lost them. */
   restore(): Promise<void> {
     return this.#reports.restore()
   }
 
-  /** Adds what was counted since the last time to the counts of all nodes, and closes drained versions. */
+  /** Adds the attempts since the last call to the shared counts, and closes drained versions. */
   async flush(): Promise<void> {
     const drained = [...this.#workers.values()].flatMap((worker) => worker.counters.drain().map((counts) => ({ worker, counts })))
     const deltas: readonly AttemptDelta[] = drained.map(({ worker, counts }) => deltaOf(worker, counts))
@@ -128,12 +128,12 @@ export class WorkerNode {
       this.#warned = false
     } catch (error) {
       for (const { worker, counts } of drained.slice(counted)) worker.counters.restore([counts])
-      this.#warn(error, 'attempts were not counted yet')
+      this.#warn(error, 'attempt counts could not be stored yet')
     }
     await Promise.all([...this.#workers.values()].map((worker) => worker.drain()))
   }
 
-  /** Looks for stalled jobs of the workers whose turn has come, a few at a time. Does not overlap. */
+  /** Checks for stalled jobs of the workers for which it is this node's turn, ten at a time. Calls do not overlap. */
   checkStalled(): Promise<void> {
     const { clock, jobLockMs } = this.#parts
     const round = Math.floor(clock.now() / stalledCheckMs(jobLockMs))
@@ -152,7 +152,7 @@ export class WorkerNode {
     return this.#checking
   }
 
-  /** The version on the node that was lost last; when none is known, the one that runs here. */
+  /** Returns the version on the node that was lost last, or the one that runs here if none is known. */
   async #lostVersion({ name, id, version: here }: WorkerKey & { readonly version: string | undefined }): Promise<string | undefined> {
     const reported = await this.#parts.shared.statusesOf(name).catch(() => [])
     const lost = reported.filter(({ alive, version, workerId }) => !alive && version !== null && workerId === id)
@@ -167,7 +167,7 @@ export class WorkerNode {
     if (await send()) this.#warned = false
   }
 
-  /** Once per outage. */
+  /** Logs a warning once per outage. */
   #warn(error: unknown, what: string): void {
     if (this.#warned) return
     this.#warned = true
@@ -175,7 +175,7 @@ export class WorkerNode {
   }
 }
 
-/** Without the version, a delta adds to the totals only. */
+/** A delta without a version adds only to the totals. */
 function deltaOf({ name, worker }: LocalWorker, counts: VersionCounts): AttemptDelta {
   return { worker: name, ...counts, version: worker?.record.features.metrics === false ? null : counts.version }
 }

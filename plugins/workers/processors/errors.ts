@@ -23,47 +23,47 @@ export const processorErrors = defineErrors({
     status: 500,
     message: (worker: string, job: string, kind: string, how: string) =>
       `The ${kind} in which worker "${worker}" ran job "${job}" ended before the job did: ${how}`,
-    when: 'Of an attempt: the thread or process of the processor ended',
+    when: 'The thread or process of the processor ended during an attempt',
     fix: 'Check its output; raise `sandbox.memoryMb` if it ran out of memory',
   },
   PROCESSOR_KILLED: {
     status: 500,
     message: (worker: string, job: string, kind: string, ms: number) =>
       `Job "${job}" of worker "${worker}" was still running ${ms} ms after it was cancelled, so its ${kind} was killed; make its processor handle the abort signal`,
-    when: 'Of an attempt: it was cancelled, did not end, and was killed',
+    when: 'A cancelled attempt did not end, and was killed',
     fix: 'Handle the abort signal in the processor',
   },
   PROCESSOR_CLOSED: {
     status: 503,
     message: (worker: string) => `The processor of worker "${worker}" takes no more jobs: the worker is stopping`,
-    when: 'Of an attempt: its worker stops',
-    fix: 'Nothing; the job is run again',
+    when: 'An attempt was to start while its worker was stopping',
+    fix: 'No action is needed; the job will run again',
   },
   PROCESSOR_NOT_ISOLATED: {
     status: 400,
     message: (worker: string, isolation: string) =>
-      `Worker "${worker}" has isolation "${isolation}", and its processor is a function, which can only run inline; pass a file path, or use isolation "inline"`,
+      `Worker "${worker}" has isolation "${isolation}", but its processor is a function, which can only run inline; pass a file path, or use isolation "inline"`,
     when: 'A function cannot run in a child thread or process',
     fix: 'Pass a file path, or use isolation `inline`',
   },
   PROCESSOR_NOT_PREBUILT: {
     status: 400,
     message: (processor: string) =>
-      `The processor "${processor}" is not part of this build, and an edge runtime cannot load code; pass it to registerPrebuilt under exactly this text`,
+      `The processor "${processor}" is not part of this build, and an edge runtime cannot load code; register it with registerPrebuilt under exactly this text`,
     when: 'On an edge runtime: the processor is not part of the build',
-    fix: 'Pass it to `registerPrebuilt`',
+    fix: 'Register it with `registerPrebuilt`',
   },
   INVALID_PROCESSOR_URL: {
     status: 400,
     message: (url: string, why: string) => `The processor URL "${url}" cannot be used: ${why}`,
     when: 'The URL of a processor cannot be used',
-    fix: 'Fix the part that the message names',
+    fix: 'Correct the part that the message names',
   },
   INVALID_PROCESSOR_URL_HOST: {
     status: 400,
     message: (host: string) => `Processors may not be fetched from "${host}": it is not in REMOTE_PROCESSOR_ALLOWLIST`,
     when: 'The host of the URL is not in `REMOTE_PROCESSOR_ALLOWLIST`',
-    fix: 'Add it there',
+    fix: 'Add the host to the setting',
   },
   INVALID_PROCESSOR_URL_EXPORT: {
     status: 422,
@@ -76,14 +76,14 @@ export const processorErrors = defineErrors({
     message: (url: string) =>
       `The processor URL "${url}" has no digest; in production it must end in #sha256-<base64 or hex of the file's SHA-256>`,
     when: 'In production: the URL has no digest',
-    fix: 'End it in `#sha256-<digest>`',
+    fix: 'Append `#sha256-<digest>`',
   },
   PROCESSOR_PIN_MISMATCH: {
     status: 422,
     message: (url: string, found: string) =>
       `The processor at "${url}" has the SHA-256 ${found}, which does not match the pinned digest; it was not used`,
     when: 'The code does not match the pinned digest',
-    fix: 'Check the code, and pin its new digest',
+    fix: 'Review the code, then pin its new digest',
   },
   PROCESSOR_FETCH_SIZE_EXCEEDED: {
     status: 422,
@@ -95,7 +95,7 @@ export const processorErrors = defineErrors({
     status: 502,
     message: (url: string, why: string) => `The processor at "${url}" could not be fetched: ${why}`,
     when: 'The URL could not be fetched',
-    fix: 'Try again; check its host',
+    fix: 'Check the host, and try again',
   },
   INVALID_HEALTH_CHECK: {
     status: 400,

@@ -62,7 +62,7 @@ describe('processor files', () => {
     it(`loads ${path}`, async () => assert.equal((await loadProcessor(path, [root]))(job), result))
   }
 
-  it('loads an absolute path under a root, and looks through the roots in order', async () => {
+  it('loads an absolute path under a root, and searches the roots in order', async () => {
     assert.equal((await loadProcessor(join(root, 'workers/default.mjs'), [join(base, 'gone'), root]))(job), 40)
   })
 
@@ -88,13 +88,13 @@ describe('processor files', () => {
     it(`refuses ${path} with ${code}`, () => assert.rejects(loadProcessor(path, [root]), { code }))
   }
 
-  it('takes a path from the folder of the app as well, when the file lies under a root', async () => {
+  it('accepts a path relative to the app, if the file is under a root', async () => {
     const folders = [join(root, 'workers')]
     for (const path of ['workers/default.mjs', 'default.mjs']) assert.equal((await loadProcessor(path, folders, root))(job), 40)
     await assert.rejects(loadProcessor('app.mjs', folders, root), { code: 'INVALID_PROCESSOR_PATH' })
   })
 
-  it('refuses a file outside of the roots although the name of its folder begins like a root', async () => {
+  it('refuses a file outside the roots even if the name of its folder begins like a root', async () => {
     await assert.rejects(locateProcessor(join(base, 'application/outside.mjs'), { app: root, folders: [root] }), {
       code: 'INVALID_PROCESSOR_PATH',
     })

@@ -6,20 +6,20 @@ import { checkProcessorPath } from '../record/processor-path.js'
 import { processorErrors } from './errors.js'
 import { type ExportNames, exportedFunction, missingExport } from './exported.js'
 
-/** Where processor files are, as absolute folders. */
+/** Folders of processor files, as absolute paths. */
 export interface ProcessorRoots {
-  /** The app's; a path may start there. */
+  /** Folder of the app; paths may be relative to it. */
   readonly app: string
-  /** Those that a file must lie in; a path may start at each. */
+  /** Roots, one of which must contain the file; paths may be relative to each of them. */
   readonly folders: readonly string[]
 }
 
-/** Files of an app that are no processors though they end like one. */
+/** Files that have an allowed extension, but cannot be processors. */
 const otherFile = /\.(?:test|spec)\.[cm]?[jt]s$|\.d\.[cm]?ts$|(?:^|\/)zin\.config\.[cm]?[jt]s$/
 
 /**
- * The real path of a processor file. It must lie under the real path of a root; a symbolic link that leads out,
- * hidden files and folders (data, settings, version control), installed packages and tests are refused, with `refusal`.
+ * Returns the real path of a processor file. It must be under the real path of a root. Throws `refusal` for a symbolic link that leads
+ * outside, hidden files and folders (data, settings, version control), installed packages, tests, and the app configuration.
  */
 export async function locateProcessor(
   path: string,
@@ -34,17 +34,17 @@ export async function locateProcessor(
       if (inside !== undefined) return checkedFile(path, inside, refusal)
     }
   }
-  throw refusal(path, 'no such file lies under a processor root (option processorRoots, by default the folder "processors")')
+  throw refusal(path, 'there is no such file under a processor root (option processorRoots, by default the folder "processors")')
 }
 
 interface InsidePath {
   /** Real path. */
   readonly file: string
-  /** The same from its root. */
+  /** Path relative to its root. */
   readonly inside: string
 }
 
-/** Undefined when the file is not there, or not under the root. */
+/** Undefined if the file does not exist or is not under the root. */
 async function pathInside(root: string, path: string): Promise<InsidePath | undefined> {
   const [realRoot, file] = [await existing(root), await existing(path)]
   if (realRoot === undefined || file === undefined) return undefined
@@ -58,18 +58,18 @@ async function checkedFile(
   { file, inside }: InsidePath,
   refusal: typeof processorErrors.INVALID_PROCESSOR_PATH,
 ): Promise<string> {
-  // The link's target is what runs, so it is what must have a proper name.
+  // The target of a symbolic link is what runs, so its name must be valid as well.
   const fault = checkProcessorPath('processor', file)
   if (fault !== undefined) throw new ZinError(fault.code, fault.message, { status: 400 })
   if (inside.split(sep).some((segment) => segment.startsWith('.') || segment === 'node_modules')) {
-    throw refusal(path, 'hidden files, hidden folders and node_modules hold no processors')
+    throw refusal(path, 'a processor must not be in a hidden folder or node_modules, or be a hidden file')
   }
-  if (otherFile.test(file)) throw refusal(path, 'tests, type declarations and the configuration of the app are no processors')
+  if (otherFile.test(file)) throw refusal(path, 'tests, type declarations and the configuration of the app cannot be processors')
   if (!(await stat(file)).isFile()) throw refusal(path, 'it is not a file')
   return file
 }
 
-/** Imports a file into this process, once for all who name it, and gives the function that it exports under the first of the names. */
+/** Imports a file into this process, once per file, and returns the function that it exports under the first matching name. */
 export async function loadExport(path: string, roots: ProcessorRoots, names: ExportNames): Promise<(...args: never) => unknown> {
   const file = await locateProcessor(path, roots)
   let module: Record<string, unknown>

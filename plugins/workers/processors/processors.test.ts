@@ -52,7 +52,7 @@ describe('processors', () => {
     assert.equal(await run(specOf(null, { worker: 'hooked' })), 'from the hook')
   })
 
-  it('that are functions run inline only', async () => {
+  it('run only inline if they are functions', async () => {
     const withdraw = bench.registry.register('inline', () => 1)
     for (const isolation of ['thread', 'process'] as const) {
       await assert.rejects(bench.processors.check(specOf(null, { worker: 'inline', isolation })), {
@@ -72,7 +72,7 @@ describe('processors', () => {
     }
   })
 
-  it('are prebuilt when their text is exactly the one registered, and then nothing is fetched', async () => {
+  it('are prebuilt if exactly their text is registered, and are not fetched then', async () => {
     const withdraw = bench.registry.registerPrebuilt(url, () => 'prebuilt')
     assert.equal(await run(specOf(url)), 'prebuilt')
     assert.equal(await run(specOf(url, { isolation: 'thread' })), 'prebuilt')
@@ -82,7 +82,7 @@ describe('processors', () => {
     withdraw()
   })
 
-  it('on an edge runtime are functions or prebuilt', async () => {
+  it('must be functions or prebuilt on an edge runtime', async () => {
     const { processors, registry } = edge
     registry.registerPrebuilt(url, () => 'prebuilt')
     registry.register('emails', () => 'registered')
@@ -95,7 +95,7 @@ describe('processors', () => {
     await assert.rejects(processors.loadHealthCheck('emails', '1.0.0', 'check.mjs'), { code: 'PROCESSOR_NOT_PREBUILT' })
   })
 
-  it('have health checks from a file, for the version, or for the worker', async () => {
+  it('have health checks from a file, or registered for the version or the worker', async () => {
     const { processors, registry } = bench
     const signal = new AbortController().signal
     const check = async (path: string | null, version = '1.0.0') =>

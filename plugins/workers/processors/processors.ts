@@ -29,23 +29,23 @@ export interface ProcessorsParts {
   readonly egress?: Egress
 }
 
-/** A file that takes longer than this to load hangs; so does a resolver. In ms. */
+/** Deadline for loading a file and for resolvers, in ms. */
 const loadMs = 10_000
 
 /** A processor may be given as the function itself. */
 type FoundSpec = Omit<ProcessorSpec, 'processor'> & { readonly processor: WorkerProcessor | string | null }
 
 export interface CheckedSpec extends FoundSpec {
-  /** A file path; null: none, or given in code. Default null. */
+  /** File path; null if there is none or it is registered in code. Default null. */
   readonly healthCheck?: string | null
 }
 
-/** What a spec stands for. */
+/** The code that a spec refers to. */
 type Found =
   | { readonly kind: 'function'; readonly run: WorkerProcessor; readonly prebuilt: boolean }
   | { readonly kind: 'url' | 'path'; readonly text: string }
 
-/** Finds and loads what does a worker's jobs: its version's file or URL, else what code registered, else what the hook answers. */
+/** Finds and loads processors: from the file or URL of the version, else registered in code, else returned by the hook. */
 export class Processors {
   readonly #parts: ProcessorsParts
   readonly #remote: RemoteCode
@@ -59,7 +59,7 @@ export class Processors {
     this.#sandboxes = new Sandboxes({ clock, log, environment: host.app.environment, memoryMb: options.sandbox?.memoryMb, loadMs })
   }
 
-  /** Refuses what could not be started later, without loading code or fetching anything. */
+  /** Throws if the processor or health check could not be loaded later. Neither loads nor fetches code. */
   async check({ healthCheck = null, ...spec }: CheckedSpec): Promise<void> {
     const found = await this.#find(spec)
     if (found.kind === 'url') this.#remote.check(found.text)
@@ -68,12 +68,12 @@ export class Processors {
       await locateProcessor(this.#healthCheckPath(healthCheck), this.#parts.roots, processorErrors.INVALID_HEALTH_CHECK)
   }
 
-  /** Whether this process knows where the code of a version comes from. */
+  /** Whether this node can find the code of a version. */
   async isKnown(spec: FoundSpec): Promise<boolean> {
     return (await this.#lookUp(spec)) !== undefined
   }
 
-  /** Loads the code; when it is isolated, the first thread or process runs then. The caller closes what it gets. */
+  /** Loads the code, and starts the first thread or process if it is isolated. The caller closes the processor. */
   async load(spec: ProcessorSpec): Promise<LoadedProcessor> {
     const found = await this.#find(spec)
     if (found.kind === 'function') return inline(found.run)
@@ -83,18 +83,18 @@ export class Processors {
     return this.#isolate(spec, spec.isolation, { locate, processor: found.text, exports: fileExports })
   }
 
-  /** The health check of a version: that of its file, else the registered one. Always runs in this process. */
+  /** Returns the health check of a version, from its file or else registered. It always runs in this process. */
   async loadHealthCheck(worker: string, version: string, path: string | null): Promise<WorkerHealthCheck | undefined> {
     if (path === null) return this.#parts.registry.healthCheck(worker, version)
     return (await this.#import(this.#healthCheckPath(path), healthCheckExports)) as WorkerHealthCheck
   }
 
-  /** Ends fetches, so that what is being loaded fails. */
+  /** Aborts fetches, so that pending loads fail. */
   stopLoading(): Promise<void> {
     return this.#remote.close()
   }
 
-  /** Ends fetches, and the threads and processes that are left. */
+  /** Aborts fetches, and ends the remaining threads and processes. */
   async close(): Promise<void> {
     await Promise.all([this.#remote.close(), this.#sandboxes.close()])
   }
@@ -111,7 +111,7 @@ export class Processors {
 
   async #loadUrl(spec: ProcessorSpec, url: string): Promise<LoadedProcessor> {
     const code = await this.#remote.load(url)
-    // Nothing from elsewhere runs in the app itself, whatever the record says; a thread can reach into the main one.
+    // Remote code always runs in a child process, whatever the record says: a thread could access the main thread.
     return this.#isolate(spec, 'process', { locate: () => code.locate(), processor: shownUrl(url), exports: urlExports })
   }
 

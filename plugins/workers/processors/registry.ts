@@ -1,7 +1,7 @@
 import type { WorkerHealthCheck } from '../health/check.js'
 import type { ProcessorResolver, WorkerProcessor } from './processor.js'
 
-/** What code gave under the names of workers. `name` is a worker's, or `<worker>@<version>` for one version of it. */
+/** Processors and health checks registered in code. `name` is the name of a worker, or `<worker>@<version>` for one version. */
 export class ProcessorRegistry {
   readonly #functions = new Map<string, WorkerProcessor>()
   readonly #paths = new Map<string, string>()
@@ -13,7 +13,7 @@ export class ProcessorRegistry {
     return put(this.#functions, name, processor)
   }
 
-  /** `path` may be a URL as well. */
+  /** `path` may also be a URL. */
   registerPath(name: string, path: string): () => void {
     return put(this.#paths, name, path)
   }
@@ -23,7 +23,7 @@ export class ProcessorRegistry {
     return () => void this.#resolvers.delete(resolver)
   }
 
-  /** The code behind a URL, for records whose processor is exactly this text. */
+  /** Registers the code of a URL or path, for records whose processor is exactly this text. */
   registerPrebuilt(url: string, processor: WorkerProcessor): () => void {
     return put(this.#prebuilt, url, processor)
   }
@@ -33,8 +33,8 @@ export class ProcessorRegistry {
   }
 
   /**
-   * For a version with no path of its own: what is registered for it, else for its worker (a function before a path), else what the
-   * resolvers say in turn.
+   * Returns the processor of a version without a path: the one registered for the version, else for the worker (a function takes
+   * precedence over a path), else the first one that a resolver returns.
    */
   async find(worker: string, version: string): Promise<WorkerProcessor | string | undefined> {
     for (const name of [`${worker}@${version}`, worker]) {

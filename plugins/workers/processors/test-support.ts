@@ -30,7 +30,7 @@ export interface BenchOptions extends Partial<Pick<ProcessorsParts, 'options' | 
   readonly hook?: (worker: string) => WorkerProcessor | undefined
 }
 
-/** Processors of a host that has a folder of its own with the given files. */
+/** Opens the processors of a host in a new folder with the given files. */
 export async function openBench(given: BenchOptions = {}): Promise<Bench> {
   const { files = {}, settings, production = false, clock = systemClock, hook, options = {}, egress } = given
   const root = await mkdtemp(join(tmpdir(), 'zin-bench-'))
@@ -64,7 +64,7 @@ export function specOf(processor: string | null, spec: Partial<ProcessorSpec> = 
   return { worker: 'emails', version: '1.0.0', processor, isolation: 'inline', concurrency: 1, ...spec }
 }
 
-/** A job as far as processors see one; what is called on it is in `calls`. */
+/** A job as processors receive it; `calls` records the method calls on it. */
 export function jobOf(
   data: unknown,
   methods: Readonly<Record<string, (...args: readonly unknown[]) => unknown>> = {},

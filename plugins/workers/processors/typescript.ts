@@ -1,6 +1,6 @@
-/** Lets this process import TypeScript, in packages of both kinds. Needed once. */
+/** Enables this process to import TypeScript, in ESM and CommonJS packages. Needed once. */
 export async function enableTypescript(): Promise<void> {
-  // Our own sources run: that is so already.
+  // Running from TypeScript sources: already enabled.
   if (import.meta.url.endsWith('.ts')) return
   const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')])
   esm.register()

@@ -129,24 +129,24 @@ describe('the record of a worker', () => {
     }
   })
 
-  it('lists every fault, the first one first', () => {
+  it('lists every problem in order', () => {
     assert.deepEqual(
       problemsOf({ name: 'a', concurrency: 0 }).map((problem) => problem.code),
       ['INVALID_WORKER_NAME', 'MISSING_REQUIRED_FIELD', 'INVALID_CONCURRENCY'],
     )
   })
 
-  it('never repeats a value that it was given', () => {
+  it('never repeats an input value', () => {
     const wrong = Object.fromEntries(Object.keys(valid).map((field) => [field, 'a secret!']))
     const text = JSON.stringify(problemsOf({ ...wrong, features: { metrics: 'a secret!' }, colour: 'a secret!' }))
     assert.ok(text.includes('colour') && !text.includes('secret!'), text)
   })
 })
 
-describe('a field that is not known', () => {
+describe('an unknown field', () => {
   const messageOf = (input: unknown) => problemsOf(input).map(({ message }) => message)
 
-  it('is named, with the one that was probably meant', () => {
+  it('is named, with a suggestion', () => {
     assert.deepEqual(messageOf({ ...valid, Concurrency: 2 }), ['"Concurrency" is not known; did you mean "concurrency"?'])
     assert.deepEqual(messageOf({ ...valid, features: { 'metrics ': true } }), ['"features.metrics " is not known; did you mean "metrics"?'])
     assert.match(messageOf({ ...valid, colour: 1 })[0] ?? '', /^"colour" is not known; known ones: name, queueName, /)
@@ -155,7 +155,7 @@ describe('a field that is not known', () => {
     ])
   })
 
-  it('is shown up to a length, and the first twenty of many', () => {
+  it('is truncated, and limited to the first twenty', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`${'x'.repeat(5000)}${n}`, 1]))
     const messages = messageOf({ ...valid, ...many })
     assert.equal(messages.length, 20)
@@ -163,8 +163,8 @@ describe('a field that is not known', () => {
   })
 })
 
-describe('a change of a worker', () => {
-  it('may name what can change, and nothing else', () => {
+describe('an update of a worker', () => {
+  it('may contain changeable fields only', () => {
     assert.deepEqual(updateProblems({}), [])
     const changes = { queueName: 'other', concurrency: 2, activeStatus: false, autoStart: true, rateLimit: null, isolation: 'thread' }
     assert.deepEqual(updateProblems({ ...changes, features: {}, jobOptions: {}, placement: { nodes: 'all' } }), [])
@@ -175,7 +175,7 @@ describe('a change of a worker', () => {
     }
   })
 
-  it('is checked as a creation is', () => {
+  it('is validated like a new worker', () => {
     assert.deepEqual(
       updateProblems({ queueName: '', concurrency: 0, colour: 1 }).map(({ code }) => code),
       ['INVALID_QUEUE_NAME', 'INVALID_CONCURRENCY', 'UNKNOWN_FIELD'],
@@ -185,7 +185,7 @@ describe('a change of a worker', () => {
 })
 
 describe('a version of a worker', () => {
-  it('has a number, and perhaps a description and code', () => {
+  it('has a number, and optionally a description and code', () => {
     assert.deepEqual(versionProblems({ version: '1.2.3' }), [])
     assert.deepEqual(versionProblems({ version: '1.2.3', description: 'x'.repeat(1000), processor: 'a.ts', healthCheck: 'b.ts' }), [])
     const codes = (input: unknown) => versionProblems(input).map(({ code }) => code)

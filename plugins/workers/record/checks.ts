@@ -29,7 +29,7 @@ const checkAutoStart: Check = (value) =>
     ? undefined
     : problem('autoStart', 'INVALID_AUTO_START', '"autoStart" must be true, false or null')
 
-/** What may change later, in the order of the checks. */
+/** Fields that an update can change, in the order of the checks. */
 const changeable: Fields<UpdateWorker> = {
   queueName: { check: checkQueueName },
   concurrency: { check: checkConcurrency },
@@ -60,32 +60,32 @@ const registered: Fields<RegisterVersion> = {
   healthCheck: { check: checkHealthCheck },
 }
 
-/** What an update cannot change, and what to do instead. */
+/** Fields that an update cannot change, and what to do instead. */
 const immutable: Readonly<Record<Exclude<keyof CreateWorker, keyof UpdateWorker>, string>> = {
-  name: 'create a worker of the new name and remove this one',
+  name: 'create a worker with the new name and remove this one',
   processor: 'register a version with the new processor and activate it',
   healthCheck: 'register a version with the new health check and activate it',
   version: 'register a version and activate it',
   infrastructure: 'remove the worker and create it again',
 }
 
-/** All faults of what was given to `create`, in a fixed order. Empty: it is a valid `CreateWorker`. */
+/** All problems of the input of `create`, in a fixed order. Empty: it is a valid `CreateWorker`. */
 export function problemsOf(input: unknown): readonly Problem[] {
-  const problems = faults(input, created, 'A worker is an object with at least name and queueName')
+  const problems = faults(input, created, 'A worker must be an object with at least name and queueName')
   const together = problems.length === 0 ? isolationProblem(input) : undefined
   return together === undefined ? problems : [together]
 }
 
-/** All faults of what was given to `update`. Empty: it is a valid `UpdateWorker`. */
+/** All problems of the input of `update`. Empty: it is a valid `UpdateWorker`. */
 export function updateProblems(input: unknown): readonly Problem[] {
   const fixed = isObject(input) ? Object.entries(immutable).filter(([field]) => fieldOf(input, field) !== undefined) : []
   const refused = fixed.map(([field, instead]) => problem(field, 'IMMUTABLE_FIELD', `"${field}" cannot be changed; ${instead}`))
-  return [...refused, ...faults(input, changeable, 'A change is an object of fields with their new values', Object.keys(immutable))]
+  return [...refused, ...faults(input, changeable, 'An update must be an object with the new values of fields', Object.keys(immutable))]
 }
 
-/** All faults of what was given to `registerVersion`. Empty: it is a valid `RegisterVersion`. */
+/** All problems of the input of `registerVersion`. Empty: it is a valid `RegisterVersion`. */
 export function versionProblems(input: unknown): readonly Problem[] {
-  return faults(input, registered, 'A version is an object with at least version')
+  return faults(input, registered, 'A version must be an object with at least version')
 }
 
 function faults(input: unknown, fields: Readonly<Record<string, Field>>, shape: string, known: readonly string[] = []): readonly Problem[] {

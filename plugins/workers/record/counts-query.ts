@@ -8,11 +8,11 @@ import { isObject, type Problem, problem, unknownKeys } from './problem.js'
 const hourMs = 3_600_000
 const minuteMs = 60_000
 
-/** Names in one query, and how many minutes it may read, added up over its names. */
+/** Maximum number of names in one query, and of minutes that it reads, summed over its names. */
 const mostNames = 1_000
 const mostMinutes = 100_000
 
-/** The query with its defaults. Rejects a malformed query, and one that would keep a store busy for long. */
+/** Returns the query with its defaults. Throws INVALID_COUNTS_QUERY for a malformed query, and for one that would overload a store. */
 export function countsQuery(names: readonly string[], options: CountsOptions, now: number): CountsQuery {
   refuse(malformed(names, options))
   const { since = now - hourMs, byVersion = false, byMinute = false } = options
@@ -22,7 +22,7 @@ export function countsQuery(names: readonly string[], options: CountsOptions, no
 
 function malformed(names: unknown, options: unknown): readonly Problem[] {
   if (!Array.isArray(names) || names.length > mostNames || !names.every(isName))
-    return [invalid('names', `"names" must be a list of at most ${mostNames} names of workers`)]
+    return [invalid('names', `"names" must be a list of at most ${mostNames} worker names`)]
   if (!isObject(options) || unknownKeys(options, ['since', 'byVersion', 'byMinute']).length > 0)
     return [invalid('options', 'the options are {since, byVersion, byMinute}')]
   const { since } = options
@@ -33,12 +33,12 @@ function malformed(names: unknown, options: unknown): readonly Problem[] {
 }
 
 function outOfRange(names: number, since: number, now: number): readonly Problem[] {
-  // The caller read the clock a little earlier.
+  // Tolerates that the caller read the clock a little earlier.
   if (since < now - dayMs - minuteMs) return [invalid('since', '"since" must be at most 24 hours ago: counts are kept no longer')]
   const minutes = Math.ceil((now - minuteOf(since)) / minuteMs)
   if (names * minutes <= mostMinutes) return []
-  const why = `${names} names over ${minutes} minutes are more than ${mostMinutes} minutes of workers`
-  return [invalid('since', `${why}; ask for fewer names at a time, or for a later "since"`)]
+  const why = `${names} names over ${minutes} minutes exceed the limit of ${mostMinutes} (names times minutes)`
+  return [invalid('since', `${why}; query fewer names at a time, or use a later "since"`)]
 }
 
 function isName(name: unknown): boolean {

@@ -8,25 +8,25 @@ import type { WorkerRecord } from './record.js'
 
 /** What {@link defineWorkerFeature} takes. */
 export interface WorkerFeatureSpec<Schema extends TSchema = TSchema> {
-  /** Name of the plugin that brings the feature. Its part of a worker's record is `extensions[plugin]`. */
+  /** Name of the plugin that provides the feature. Its part of a worker's record is `extensions[plugin]`. */
   readonly plugin: string
-  /** Name of the feature in `features`: 2–50 letters and digits, a letter first. */
+  /** Name of the feature in `features`: 2–50 letters and digits, starting with a letter. */
   readonly feature: string
   /**
-   * What the plugin's part may hold: a schema of an object, whose fields with a `default` are filled in. It is shown by the API, so it
-   * must hold no secret. Default: the feature has no part of the record.
+   * Schema of the plugin's part: an object, in which fields with a `default` are filled in. The API returns the data, so it must not
+   * contain secrets. Default: the feature has no part of the record.
    */
   readonly schema?: Schema
-  /** Version of the schema, 1–1000. Default 1. Raise it with every change that data written before may not match. */
+  /** Version of the schema, 1–1000. Default 1. Increase it with every change that existing data may not match. */
   readonly version?: number
-  /** Turns data of an earlier version into data of this one. Needed from version 2 on. */
+  /** Converts data of an earlier version to this one. Required from version 2 on. */
   readonly upgrade?: (data: unknown, version: number) => unknown
 }
 
-/** What a plugin's part of a record is, or what is wrong with it. */
+/** The parsed data of a plugin's part of a record, or its problems. */
 export type ParsedExtension<T> = { readonly data: T } | { readonly problems: readonly Problem[] }
 
-/** A feature of workers that a plugin brings, with its part of their records. `Workers.offerFeature` makes it known. */
+/** A feature of workers that a plugin provides, with its part of their records. Register it with `Workers.offerFeature`. */
 export interface WorkerFeature<T = unknown> {
   readonly plugin: string
   readonly feature: string
@@ -36,21 +36,22 @@ export interface WorkerFeature<T = unknown> {
   /** Whether the worker has the feature. */
   isOn(record: Pick<WorkerRecord, 'features'>): boolean
   /**
-   * The plugin's part of a record; undefined when there is none. Data of an earlier version come upgraded.
-   * Throws WORKER_EXTENSION_UNREADABLE for data of a later version, and for those that the schema does not match.
+   * Returns the plugin's part of a record; undefined when there is none. Data of an earlier version is upgraded.
+   * Throws WORKER_EXTENSION_UNREADABLE for data of a later version, data that `upgrade` cannot convert, and data that does not match the
+   * schema.
    */
   of(record: Pick<WorkerRecord, 'name' | 'extensions' | 'extensionVersions'>): T | undefined
-  /** Checks data as a request gives them, with defaults filled in. Throws WORKER_FEATURE_INVALID when the schema is none. */
+  /** Validates data of a request, and fills in defaults. Throws WORKER_FEATURE_INVALID when the schema is invalid. */
   parse(data: unknown): ParsedExtension<T>
 }
 
-/** Plugins and features have names that can be part of a path in an error. */
+/** Names of plugins and features, safe to use in the path of an error. */
 export const pluginName = /^[a-z0-9][a-z0-9-]{0,49}$/
 export const featureName = /^[a-zA-Z][a-zA-Z0-9]{1,49}$/
 const latestVersion = 1000
 
 /**
- * Declares a feature of workers that a plugin brings: its name in `features`, and the shape of the plugin's part of the record. Throws
+ * Declares a feature of workers that a plugin provides: its name in `features`, and the shape of the plugin's part of the record. Throws
  * WORKER_FEATURE_INVALID, with the name of the plugin and what to change.
  *
  * @example
@@ -81,11 +82,11 @@ export function defineWorkerFeature<Schema extends TSchema = TSchema>(spec: Work
   const invalid = (what: string) => workerErrors.WORKER_FEATURE_INVALID(String(plugin), String(feature), what)
   if (typeof plugin !== 'string' || !pluginName.test(plugin)) throw invalid('"plugin" must be the name of the plugin')
   if (typeof feature !== 'string' || !featureName.test(feature))
-    throw invalid('"feature" must be 2 to 50 letters and digits, a letter first')
+    throw invalid('"feature" must be 2 to 50 letters and digits, starting with a letter')
   if (schema !== undefined && (schema as { type?: unknown }).type !== 'object') throw invalid('"schema" must be the schema of an object')
-  if (!isIntIn(version, 1, latestVersion)) throw invalid(`"version" must be a whole number from 1 to ${latestVersion}`)
+  if (!isIntIn(version, 1, latestVersion)) throw invalid(`"version" must be an integer from 1 to ${latestVersion}`)
   if (schema !== undefined && version > 1 && typeof upgrade !== 'function')
-    throw invalid('"upgrade" must be a function from version 2 on, for the data of earlier ones')
+    throw invalid('"upgrade" must be a function from version 2 on, to convert data of earlier versions')
   let validate: ValidateFunction | undefined
   const validator = (): ValidateFunction => {
     try {
@@ -97,8 +98,8 @@ export function defineWorkerFeature<Schema extends TSchema = TSchema>(spec: Work
   }
   const parse = (data: unknown): ParsedExtension<Static<Schema>> => {
     const matches = validator()
-    // As it is stored; defaults are filled into this copy.
-    const filled: unknown = JSON.parse(JSON.stringify(data))
+    // A copy in stored form, into which defaults are filled.
+    const filled: unknown = JSON.parse(JSON.stringify(data) ?? 'null')
     if (matches(filled)) return { data: filled as Static<Schema> }
     return { problems: (matches.errors ?? []).slice(0, mostProblems).map((error) => problemOf(plugin, error)) }
   }
@@ -107,8 +108,14 @@ export function defineWorkerFeature<Schema extends TSchema = TSchema>(spec: Work
     const stored = extensions[plugin]
     const storedVersion = extensionVersions?.[plugin] ?? 1
     const unreadable = (why: string) => workerErrors.WORKER_EXTENSION_UNREADABLE(name, plugin, why)
-    if (storedVersion > version) throw unreadable(`it was written by version ${storedVersion} of its schema, and this one is ${version}`)
-    const parsed = parse(storedVersion < version && upgrade !== undefined ? upgrade(structuredClone(stored), storedVersion) : stored)
+    if (storedVersion > version) throw unreadable(`it was written with version ${storedVersion} of its schema, and this one is ${version}`)
+    let data: unknown = stored
+    try {
+      if (storedVersion < version && upgrade !== undefined) data = upgrade(structuredClone(stored), storedVersion)
+    } catch (error) {
+      throw unreadable(`its upgrade from version ${storedVersion} failed: ${messageOf(error)}`)
+    }
+    const parsed = parse(data)
     if ('problems' in parsed) throw unreadable(parsed.problems.map(({ message }) => message).join('; '))
     return parsed.data
   }

@@ -2,7 +2,7 @@ import { featureName } from './define-feature.js'
 import { type Check, isObject, problem, unknownName } from './problem.js'
 import { featureNames } from './record.js'
 
-/** Whether a feature of that name is there is decided by the app: plugins bring some. */
+/** Validates names and values. Whether a feature exists depends on the plugins of the app, and is checked later. */
 export const checkFeatures: Check = (value) => {
   if (!isObject(value)) return problem('features', 'INVALID_FEATURES_TYPE', '"features" must be an object of booleans')
   const unknown = Object.keys(value).find((name) => !featureName.test(name))

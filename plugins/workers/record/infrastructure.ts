@@ -3,27 +3,27 @@ import { type Infrastructure, type PersistencePlace, persistenceDrivers } from '
 
 const queueDrivers = ['redis', 'kvstore', 'embedded'] as const
 
-/** The names that the queue store of an app may be given. */
+/** Accepted names of each queue store. */
 const namesOf: Readonly<Record<'redis' | 'embedded', readonly string[]>> = { redis: ['redis', 'kvstore'], embedded: ['embedded'] }
 
-/** What the name of a place may be. */
-const placePatterns: Readonly<Record<Exclude<keyof PersistencePlace, 'driver'>, RegExp>> = {
+/** Patterns of the parts of a location. */
+const locationPatterns: Readonly<Record<Exclude<keyof PersistencePlace, 'driver'>, RegExp>> = {
   connection: /^[A-Za-z0-9_.-]{1,64}$/,
   table: /^[A-Za-z_][A-Za-z0-9_]{0,62}$/,
   keyPrefix: /^[A-Za-z0-9_.:{}-]{1,100}$/,
 }
-const placeKeys = ['driver', ...Object.keys(placePatterns), 'client']
+const locationKeys = ['driver', ...Object.keys(locationPatterns), 'client']
 
 function checkPersistence(value: unknown): Problem | undefined {
   const field = 'infrastructure.persistence'
   const refuse = (name: string, text: string): Problem => problem(name, 'INVALID_PERSISTENCE_CONFIG', `"${name}" ${text}`)
   if (!isObject(value)) return refuse(field, 'must be an object')
-  const [unknown] = unknownFields(value, placeKeys, 'INVALID_PERSISTENCE_CONFIG', field)
+  const [unknown] = unknownFields(value, locationKeys, 'INVALID_PERSISTENCE_CONFIG', field)
   if (unknown !== undefined) return unknown
   const driver = fieldOf(value, 'driver')
   if (driver !== undefined && !isOneOf(driver, persistenceDrivers))
     return refuse(`${field}.driver`, `must be one of ${persistenceDrivers.join(', ')}`)
-  for (const [key, pattern] of Object.entries(placePatterns)) {
+  for (const [key, pattern] of Object.entries(locationPatterns)) {
     const given = fieldOf(value, key)
     if (given !== undefined && (typeof given !== 'string' || !pattern.test(given)))
       return refuse(`${field}.${key}`, `must be text that matches ${pattern.source}`)
@@ -52,15 +52,15 @@ export const checkInfrastructure: Check = (value) => {
   return persistence === undefined ? undefined : checkPersistence(persistence)
 }
 
-/** For valid infrastructure, what it says of the queue store that this app does not have. */
+/** Problems of valid infrastructure that names another queue store than that of the app. */
 export function queueStoreProblems(
   { driver, redis }: Partial<Pick<Infrastructure, 'driver' | 'redis'>> = {},
   store: 'redis' | 'embedded',
 ): readonly Problem[] {
-  const here = store === 'redis' ? 'on Redis (REDIS_URL)' : 'embedded in the process, as REDIS_URL is not set'
+  const here = store === 'redis' ? 'on Redis (REDIS_URL)' : 'embedded in the process, because REDIS_URL is not set'
   const problems: Problem[] = []
   if (driver !== undefined && !namesOf[store].includes(driver)) {
-    const text = `"infrastructure.driver" cannot be "${driver}": the queues of this app are ${here}; leave it out, or use "${store}"`
+    const text = `"infrastructure.driver" cannot be "${driver}": the queues of this app are ${here}; omit it, or use "${store}"`
     problems.push(problem('infrastructure.driver', 'INVALID_INFRASTRUCTURE', text))
   }
   if (redis !== undefined && store !== 'redis') {

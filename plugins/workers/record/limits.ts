@@ -4,7 +4,7 @@ import type { Backoff } from './record.js'
 const dayMs = 86_400_000
 
 export const checkConcurrency: Check = (value) =>
-  isIntIn(value, 1, 1000) ? undefined : problem('concurrency', 'INVALID_CONCURRENCY', '"concurrency" must be a whole number from 1 to 1000')
+  isIntIn(value, 1, 1000) ? undefined : problem('concurrency', 'INVALID_CONCURRENCY', '"concurrency" must be an integer from 1 to 1000')
 
 /** Null: no limit. */
 export const checkRateLimit: Check = (value) => {
@@ -14,7 +14,7 @@ export const checkRateLimit: Check = (value) => {
   return problem('rateLimit', 'INVALID_LIMITER_CONFIG', '"rateLimit" must be {max: 1 to 100000, duration: 1 to 86400000 ms}')
 }
 
-/** Shared with the options of a single job. */
+/** Also used for the options of a single job. */
 export function isBackoff(value: unknown): value is Backoff {
   return (
     isObject(value) &&
@@ -28,7 +28,7 @@ export function isAttempts(value: unknown): value is number {
   return isIntIn(value, 1, 100)
 }
 
-/** Longest run of one attempt in ms. */
+/** Timeout of one attempt, in ms. */
 export function isTimeout(value: unknown): value is number {
   return isIntIn(value, 1, dayMs)
 }

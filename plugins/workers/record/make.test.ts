@@ -22,7 +22,7 @@ describe('the stored record of a worker', () => {
     })
   })
 
-  it('is plain JSON: no function and no client stays in it', () => {
+  it('is plain JSON without functions and clients', () => {
     const persistence = { driver: 'db', connection: 'reports', table: 'jobs', client: { tables: () => 1 } } as const
     const record = recordOf(
       { ...plain, processor: () => 1, infrastructure: { driver: 'embedded', redis: { env: true }, persistence } },
@@ -36,12 +36,12 @@ describe('the stored record of a worker', () => {
     )
   })
 
-  it('isolates what comes from a URL', () => {
+  it('isolates code from a URL', () => {
     assert.equal(recordOf({ ...plain, processor: 'https://example.com/x.js' }, defaults).isolation, 'process')
     assert.equal(recordOf({ ...plain, processor: 'https://example.com/x.js', isolation: 'process' }, defaults).isolation, 'process')
   })
 
-  it('changes only where an update says so, and an update may say null', () => {
+  it('changes only the fields of an update, which may be null', () => {
     const record = recordOf({ ...plain, autoStart: true, rateLimit: { max: 1, duration: 1 }, placement: { regions: ['eu-1'] } }, defaults)
     assert.deepEqual(updatedRecord(record, {}), record)
     assert.deepEqual(updatedRecord(record, { concurrency: 9, autoStart: null, rateLimit: null, placement: { nodes: 2 } }), {
@@ -53,7 +53,7 @@ describe('the stored record of a worker', () => {
     })
   })
 
-  it('begins with an active version, and gets others that are not', () => {
+  it('starts with an active version; later ones are not active', () => {
     const first = { version: '1.0.0', description: '', processor: 'a.ts', healthCheck: null, createdAt: 7, activatedAt: 7 }
     assert.deepEqual(firstVersionOf({ ...plain, processor: 'a.ts', healthCheck: () => ({ healthy: true }) }, 7), first)
     assert.deepEqual(versionOf({ version: '1.1.0', description: 'new', processor: () => 1, healthCheck: 'b.ts' }, 8), {
@@ -68,7 +68,7 @@ describe('the stored record of a worker', () => {
 })
 
 describe('the URL of a processor', () => {
-  it('gives the digest it is pinned to, as hex or base64, apart from the address', () => {
+  it('is parsed into the address and the pinned digest, as hex or base64', () => {
     const hex = '0123456789abcdef'.repeat(4)
     const base64 = Buffer.from(hex, 'hex').toString('base64')
     for (const pin of [hex, hex.toUpperCase(), base64, base64.replace('=', '')]) {

@@ -18,7 +18,7 @@ export interface RecordDefaults {
   readonly driver: PersistenceDriver
 }
 
-/** The record of a valid input, with every default filled in. It is plain JSON: functions and clients stay out. */
+/** Returns the record of a valid input, with every default filled in. It is plain JSON, without functions and clients. */
 export function recordOf(input: CreateWorker, defaults: RecordDefaults): WorkerRecord {
   const remote = typeof input.processor === 'string' && isUrl(input.processor)
   return {
@@ -40,7 +40,7 @@ function infrastructureOf(input: CreateWorker['infrastructure'], defaults: Recor
   const { driver, connection, table, keyPrefix, client } = input?.persistence ?? {}
   const persistence: PersistencePlace = {
     driver: driver ?? defaults.driver,
-    // A client takes precedence over the name of a connection, so that name would show a wrong location.
+    // A client takes precedence over the name of a connection, so storing that name would show a wrong location.
     ...(connection === undefined || client !== undefined ? {} : { connection }),
     ...(table === undefined ? {} : { table }),
     ...(keyPrefix === undefined ? {} : { keyPrefix }),
@@ -56,7 +56,7 @@ function placementOf({ nodes = 'all', regions }: NonNullable<CreateWorker['place
   return { nodes, ...(regions === undefined ? {} : { regions: [...regions] }) }
 }
 
-/** The version that a worker is made with; it is the active one. `now` is in ms since 1970. */
+/** The first version of a new worker, which is the active one. `now` is in ms since 1970. */
 export function firstVersionOf(input: CreateWorker, now: number): VersionRecord {
   return { ...versionOf({ ...input, version: input.version ?? firstVersion }, now), activatedAt: now }
 }
@@ -65,12 +65,12 @@ export function versionOf({ version, description = '', processor, healthCheck }:
   return { version, description, processor: textOf(processor), healthCheck: textOf(healthCheck), createdAt: now, activatedAt: null }
 }
 
-/** A function is registered in code, under the name of the worker. */
+/** Null for a function: it is registered in code, under the name of the worker. */
 function textOf(code: unknown): string | null {
   return typeof code === 'string' ? code : null
 }
 
-/** The record after a valid update. Fields that are objects are replaced as a whole; the parts of plugins stay as they are. */
+/** Returns the record after a valid update. Object fields are replaced as a whole; the parts of plugins stay unchanged. */
 export function updatedRecord(record: WorkerRecord, changes: UpdateWorker): WorkerRecord {
   const { queueName, concurrency, activeStatus, autoStart, features, rateLimit, jobOptions, isolation, placement } = changes
   return {

@@ -1,15 +1,15 @@
 import { type Check, problem } from './problem.js'
 
 export const namePattern = /^[a-zA-Z0-9_-]{3,50}$/
-const rule = 'must be text of 3 to 50 letters a-z, digits, "_" or "-"'
+const rule = 'must be 3 to 50 letters a-z, A-Z, digits, "_" or "-"'
 
-/** Names that are paths under /api/workers, so that no worker is hidden behind one. */
+/** Names of paths under /api/workers, which would hide a worker with the same name. */
 const reservedNames: readonly string[] = ['events']
 
 export const checkName: Check = (value) => {
   if (typeof value !== 'string' || !namePattern.test(value)) return problem('name', 'INVALID_WORKER_NAME', `A worker's name ${rule}`)
   if (reservedNames.includes(value))
-    return problem('name', 'INVALID_WORKER_NAME', `"${value}" is the name of a path of the API; choose another name`)
+    return problem('name', 'INVALID_WORKER_NAME', `"${value}" is reserved for a path of the API; choose another name`)
   return undefined
 }
 

@@ -25,16 +25,16 @@ export function isOneOf<T extends string>(value: unknown, known: readonly T[]): 
   return typeof value === 'string' && (known as readonly string[]).includes(value)
 }
 
-/** The keys of an object that are not known. */
+/** The unknown keys of an object. */
 export function unknownKeys(value: Readonly<Record<string, unknown>>, known: readonly string[]): readonly string[] {
   return Object.keys(value).filter((key) => !known.includes(key))
 }
 
-/** Most unknown keys of one object that are reported, and most characters of each. */
+/** Maximum number of unknown keys that are reported per object, and maximum length of each, in characters. */
 const mostReported = 20
 const mostShown = 100
 
-/** A problem for each unknown key of the object at `path` (empty: the input itself), with the key that was probably meant. */
+/** One problem for each unknown key of the object at `path` (empty: the input itself), with a suggestion. */
 export function unknownFields(
   value: Readonly<Record<string, unknown>>,
   known: readonly string[],
@@ -46,7 +46,7 @@ export function unknownFields(
     .map((key) => unknownName(key, known, code, path))
 }
 
-/** What is wrong with a name that is not among the known ones of the object at `path`. */
+/** The problem of an unknown name in the object at `path`. */
 export function unknownName(name: string, known: readonly string[], code: ProblemCode, path = ''): Problem {
   const shown = name.slice(0, mostShown)
   const field = path === '' ? shown : `${path}.${shown}`

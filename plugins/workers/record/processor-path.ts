@@ -3,21 +3,20 @@ import { isUrl } from './processor-url.js'
 
 export const processorExtensions = ['.ts', '.js', '.mjs', '.cjs'] as const
 
-// Characters that mean something to URLs, entities, shells or Windows paths: no processor needs them, and tricks do.
-const trickCharacters = /[\u0000-\u001f\u007f\\%&?#*:<>|"]/
+// Characters with a meaning in URLs, entities, shells or Windows paths. Processor paths do not need them, but attacks do.
+const unsafeCharacters = /[\u0000-\u001f\u007f\\%&?#*:<>|"]/
 
 /**
- * The fault of a processor path as text, before the disk is asked. Whether the file lies under a processor root
- * is decided when it is loaded, on its real path.
+ * Checks the text of a processor path, without I/O. Whether its real path is under a processor root is checked when the file is loaded.
  */
 export function checkProcessorPath(field: string, value: unknown): Problem | undefined {
   if (typeof value !== 'string') return problem(field, 'INVALID_PROCESSOR_PATH', `"${field}" must be a file path`)
-  if (isUrl(value)) return problem(field, 'INVALID_PROCESSOR_URL', `"${field}" is a URL; give the path of a file under a processor root`)
-  if (value.length > 1024 || trickCharacters.test(value)) {
+  if (isUrl(value)) return problem(field, 'INVALID_PROCESSOR_URL', `"${field}" is a URL; pass the path of a file under a processor root`)
+  if (value.length > 1024 || unsafeCharacters.test(value)) {
     return problem(
       field,
       'INVALID_PROCESSOR_PATH',
-      `"${field}" must be a path of at most 1024 plain characters, without any of \\ % & ? # * : < > | "`,
+      `"${field}" must be a path of at most 1024 characters, without control characters or any of \\ % & ? # * : < > | "`,
     )
   }
   const segments = value.split('/')

@@ -1,6 +1,6 @@
 import { type Problem, problem } from './problem.js'
 
-/** Where a remote processor is, and the digest that its text must have. */
+/** The location of a remote processor, and the required digest of its code. */
 export interface ProcessorUrl {
   /** Without the pin. */
   readonly url: URL
@@ -11,14 +11,14 @@ export interface ProcessorUrl {
 const scheme = /^[a-z][a-z0-9+.-]*:/i
 const pin = /^#sha256-(?:([0-9a-f]{64})|([A-Za-z0-9+/]{43}=?))$/i
 
-/** Whether a processor is meant as a URL rather than a path. */
+/** Whether the text of a processor is a URL rather than a path. */
 export function isUrl(value: string): boolean {
   return scheme.test(value)
 }
 
-/** Reads `https://host/path` with an optional `#sha256-<hex or base64>`; undefined when it is invalid. Does no I/O. */
+/** Parses `https://host/path` with an optional `#sha256-<hex or base64>`; undefined when it is invalid. Does no I/O. */
 export function processorUrl(value: string): ProcessorUrl | undefined {
-  // URL parsers drop blanks and turn backslashes around: what is stored would not be what is fetched.
+  // URL parsers remove whitespace and replace backslashes, so the stored URL would differ from the fetched one.
   if (value.length > 2048 || !/^[\u0021-\u005b\u005d-\u007e]+$/.test(value) || !URL.canParse(value)) return undefined
   const url = new URL(value)
   if (url.protocol !== 'https:' || url.username !== '' || url.password !== '') return undefined
@@ -33,13 +33,13 @@ function hexOf(base64: string): string {
   return Array.from(atob(base64), (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0')).join('')
 }
 
-/** The fault of a processor that is a URL. Whether its host is allowed is decided when it is loaded. */
+/** Checks the text of a processor URL. Whether its host is allowed is checked when it is loaded. */
 export function checkProcessorUrl(field: string, value: string): Problem | undefined {
   return processorUrl(value) === undefined
     ? problem(
         field,
         'INVALID_PROCESSOR_URL',
-        `"${field}" is a URL, so it must be https: without a user, of at most 2048 plain characters, and its fragment can only be #sha256-<hex or base64>`,
+        `"${field}" must be an https: URL without credentials, of at most 2048 ASCII characters, with no fragment other than #sha256-<hex or base64>`,
       )
     : undefined
 }

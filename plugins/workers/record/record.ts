@@ -4,7 +4,7 @@ import type { WorkerProcessor } from '../processors/processor.js'
 export const persistenceDrivers = ['memory', 'kvstore', 'db', 'docstore', 'edge-sql'] as const
 export type PersistenceDriver = (typeof persistenceDrivers)[number]
 
-/** Names that `features` may have. A feature acts when the plugin that owns it is enabled. */
+/** Built-in names of `features`. A feature is active when the plugin that owns it is enabled. */
 export const featureNames = [
   'resourceMonitoring',
   'observability',
@@ -22,14 +22,14 @@ export const featureNames = [
 ] as const
 export type FeatureName = (typeof featureNames)[number]
 
-/** By name of the feature: one of the list, or one that a plugin brings with `defineWorkerFeature`. */
+/** By feature name: a built-in one, or one that a plugin declares with `defineWorkerFeature`. */
 export type Features = Readonly<Partial<Record<FeatureName, boolean>>> & Readonly<Record<string, boolean>>
 
-/** Where a processor runs: in the app's process, or in threads or processes of its own, from where it does not harm others. */
+/** Where a processor runs: in the process of the app, or isolated in child threads or processes. */
 export const isolations = ['inline', 'thread', 'process'] as const
 export type Isolation = (typeof isolations)[number]
 
-/** Which store keeps a record. Every place is opened by the app's configuration or by code, never by a request. */
+/** The location of a record. Locations are opened by the configuration of the app or by code, never by a request. */
 export interface PersistencePlace {
   readonly driver: PersistenceDriver
   /** Name of a database connection; `db`. */
@@ -54,18 +54,18 @@ export interface RateLimit {
   readonly duration: number
 }
 
-/** How long a job waits for its next attempt: always the delay, or twice as long each time. */
+/** The wait before the next attempt of a job: always the delay, or doubled each time. */
 export interface Backoff {
   readonly type: 'fixed' | 'exponential'
   /** ms. */
   readonly delay: number
 }
 
-/** The scaled concurrency of a worker, beside the configured one. */
+/** The scaled concurrency of a worker, which overrides the configured one. */
 export interface Scaled {
-  /** Parallel jobs in one node, 1–1000. */
+  /** Parallel jobs on one node, 1–1000. */
   readonly concurrency: number
-  /** Why, for people. */
+  /** Human-readable reason. */
   readonly reason: string
   /** ISO 8601. */
   readonly at: string
@@ -76,21 +76,21 @@ export interface WorkerJobOptions {
   /** 1–100. */
   readonly attempts?: number
   readonly backoff?: Backoff
-  /** Longest run of one attempt in ms; then its signal is aborted and the attempt fails. Default: none. */
+  /** Timeout of one attempt, in ms; then its signal is aborted and the attempt fails. Default: none. */
   readonly timeout?: number
 }
 
-/** Which of the app's processes run a worker. */
+/** Which nodes of the app run a worker. */
 export interface Placement {
-  /** Every eligible process, or so many of them. Default `all`. */
+  /** Every eligible node, or this number of them. Default `all`. */
   readonly nodes: 'all' | number
-  /** Only processes whose WORKER_REGION is one of these. Default: any. */
+  /** Only nodes whose WORKER_REGION is one of these. Default: any. */
   readonly regions?: readonly string[]
 }
 
-/** What `create` takes. */
+/** The input of `create`. */
 export interface CreateWorker {
-  /** 3–50 of letters, digits, `_` and `-`; unique. */
+  /** 3–50 letters, digits, `_` or `-`; unique. */
   readonly name: string
   /** Same pattern. */
   readonly queueName: string
@@ -98,32 +98,32 @@ export interface CreateWorker {
   readonly processor?: WorkerProcessor | string
   /** A function (code only), or a file path under a processor root. */
   readonly healthCheck?: WorkerHealthCheck | string
-  /** Parallel jobs in one process, 1–1000. Default `WORKER_CONCURRENCY`. */
+  /** Parallel jobs on one node, 1–1000. Default `WORKER_CONCURRENCY`. */
   readonly concurrency?: number
   /** False: never auto-starts, cannot be started, hidden from listings. Default true. */
   readonly activeStatus?: boolean
-  /** False: never auto-starts. Default null: as `WORKER_AUTO_START` says. */
+  /** False: never auto-starts. Default null: as `WORKER_AUTO_START`. */
   readonly autoStart?: boolean | null
   /** major.minor.patch, digits only. Default 1.0.0. */
   readonly version?: string
   readonly features?: Features
-  /** Plugin → its part of the record, as the plugin's feature declares it. In an update, a plugin that is left out keeps its part, and null removes it. */
+  /** Plugin → its part of the record, in the shape that its feature declares. In an update, an omitted part stays, and null removes it. */
   readonly extensions?: Readonly<Record<string, unknown>>
   readonly infrastructure?: Omit<Infrastructure, 'persistence'> & {
     readonly persistence?: Partial<PersistencePlace> & {
-      /** Code only: the database, kv, document database or edge binding to keep the record in. Wins over `connection`. */
+      /** Code only: the database, kv, document database or edge binding that stores the record. Takes precedence over `connection`. */
       readonly client?: unknown
     }
   }
-  /** At most `max` jobs per `duration` ms, over all processes. */
+  /** At most `max` jobs per `duration` ms, over all nodes. */
   readonly rateLimit?: RateLimit | null
   readonly jobOptions?: WorkerJobOptions
-  /** Default `inline`, `process` for a URL, which never runs inline. A function always runs inline. */
+  /** Default `inline`; `process` for a URL, which never runs inline. A function always runs inline. */
   readonly isolation?: Isolation
   readonly placement?: Partial<Placement>
 }
 
-/** What `update` may change. Processor and health check belong to versions; name and stores cannot be changed. */
+/** The input of `update`. Processor and health check belong to versions; name and stores cannot be changed. */
 export type UpdateWorker = Partial<
   Pick<
     CreateWorker,
@@ -140,7 +140,7 @@ export type UpdateWorker = Partial<
   >
 >
 
-/** What stays the same over versions: plain JSON, with every default filled in. */
+/** The part of a worker that does not depend on the version: plain JSON, with every default filled in. */
 export interface WorkerRecord {
   readonly name: string
   readonly queueName: string
@@ -150,9 +150,9 @@ export interface WorkerRecord {
   readonly activeStatus: boolean
   readonly autoStart: boolean | null
   readonly features: Features
-  /** Plugin → its part: read it with `of` of the plugin's feature. That of a plugin which is not enabled stays as it is. */
+  /** Plugin → its part: read it with `of` of the plugin's feature. The part of a plugin that is not enabled stays unchanged. */
   readonly extensions?: Readonly<Record<string, object>>
-  /** Plugin → the version of the schema that its part was written by. */
+  /** Plugin → the version of the schema with which its part was written. */
   readonly extensionVersions?: Readonly<Record<string, number>>
   readonly infrastructure: Infrastructure
   readonly rateLimit: RateLimit | null
@@ -161,7 +161,7 @@ export interface WorkerRecord {
   readonly placement: Placement
 }
 
-/** One version of what a worker runs, as it is stored. */
+/** A stored version of the code that a worker runs. */
 export interface VersionRecord {
   /** major.minor.patch. */
   readonly version: string
@@ -174,13 +174,13 @@ export interface VersionRecord {
   readonly createdAt: number
   /** When it was activated last, ms since 1970; null: never. */
   readonly activatedAt: number | null
-  /** Until it is activated again. */
+  /** Set until the version is activated again. */
   readonly refused?: RefusedVersion
 }
 
 /** Why a version must not run: its rollout halted, or a plugin refused it. */
 export interface RefusedVersion {
-  /** `workers`: its rollout halted. Else the plugin that called `refuseVersion`. */
+  /** `workers`: its rollout halted. Otherwise the plugin that called `refuseVersion`. */
   readonly by: string
   readonly reason: string
   readonly evidence?: Readonly<Record<string, unknown>>
@@ -188,15 +188,15 @@ export interface RefusedVersion {
   readonly at: number
 }
 
-/** What `refuseVersion` takes. */
+/** The input of `refuseVersion`. */
 export interface VersionRefusal {
-  /** One sentence for people, at most 500 characters. */
+  /** One human-readable sentence, at most 500 characters. */
   readonly reason: string
-  /** What led to it: at most 4096 characters of JSON. */
+  /** The facts behind the reason: at most 4096 characters of JSON. */
   readonly evidence?: Readonly<Record<string, unknown>>
 }
 
-/** What `registerVersion` takes. */
+/** The input of `registerVersion`. */
 export interface RegisterVersion {
   readonly version: string
   /** At most 1000 characters. Default empty. */

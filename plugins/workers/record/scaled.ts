@@ -4,10 +4,10 @@ import type { WorkerRecord } from './record.js'
 
 const longestReason = 500
 
-/** All faults of what was given to `scale`. */
+/** All problems of the input of `scale`. */
 export function scaleProblems(concurrency: unknown, reason: unknown): readonly Problem[] {
   const wrong = concurrency === null ? undefined : checkConcurrency(concurrency)
-  const problems = wrong === undefined ? [] : [{ ...wrong, message: `${wrong.message}, or null for the worker's own` }]
+  const problems = wrong === undefined ? [] : [{ ...wrong, message: `${wrong.message}, or null to use the number in the record` }]
   return typeof reason === 'string' && reason.length <= longestReason
     ? problems
     : [...problems, problem('reason', 'INVALID_SCALE_REASON', `"reason" must be text of at most ${longestReason} characters`)]

@@ -6,7 +6,7 @@ export const firstVersion = '1.0.0'
 export const checkVersion: Check = (value) =>
   typeof value === 'string' && versionPattern.test(value)
     ? undefined
-    : problem('version', 'INVALID_VERSION_FORMAT', '"version" must be three whole numbers joined by dots, such as "1.0.0"')
+    : problem('version', 'INVALID_VERSION_FORMAT', '"version" must be three integers joined by dots, such as "1.0.0"')
 
 export const checkDescription: Check = (value) =>
   typeof value === 'string' && value.length <= 1000

@@ -4,7 +4,7 @@ import type { WorkerFeature } from './define-feature.js'
 import { type Problem, problem, unknownName } from './problem.js'
 import { type FeatureName, type Features, featureNames, type UpdateWorker, type WorkerRecord } from './record.js'
 
-/** The plugin that makes a feature of the list act. */
+/** The plugin that implements each built-in feature. */
 const owners: Readonly<Record<FeatureName, string>> = {
   metrics: 'workers',
   versioning: 'workers',
@@ -21,18 +21,18 @@ const owners: Readonly<Record<FeatureName, string>> = {
   compliance: 'compliance',
 }
 
-/** Those that this plugin acts on by itself. */
+/** Features that this plugin implements. */
 const own: readonly string[] = ['metrics', 'versioning', 'deadLetterQueue', 'clustering', 'plugins']
 
 type Asked = Pick<UpdateWorker, 'features' | 'extensions'>
 
-/** The features of one app: which act, and what their plugins' parts of a record may hold. */
+/** The features of one app: which are active, and the schemas of their plugins' parts of a record. */
 export class WorkerFeatures {
   readonly #offered = new Map<string, WorkerFeature>()
 
   /**
-   * Called by the plugin that owns a feature. Returns what takes it back. Throws WORKER_FEATURE_INVALID: its schema cannot be used, or
-   * the feature or the plugin's part of the record has another owner.
+   * Called by the plugin that owns a feature. Returns a function that withdraws it. Throws WORKER_FEATURE_INVALID when its schema is
+   * invalid, or when the feature or the plugin's part of the record has another owner.
    */
   offer(offered: WorkerFeature): () => void {
     const { feature, plugin } = offered
@@ -42,7 +42,7 @@ export class WorkerFeatures {
     if (this.#offered.has(feature)) throw invalid('it is offered twice; offer it once, when the plugin starts')
     if (offered.extends) {
       if (this.#extension(plugin) !== undefined)
-        throw invalid('another feature of the plugin has its part of the record; give one of them no schema')
+        throw invalid("another feature already owns the plugin's part of the record; declare one of them with no schema")
       offered.parse({})
     }
     this.#offered.set(feature, offered)
@@ -51,9 +51,9 @@ export class WorkerFeatures {
     }
   }
 
-  /** Features of a record that are true and do not act, since the plugin that brings them is not enabled. */
+  /** Features of a record that are true but inactive, because the plugin that provides them is not enabled. */
   inactive(features: Features): readonly string[] {
-    return Object.keys(features).filter((feature) => features[feature] === true && !this.#acts(feature))
+    return Object.keys(features).filter((feature) => features[feature] === true && !this.#isActive(feature))
   }
 
   /**
@@ -72,7 +72,7 @@ export class WorkerFeatures {
         delete extensions[plugin]
         delete versions[plugin]
       } else if (feature === undefined) {
-        // Who writes back what was read changes nothing.
+        // Writing back unchanged data is allowed.
         if (!Object.hasOwn(extensions, plugin) || !isDeepStrictEqual(extensions[plugin], data)) problems.push(unavailableExtension(plugin))
       } else {
         const parsed = feature.parse(data)
@@ -104,13 +104,13 @@ export class WorkerFeatures {
         const known = [...featureNames, ...[...this.#offered.keys()].filter((name) => !Object.hasOwn(owners, name))]
         return [unknownName(feature, known, 'INVALID_FEATURE', 'features')]
       }
-      if (features[feature] !== true || this.#acts(feature)) return []
-      const why = isListed ? whyNot(feature as FeatureName) : 'cannot be true: the plugin that brings it is not enabled in this app'
+      if (features[feature] !== true || this.#isActive(feature)) return []
+      const why = isListed ? whyNot(feature as FeatureName) : 'cannot be true: the plugin that provides it is not enabled in this app'
       return [problem(field, 'FEATURE_UNAVAILABLE', `"${field}" ${why}`)]
     })
   }
 
-  #acts(feature: string): boolean {
+  #isActive(feature: string): boolean {
     return own.includes(feature) || this.#offered.has(feature)
   }
 
@@ -120,7 +120,7 @@ export class WorkerFeatures {
 }
 
 function whyNot(feature: FeatureName): string {
-  return `cannot be true: the plugin "${owners[feature]}", which acts on it, is not enabled in this app`
+  return `cannot be true: the plugin "${owners[feature]}", which provides it, is not enabled in this app`
 }
 
 function unavailableExtension(plugin: string): Problem {

@@ -15,7 +15,7 @@ export function countsRoutes(workers: Workers, clock: Clock): readonly Route[] {
       method: 'GET',
       path: '/api/workers/:name/counts',
       summary: 'Attempts of a worker over all nodes by minute and version, with their run times',
-      description: 'Minutes and versions without attempts are left out. Counts are kept for 24 hours.',
+      description: 'Minutes and versions without attempts are omitted. Counts are kept for 24 hours.',
       tag,
       use,
       params: nameParams,

@@ -3,13 +3,13 @@ import type { Workers } from '../contract.js'
 import { eventsQuery } from '../schema/events.js'
 import { tag, use } from './shared.js'
 
-/** What happens to workers, as it happens. */
+/** Server-sent events of workers. */
 export function eventRoutes(workers: Workers, streams: EventStreams): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/workers/events',
-      summary: 'What happens to workers in all processes, as server-sent events',
+      summary: 'Events of workers on all nodes, as server-sent events',
       description: 'Events are named changed, status, removed and node; each is JSON with type, worker, node, state, generation and at.',
       tag,
       use,

@@ -17,19 +17,19 @@ import {
 import { tag, use } from './shared.js'
 
 const outcomes: Readonly<Record<CancelOutcome, string>> = {
-  removed: 'The job was waiting and is removed',
-  failed: 'The job was waiting and has failed; the job that waits for it takes it so',
-  cancelled: 'The job runs and was told to stop',
+  removed: 'The job was waiting and has been removed',
+  failed: 'The job was waiting and has failed, as seen by the job that waits for it',
+  cancelled: 'The job is running, and its signal was aborted',
   orphaned: 'No reachable node runs the job; it fails when its lock ends, unless an unreachable node completes it',
 }
 
-/** Jobs of a worker, and what adds them by itself. */
+/** Jobs and schedules of a worker. */
 export function jobRoutes(workers: Workers): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',
       path: '/api/workers/:name/jobs',
-      summary: 'Add a job to the queue of a worker, with jobs that must be done before it',
+      summary: 'Add a job to the queue of a worker, optionally with jobs that must complete before it',
       tag,
       use,
       params: nameParams,
@@ -50,7 +50,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/jobs/:id',
-      summary: 'One job of a worker: its status, result and error',
+      summary: 'Get a job of a worker: its status, result and error',
       tag,
       use,
       params: jobParams,
@@ -76,7 +76,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/schedules',
-      summary: 'Recurring jobs of a worker',
+      summary: 'List the recurring jobs of a worker',
       tag,
       use,
       params: nameParams,
@@ -102,7 +102,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
     defineRoute({
       method: 'DELETE',
       path: '/api/workers/:name/schedules/:id',
-      summary: 'Remove a recurring job; jobs that it has added stay',
+      summary: 'Remove a recurring job; jobs that it has already added stay',
       tag,
       use,
       params: scheduleParams,

@@ -11,7 +11,7 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/versions',
-      summary: 'Versions of a worker, and which processes run them',
+      summary: 'List the versions of a worker, and the nodes that run them',
       tag,
       use,
       params: nameParams,
@@ -41,7 +41,7 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
     defineRoute({
       method: 'POST',
       path: '/api/workers/:name/versions/:version/activate',
-      summary: 'Give new jobs to a version, one process after another; an earlier one is the rollback',
+      summary: 'Roll a version out, one node after another; activate an earlier version to roll back',
       tag,
       use,
       params: versionParams,

@@ -20,12 +20,12 @@ import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './share
 const verbs = {
   start: 'Start a worker',
   stop: 'Stop a worker, letting its running jobs end',
-  restart: 'Stop a worker and start it anew, in every process',
-  pause: 'Take no more jobs; running ones go on',
-  resume: 'Take jobs again',
+  restart: 'Stop and start a worker on every node',
+  pause: 'Pause a worker; running jobs continue',
+  resume: 'Resume a paused worker',
 } as const
 
-/** Workers: their records, and what they should do. */
+/** Workers: their records and desired states. */
 export function workerRoutes(workers: Workers, demand: Demand): readonly Route[] {
   const createAt = (path: string): Route =>
     defineRoute({
@@ -41,7 +41,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 201: workerAnswer },
       handler: async (ctx) => {
         const { body } = ctx.input
-        // A path or URL makes a process load code, and the others say which code runs, and where.
+        // A path or URL makes nodes load code; the other fields determine which code runs, and where.
         const deploys = [body.processor, body.healthCheck, body.version, body.isolation].some((field) => field !== undefined)
         if (deploys) await demand(ctx, 'workers:deploy')
         const worker = await workers.create(body as never, { places: 'configured' })
@@ -80,7 +80,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'GET',
       path: '/api/nodes',
-      summary: 'Processes of the app that run or manage workers, and those lost lately',
+      summary: 'List the nodes of the app, including recently lost ones',
       tag,
       use,
       response: { 200: nodesAnswer },
@@ -89,7 +89,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name',
-      summary: 'One worker',
+      summary: 'Get a worker',
       tag,
       use,
       params: nameParams,
@@ -100,7 +100,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'PUT',
       path: '/api/workers/:name',
-      summary: 'Change fields of a worker; what is left out stays',
+      summary: 'Change fields of a worker; omitted fields stay unchanged',
       tag,
       use,
       params: nameParams,
@@ -111,7 +111,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 200: operationAnswer, 202: operationAnswer },
       handler: async (ctx) => {
         const { body, params, query } = ctx.input
-        // It can bring code that was kept apart into the app itself.
+        // It can move isolated code into the process of the app.
         if (body.isolation !== undefined) await demand(ctx, 'workers:deploy')
         return answerOf(ctx, await workers.update(params.name, body as never, { waitMs: query.wait }))
       },
@@ -119,7 +119,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'DELETE',
       path: '/api/workers/:name',
-      summary: 'Stop and forget a worker with its schedules; its queue and jobs stay',
+      summary: 'Stop and remove a worker and its schedules; its queue and jobs stay',
       tag,
       use,
       params: nameParams,
@@ -128,7 +128,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 200: messageAnswer },
       handler: async (ctx) => {
         const { params, query } = ctx.input
-        // What names code goes with it, and could be made anew without.
+        // Otherwise a caller without the permission could remove the code and create the worker again without it.
         const versions = await workers.versions(params.name)
         if (versions.some(({ processor, healthCheck }) => processor !== null || healthCheck !== null)) await demand(ctx, 'workers:deploy')
         await workers.remove(params.name, { waitMs: query.wait })
@@ -139,7 +139,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'POST',
       path: '/api/workers/:name/scale',
-      summary: 'Run more or fewer jobs in parallel, beside what the record says; nothing restarts',
+      summary: 'Set how many jobs run in parallel on each node, overriding the record; nothing restarts',
       tag,
       use,
       params: nameParams,
@@ -156,7 +156,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/operations/:id',
-      summary: 'How far an operation of the last 24 hours has come',
+      summary: 'Get the progress of an operation of the last 24 hours',
       tag,
       use,
       params: jobParams,
@@ -167,7 +167,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/status',
-      summary: 'State, health and metrics of a worker',
+      summary: 'Get the state, health and metrics of a worker',
       tag,
       use,
       params: nameParams,
@@ -178,7 +178,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/nodes',
-      summary: 'What each process does for a worker',
+      summary: 'Get the status of a worker on each node',
       tag,
       use,
       params: nameParams,
@@ -189,7 +189,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/metrics',
-      summary: 'Attempts of a worker and jobs in its queue',
+      summary: 'Get the attempts of a worker and the jobs in its queue',
       tag,
       use,
       params: nameParams,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 
-/** Checked by the service, whose codes say more than a schema could. */
+/** Validated by the service, whose error codes are more specific than those of a schema. */
 export const anything = (description: string) => Type.Optional(Type.Unknown({ description }))
 
 export const literals = <const T extends string[]>(values: [...T]) => Type.Enum(values, { type: 'string' })
@@ -17,7 +17,7 @@ export const waitQuery = Type.Object(
       minimum: 0,
       maximum: 60_000,
       default: 10_000,
-      description: 'How long to wait until it is applied, in ms; then 202',
+      description: 'How long to wait until every node has applied the change, in ms; then 202',
     }),
   },
   { additionalProperties: false },
@@ -50,7 +50,7 @@ export const rollout = Type.Optional(
 export const scaled = Type.Optional(
   Type.Object(
     { concurrency: Type.Integer(), reason: Type.String(), at: iso },
-    { description: 'What it was scaled to; the configured concurrency is kept' },
+    { description: 'Set while the worker is scaled; the configured concurrency is kept' },
   ),
 )
 
@@ -59,7 +59,7 @@ export const worker = Type.Object({
   queueName: Type.String(),
   processor: Type.Union([Type.String(), Type.Null()], { description: 'Of the version; null: registered in code' }),
   healthCheck: Type.Union([Type.String(), Type.Null()]),
-  concurrency: Type.Integer({ description: 'As configured in the record' }),
+  concurrency: Type.Integer({ description: 'The configured number, in the record' }),
   scaled,
   activeStatus: Type.Boolean(),
   autoStart: Type.Union([Type.Boolean(), Type.Null()]),
@@ -67,7 +67,7 @@ export const worker = Type.Object({
   desiredVersion,
   features: Type.Record(Type.String(), Type.Boolean()),
   inactiveFeatures: Type.Optional(Type.Array(Type.String(), { description: 'Features that are true while their plugin is not enabled' })),
-  extensions: Type.Optional(Type.Record(Type.String(), Type.Object({}), { description: 'By name of the plugin' })),
+  extensions: Type.Optional(Type.Record(Type.String(), Type.Object({}), { description: 'By plugin name' })),
   extensionVersions: Type.Optional(
     Type.Record(Type.String(), Type.Integer(), { description: 'Version of the schema with which each was written' }),
   ),

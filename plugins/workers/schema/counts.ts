@@ -3,7 +3,7 @@ import { iso, ok } from './common.js'
 
 export const countsQuery = Type.Object(
   {
-    minutes: Type.Integer({ minimum: 1, maximum: 1_440, default: 60, description: 'Time range before now' }),
+    minutes: Type.Integer({ minimum: 1, maximum: 1_440, default: 60, description: 'Time range, in minutes before now' }),
     byMinute: Type.Boolean({ default: false, description: 'One entry for each minute with attempts' }),
     byVersion: Type.Boolean({ default: false, description: 'One entry for each version' }),
   },
@@ -21,8 +21,8 @@ export const countsAnswer = Type.Object({
       version: Type.Optional(Type.String()),
       completed: Type.Integer(),
       failed: Type.Integer(),
-      lost: Type.Integer({ description: 'Of the failed: stalled, or their child process died' }),
-      timedOut: Type.Integer({ description: 'Of the failed' }),
+      lost: Type.Integer({ description: 'Included in failed: stalled, or the child process or thread died' }),
+      timedOut: Type.Integer({ description: 'Included in failed' }),
       cancelled: Type.Integer(),
       avgMs: msOrNull,
       p50Ms: msOrNull,

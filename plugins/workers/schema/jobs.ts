@@ -7,7 +7,7 @@ export const enqueueBody = Type.Object(
     options: anything(
       '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}, subject?}',
     ),
-    children: anything('Jobs that must be done before this one: [{worker, data?, options?, children?}]'),
+    children: anything('Jobs that must complete before this one: [{worker, data?, options?, children?}]'),
   },
   { additionalProperties: false },
 )
@@ -44,12 +44,12 @@ export const scheduleParams = Type.Object({ name: Type.String(), id: Type.String
 
 export const scheduleBody = Type.Object(
   {
-    pattern: anything('Cron pattern of five or six fields; either this or every'),
+    pattern: anything('Cron pattern of five or six fields; pass either this or every'),
     every: anything('ms, at least 1000'),
     tz: anything('IANA time zone of the pattern, default UTC'),
     startDate: anything('ISO 8601'),
     endDate: anything('ISO 8601'),
-    limit: anything('Most jobs it adds'),
+    limit: anything('Maximum number of jobs that it adds'),
     data: anything('Any JSON; default null'),
     options: anything('{name?, priority?, attempts?, backoff?, timeout?} of each job'),
   },
@@ -74,6 +74,6 @@ export const scheduleAnswer = Type.Object({ ok, schedule })
 export const schedulesAnswer = Type.Object({ ok, schedules: Type.Array(schedule) })
 
 export const cancelBody = Type.Object(
-  { reason: Type.Optional(Type.String({ maxLength: 200, description: 'Reason of the abort signal' })) },
+  { reason: Type.Optional(Type.String({ maxLength: 200, description: 'Reason, passed to the abort signal' })) },
   { additionalProperties: false },
 )

@@ -4,7 +4,7 @@ import { anything, iso, literals, ok, waitQuery } from './common.js'
 export const versionBody = Type.Object({
   version: Type.Unknown({ description: 'major.minor.patch' }),
   description: anything('At most 1000 characters'),
-  processor: anything('File path or https URL; may be left out when one is registered in code as "<name>@<version>"'),
+  processor: anything('File path or https URL; optional when one is registered in code as "<name>@<version>"'),
   healthCheck: anything('File path under a processor root'),
 })
 
@@ -21,7 +21,7 @@ const versionRecord = Type.Object({
   refused: Type.Optional(
     Type.Object(
       {
-        by: Type.String({ description: 'The plugin; workers: its rollout halted' }),
+        by: Type.String({ description: 'The plugin that refused it; workers: its rollout halted' }),
         reason: Type.String(),
         evidence: Type.Optional(Type.Object({}, { additionalProperties: true })),
         at: iso,
@@ -38,7 +38,7 @@ export const versionsAnswer = Type.Object({ ok, versions: Type.Array(versionReco
 export const activateQuery = Type.Object(
   {
     ...waitQuery.properties,
-    force: Type.Boolean({ default: false, description: 'Also a version that a plugin refused' }),
+    force: Type.Boolean({ default: false, description: 'Activate a version that a plugin refused' }),
   },
   { additionalProperties: false },
 )

@@ -15,20 +15,20 @@ export const createBody = Type.Object({
   name: Type.Unknown({ description: '3 to 50 letters, digits, "_" or "-"' }),
   queueName: Type.Unknown({ description: 'The same characters' }),
   processor: anything(
-    'File path under a processor root, or https URL (needs the permission workers:deploy); may be left out when one is registered in code',
+    'File path under a processor root, or https URL (needs the permission workers:deploy); optional when one is registered in code',
   ),
   healthCheck: anything('File path under a processor root (needs the permission workers:deploy)'),
-  concurrency: anything('Parallel jobs, 1 to 1000'),
+  concurrency: anything('Parallel jobs on each node, 1 to 1000'),
   activeStatus: anything('Boolean, default true'),
   autoStart: anything('Boolean or null, default null'),
   version: anything('major.minor.patch, default 1.0.0'),
   features: anything('Booleans by feature name'),
-  extensions: anything('Objects by name of the plugin, as its feature declares them'),
+  extensions: anything('Objects by plugin name, in the shape that its feature declares'),
   infrastructure: anything('{driver?, redis?: {env: true}, persistence?: {driver: memory | kvstore | db | docstore | edge-sql}}'),
   rateLimit: anything('{max, duration in ms}'),
   jobOptions: anything('{attempts?, backoff?: {type, delay in ms}, timeout? in ms}'),
   isolation: anything('inline (default), thread or process; code from a URL always runs in a process'),
-  placement: anything('{nodes?: "all" (default) or a number of processes, regions?: [region]}'),
+  placement: anything('{nodes?: "all" (default) or a number of nodes, regions?: [region]}'),
 })
 
 export const updateBody = Type.Object({
@@ -37,7 +37,7 @@ export const updateBody = Type.Object({
   activeStatus: anything('As at creation; false stops it'),
   autoStart: anything('As at creation'),
   features: anything('As at creation'),
-  extensions: anything('As at creation; a plugin that is left out keeps its part, null removes it'),
+  extensions: anything('As at creation; an omitted plugin keeps its part, null removes it'),
   rateLimit: anything('As at creation; null: none'),
   jobOptions: anything('As at creation'),
   isolation: anything('As at creation; needs the permission workers:deploy'),
@@ -46,8 +46,8 @@ export const updateBody = Type.Object({
 
 export const scaleBody = Type.Object(
   {
-    concurrency: anything('Jobs in parallel in each node, 1 to 1000; null: as many as the record says'),
-    reason: anything('Why, at most 500 characters'),
+    concurrency: anything('Parallel jobs on each node, 1 to 1000; null: the number in the record'),
+    reason: anything('Human-readable reason, at most 500 characters'),
   },
   { additionalProperties: false },
 )

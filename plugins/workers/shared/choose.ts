@@ -23,13 +23,13 @@ export interface ChooseOptions {
 
 export interface ChosenState {
   readonly cluster: Cluster
-  /** The same when it is this process alone: it is to be opened and closed. */
+  /** The cluster, if it is limited to this process; the caller opens and closes it. */
   readonly local?: OwnedCluster
   readonly store: StateStore
   readonly migrations: readonly Migration[]
 }
 
-/** Where each driver keeps what nodes share, in this order. */
+/** Stores for the shared state of each driver, by preference. */
 const preference: Readonly<Record<PersistenceDriver, readonly ('redis' | 'sql')[]>> = {
   memory: [],
   'edge-sql': [],
@@ -38,7 +38,10 @@ const preference: Readonly<Record<PersistenceDriver, readonly ('redis' | 'sql')[
   db: ['sql'],
 }
 
-/** Nodes share their observations where their records are, or near. Without a shared place, or when they should not, each is alone. */
+/**
+ * Chooses the store for the state that nodes share: that of the records, or the closest one. Without a shared store, or with
+ * `WORKER_CLUSTER_MODE` off, each node keeps its own state.
+ */
 export function chooseState({ settings, services, host, clock, log }: ChooseOptions): ChosenState {
   const { cluster, database, kv } = services
   const has = { redis: kv?.driver === 'redis', sql: database !== undefined }

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { bucketOf, durationBounds, percentile, sumDurations } from './durations.js'
 
-/** As a worker counts them. */
+/** Counted as a worker does. */
 const counted = (times: readonly number[]) => sumDurations(times.map((ms) => ({ [bucketOf(ms)]: 1 })))
 
 describe('run times in buckets', () => {
-  it('have bounds from 0.25 ms to 18.6 h, each 19 % above the one before, with every power of two', () => {
+  it('have bounds from 0.25 ms to 18.6 h, each 19 % above the previous one, including every power of two', () => {
     assert.deepEqual([durationBounds[0], durationBounds.at(-1), durationBounds.length], [0.25, 2 ** 26, 113])
     durationBounds.forEach((bound, index) => {
       if (index % 4 === 0) assert.equal(bound, 2 ** (index / 4 - 2))
@@ -15,12 +15,12 @@ describe('run times in buckets', () => {
     })
   })
 
-  it('fall into the bucket whose bound they do not exceed', () => {
+  it('fall into the first bucket whose bound they do not exceed', () => {
     durationBounds.forEach((bound, index) => assert.deepEqual([bucketOf(bound), bucketOf(bound * 1.0001)], [index, index + 1]))
     assert.deepEqual([bucketOf(0), bucketOf(Number.MAX_VALUE), bucketOf(Infinity)], [0, 113, 113])
   })
 
-  it('have percentiles within 10 % of the exact ones, also when added up from parts', () => {
+  it('have percentiles within 10 % of the exact ones, even when summed from parts', () => {
     const times = Array.from({ length: 5_000 }, (_, n) => 0.26 * 1.0038 ** n).sort((a, b) => a - b)
     const buckets = sumDurations([counted(times.slice(0, 999)), counted(times.slice(999))])
     assert.deepEqual(buckets, counted(times))
@@ -31,7 +31,7 @@ describe('run times in buckets', () => {
     }
   })
 
-  it('have no percentile when there are none, and the last bound above all bounds', () => {
+  it('have no percentile if there are none, and the last bound as percentile above all bounds', () => {
     assert.deepEqual(
       [percentile({}, 0.5), percentile(counted([0]), 0.5), percentile(counted([1e12]), 0.5)],
       [undefined, 0.125, durationBounds.at(-1)],

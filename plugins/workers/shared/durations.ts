@@ -1,20 +1,19 @@
-/** Bounds of each power of two. */
+/** Number of bounds per power of two. */
 const stepsPerOctave = 4
 
 /**
- * Upper bounds of the buckets that run times are counted in, in ms: 0.25 to 67,108,864 (18.6 h), four for each power of two, so that a
- * bound is 19 % above the one before. Bucket `n` counts the times that are above bound `n - 1` and at most bound `n`; one more bucket,
- * after the last bound, counts the longer ones. They are the same everywhere, so that sums over minutes, nodes, versions and workers
- * are exact.
+ * Upper bounds of the buckets for run times, in ms: 0.25 to 67,108,864 (18.6 h), four per power of two, so that each bound is 19 % above
+ * the previous one. Bucket `n` counts times above bound `n - 1` and up to bound `n`; one more bucket counts times above the last bound.
+ * The bounds are the same everywhere, so that sums over minutes, nodes, versions and workers are exact.
  */
 export const durationBounds: readonly number[] = Object.freeze(
   Array.from({ length: 28 * stepsPerOctave + 1 }, (_, step) => Math.round(2 ** (step / stepsPerOctave - 2) * 1000) / 1000),
 )
 
-/** How many attempts ran how long: index of the bucket in {@link durationBounds} → attempts. Buckets without any are left out. */
+/** Attempts by run time: index of the bucket in {@link durationBounds} → number of attempts. Empty buckets are left out. */
 export type DurationBuckets = Readonly<Record<number, number>>
 
-/** The bucket that counts a time in ms, 0 to `durationBounds.length`. */
+/** Returns the index of the bucket for a time in ms, 0 to `durationBounds.length`. */
 export function bucketOf(ms: number): number {
   let low = 0
   let high = durationBounds.length
@@ -27,7 +26,7 @@ export function bucketOf(ms: number): number {
 }
 
 /**
- * Run times that were counted apart, as one.
+ * Adds up run times that were counted separately.
  *
  * @example
  * const all = sumDurations((await workers.counts(['email-sender'], { byVersion: true })).map(({ durations }) => durations))
@@ -41,10 +40,10 @@ export function sumDurations(parts: Iterable<DurationBuckets>): DurationBuckets 
 }
 
 /**
- * A percentile of run times in ms, by nearest rank: the middle of the bucket that the rank is in. At most 10 % off the exact one between
- * 0.25 ms and 18.6 h; at most 0.125 ms off below; above, the last bound. Undefined when nothing was counted.
+ * Returns a percentile of run times in ms, by nearest rank: the middle of the bucket that contains the rank. The error is at most 10 %
+ * between 0.25 ms and 18.6 h, and at most 0.125 ms below that; above, the result is the last bound. Undefined if there are no attempts.
  *
- * @param q 0–1: 0.95 is the 95th percentile. Others throw a RangeError.
+ * @param q 0–1: 0.95 is the 95th percentile. Other values throw a RangeError.
  * @example
  * const [counts] = await workers.counts(['email-sender'])
  * const p95 = counts === undefined ? undefined : percentile(counts.durations, 0.95)
@@ -63,7 +62,7 @@ export function percentile(buckets: DurationBuckets, q: number): number | undefi
   return undefined
 }
 
-/** The geometric one, which is off both bounds by the same factor. */
+/** Returns the geometric mean of the bounds, which differs from both by the same factor. */
 function middleOf(bucket: number): number {
   const upper = durationBounds[bucket]
   if (upper === undefined) return durationBounds.at(-1) ?? 0

@@ -1,4 +1,4 @@
-/** How long minutes and operations are kept, in ms. */
+/** How long counts by minute and operations are kept, in ms. */
 export const dayMs = 86_400_000
 
 const minuteMs = 60_000

@@ -4,7 +4,7 @@ import { sumDurations } from './durations.js'
 import { dayMs, minuteOf } from './keep.js'
 import { countsBy, countsOf, type MinuteTally, noTally, sum, type Tally, tallyOf } from './tally.js'
 
-/** Attempts, in all and by minutes. */
+/** Counts attempts in memory, in total and by minute. */
 export class MemoryCounts {
   readonly #clock: Clock
   readonly #totals = new Map<string, Tally>()
@@ -60,7 +60,7 @@ export class MemoryCounts {
     this.#minutes.delete(worker)
   }
 
-  /** Forgets the minutes of more than a day ago. */
+  /** Deletes minutes older than a day. */
   sweep(): void {
     const from = this.#clock.now() - dayMs
     for (const minutes of this.#minutes.values()) {

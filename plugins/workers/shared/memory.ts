@@ -14,7 +14,7 @@ import {
 import { dayMs } from './keep.js'
 import { MemoryCounts } from './memory-counts.js'
 
-/** What one process knows; nothing outlives it. */
+/** Opens a state store in the memory of this process. */
 export function memoryState({ clock }: { readonly clock: Clock }): StateStore {
   return new MemoryState(clock)
 }

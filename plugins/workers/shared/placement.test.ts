@@ -12,7 +12,7 @@ const place = (worker: string, count: number | 'all', among: readonly WorkerNode
   placementOf({ nodes: count }, worker, among)
 
 describe('the placement of a worker', () => {
-  it('is on every process, or on the first so many of the same order', () => {
+  it('is all nodes, or the first ones in the same order', () => {
     const all = place('emails', 'all')
     assert.deepEqual(
       all.toSorted(),
@@ -24,14 +24,14 @@ describe('the placement of a worker', () => {
     assert.deepEqual(place('emails', 'all', []), [])
   })
 
-  it('is on living processes that consume jobs and whose region fits', () => {
+  it('is live nodes that consume jobs in a matching region', () => {
     const mixed = [node('a'), node('b', { alive: false }), node('c', { consumes: false }), node('d', { region: 'us' })]
     assert.deepEqual(place('w', 'all', mixed).toSorted(), ['a', 'd'])
     assert.deepEqual(placementOf({ nodes: 'all', regions: ['us', 'ap'] }, 'w', mixed), ['d'])
     assert.deepEqual(placementOf({ nodes: 2, regions: ['ap'] }, 'w', mixed), [])
   })
 
-  it('is spread evenly over processes', () => {
+  it('is spread evenly over the nodes', () => {
     for (const count of [1, 3]) {
       const shares = new Map(nodes.map(({ id }) => [id, 0]))
       for (const worker of workers) for (const id of place(worker, count)) shares.set(id, (shares.get(id) ?? 0) + 1)
@@ -40,7 +40,7 @@ describe('the placement of a worker', () => {
     }
   })
 
-  it('moves only the share of a process that leaves or joins', () => {
+  it('moves only the share of a node that leaves or joins', () => {
     const fewer = nodes.slice(1)
     const gone = nodes[0]?.id
     let moved = 0

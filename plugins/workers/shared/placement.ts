@@ -1,7 +1,7 @@
 import type { Placement } from '../record/record.js'
 import type { NodeStatus, WorkerNodeInfo } from './contract.js'
 
-/** Whether a process could not start a worker that it was chosen for: it FAILED, was denied, or is trying again. */
+/** Whether a node could not start a worker: it has failed, was denied, or is being retried. */
 export function couldNotStart({ state, error }: Pick<NodeStatus, 'state' | 'error'>): boolean {
   return error !== undefined && (state === 'FAILED' || state === 'starting' || state === 'stopped')
 }
@@ -9,11 +9,11 @@ export function couldNotStart({ state, error }: Pick<NodeStatus, 'state' | 'erro
 const none: ReadonlySet<string> = new Set()
 
 /**
- * Ids of the nodes that should run a worker: live ones that consume jobs and whose region matches, all of them or the first so
- * many. Every node computes the same from the same nodes, and a node that joins or leaves moves only its own share. The order
- * is that of a rolling activation.
+ * Returns the ids of the nodes that should run a worker: live nodes that consume jobs and are in a matching region, all of them or the
+ * first ones up to the number in the placement. Every node computes the same result from the same nodes, and a node that joins or leaves
+ * moves only its own share. The order is that of a rollout.
  *
- * @param failing processes that could not start it: of so many, they come last.
+ * @param failing nodes that could not start the worker; if the placement limits the number of nodes, they come last.
  */
 export function placementOf(
   placement: Placement,
@@ -31,7 +31,7 @@ export function placementOf(
   return [...ordered.filter((id) => !failing.has(id)), ...ordered.filter((id) => failing.has(id))].slice(0, wanted)
 }
 
-/** A number from 0 to 2^32 that any change of the text changes completely: FNV-1a, finished as MurmurHash3 does. */
+/** Returns a 32-bit hash: FNV-1a with the finalizer of MurmurHash3, so that similar texts have unrelated weights. */
 function weightOf(text: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)

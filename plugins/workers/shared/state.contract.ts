@@ -7,7 +7,7 @@ import { type AttemptDelta, mostChanges, type StateStore } from './contract.js'
 import { durationBounds } from './durations.js'
 
 export interface TestedState {
-  /** A store object of another process; memory has only one. */
+  /** Opens a store object, as in another process; memory has only one. */
   open(): Promise<StateStore>
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ const attempts = (worker: string, version: string, changes: Partial<AttemptDelta
   ...changes,
 })
 
-/** As nodes do: a store may take a part of them at a time. */
+/** Counts all deltas as nodes do: a store may take only some at a time. */
 async function countAll(store: StateStore, deltas: readonly AttemptDelta[]): Promise<void> {
   for (let counted = 0; counted < deltas.length; ) {
     const more = await store.count(deltas.slice(counted))
@@ -36,9 +36,9 @@ async function countAll(store: StateStore, deltas: readonly AttemptDelta[]): Pro
   }
 }
 
-/** What every store of shared state does, between two objects on one store as between two processes. */
+/** Tests for every state store, with two store objects as in two processes. */
 export function stateContract(title: string, makeStore: () => Promise<TestedState>): void {
-  describe(`what nodes share of workers on ${title}`, { timeout: 120_000 }, () => {
+  describe(`the state store ${title}`, { timeout: 120_000 }, () => {
     let tested: TestedState
     let one: StateStore
     let two: StateStore
@@ -93,7 +93,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       await two.forgetNode(b)
     })
 
-    it('sweeps what nodes said that are not known any more', async () => {
+    it('sweeps the statuses of unknown nodes', async () => {
       const [gone, here] = [unique('gone'), unique('here')]
       const worker = unique('swept')
       await one.report(gone, [nodeStatus(worker)])
@@ -107,7 +107,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       await one.forgetNode(here)
     })
 
-    it('answers what changed since a revision, each worker once, and everything when it cannot know', async () => {
+    it('lists the changes since a revision, each worker once, or all workers for an unknown revision', async () => {
       const node = unique('asks')
       const [first, second] = [unique('first'), unique('second')]
       const { revision, changed } = await two.news(node, -1)
@@ -127,11 +127,11 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
         ],
       )
       assert.deepEqual((await two.news(node, revision + 2)).changed, new Map([[first, revision + 3]]))
-      // A store that forgot, or another one.
+      // As after the store was reset or replaced.
       assert.equal((await two.news(node, revision + 4)).changed, 'all')
     })
 
-    it('gives every change a revision of its own, also when many come at once', async () => {
+    it('gives every change a unique revision, even when many are concurrent', async () => {
       const { revision } = await one.news('asks', -1)
       const given = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : two).change(unique('many'))))
       assert.deepEqual(
@@ -141,13 +141,13 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       assert.equal(((await two.news('asks', revision)).changed as ReadonlyMap<string, number>).size, 20)
     })
 
-    it(`answers everything when more than ${mostChanges} workers changed`, async () => {
+    it(`requests reading all workers when ${mostChanges} or more changed`, async () => {
       const { revision } = await one.news('asks', -1)
       await Promise.all(Array.from({ length: mostChanges }, (_, n) => one.change(`bulk-${n}`)))
       assert.equal((await two.news('asks', revision)).changed, 'all')
     })
 
-    it('says whether it has what a node reported', async () => {
+    it('returns whether it has statuses of a node', async () => {
       const node = unique('reports')
       await one.change(unique('any'))
       assert.equal((await one.news(node, 0)).reported, false)
@@ -179,7 +179,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       assert.deepEqual(await one.operation(b.id), b)
     })
 
-    it('adds up attempts that 50 counts bring at once, in all and by minute and version', async () => {
+    it('sums the attempts of 50 concurrent counts, in total and by minute and version', async () => {
       const [busy, idle, other] = [unique('busy'), unique('idle'), unique('other')]
       const since = systemClock.now() - 60_000
       await Promise.all(
@@ -227,7 +227,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       assert.deepEqual(await two.counts([busy, other], { since }), [otherCounts])
     })
 
-    it('counts many workers in all buckets, and reads them back in the order that was asked for', async () => {
+    it('counts many workers in all buckets, and returns them in the requested order', async () => {
       const names = Array.from({ length: 150 }, (_, n) => unique(`many-${n}`))
       const durations = Object.fromEntries(Array.from({ length: durationBounds.length + 1 }, (_, bucket) => [bucket, bucket + 1]))
       const since = systemClock.now() - 60_000
@@ -248,7 +248,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       await Promise.all(names.map((name) => one.erase(name)))
     })
 
-    it('erases what was said of a worker, and of no other', async () => {
+    it('erases the statuses of a worker, and of no other', async () => {
       const node = unique('node')
       const [gone, stays] = [unique('gone'), unique('stays')]
       await one.report(node, [nodeStatus(gone), nodeStatus(stays)])

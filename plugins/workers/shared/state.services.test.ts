@@ -29,7 +29,7 @@ const onRedis = (url: string): TestedState => storesOnRedis(url, asClient, state
 
 stateContract('Redis', async () => onRedis(testRedisUrl))
 
-describe('what nodes share of workers on Redis', { timeout: 120_000 }, () => {
+describe('the state store in Redis', { timeout: 120_000 }, () => {
   let server: RedisServer
   let client: RedisClient
   before(async () => {
@@ -42,7 +42,7 @@ describe('what nodes share of workers on Redis', { timeout: 120_000 }, () => {
     await server.stop()
   })
 
-  it('takes one command for each thing, whatever the number of workers', async () => {
+  it('takes one command per method, whatever the number of workers', async () => {
     const state = stateOn(client)
     const names = Array.from({ length: 100 }, (_, index) => `worker-${index}`)
     const counts = names.map((worker) => ({
@@ -82,7 +82,7 @@ describe('what nodes share of workers on Redis', { timeout: 120_000 }, () => {
     }
   })
 
-  it('has all keys under one prefix and in one slot, and keeps what is of a day for little longer', async () => {
+  it('has all keys under one prefix and in one slot, and keeps daily data for little longer than a day', async () => {
     const state = stateOn(client)
     await state.report('a', [nodeStatus('emails')])
     await state.change('emails')
@@ -104,7 +104,7 @@ describe('what nodes share of workers on Redis', { timeout: 120_000 }, () => {
     }
   })
 
-  it('is WORKER_CLUSTER_UNAVAILABLE when there is no client, and while Redis is away', async () => {
+  it('throws WORKER_CLUSTER_UNAVAILABLE without a client, and while Redis is down', async () => {
     for (const [state, lose] of [
       [stateOn(undefined), async () => undefined],
       [stateOn(client), () => server.kill()],

@@ -40,7 +40,7 @@ stateContract('SQLite', async (): Promise<TestedState> => {
   return { open: async () => stateOf(service), close: async () => void (await host.stop()) }
 })
 
-it('behind the edge proxy, counts of many workers are written and read in parts that it takes', async () => {
+it('behind the edge proxy, counts of many workers are written and read in parts within its limits', async () => {
   const secrets = { EDGE_REMOTE_SECRET: 'a secret of the tests of shared state', EDGE_REMOTE_MODE: 'sql' }
   const proxy = await createTestHost({ plugins: [edgeProxy()], env: { ...secrets, EDGE_RATE_PER_MINUTE: '0' }, listen: true })
   const env = { ...secrets, DB_CONNECTION: 'edge-remote', EDGE_REMOTE_URL: proxy.url, EDGE_REMOTE_KEY_ID: 'app' }
@@ -97,30 +97,59 @@ async function keepsForADay(store: StateStore, at: number, age: (ms: number) => 
   assert.equal((await store.totals(['w'])).get('w')?.completed, 1)
 }
 
-describe('what nodes share', () => {
+describe('the shared state', () => {
   it('is kept for a day in memory', async () => {
     const clock = fakeClock()
     await keepsForADay(memoryState({ clock }), clock.now(), async (ms) => clock.advance(ms))
   })
 
-  it('is kept for a day on SQLite, whose migration can be repeated and undone', async () => {
+  it('is kept for a day in SQLite, whose migrations can be repeated and reverted', async () => {
     const { host, service } = await sqlite()
     for (const migration of [...stateMigrations, ...stateMigrations]) await migration.up(service.tables())
     const store = stateOf(service)
     await store.change('w')
-    // More rows than one statement inserts or deletes.
+    // More rows than one statement can insert or delete.
     const durations = Object.fromEntries(durationBounds.map((_, bucket) => [bucket, 1]))
     await store.count(Array.from({ length: 20 }, (_, n) => ({ ...delta, worker: `w${n}`, durations })))
     await keepsForADay(store, 1, (ms) => ageState(service.tables(), 'zin_worker', ms))
-    for (const table of ['minutes', 'durations', 'operations', 'changes']) {
+    for (const table of ['minutes', 'durations', 'operations']) {
       assert.deepEqual(await service.tables().selectFrom(`zin_worker_${table}`).selectAll().execute(), [], table)
     }
+    assert.deepEqual(await service.tables().selectFrom('zin_worker_changes').select('worker').execute(), [{ worker: '' }])
     for (const migration of [...stateMigrations].reverse()) await migration.down(service.tables())
     await assert.rejects(store.totals(['w']), /no such table/)
     await host.stop()
   })
 
-  it('can be on another connection, where its migration runs again on tables that were there', async () => {
+  it('requests reading all workers since a revision after which changes were swept', async () => {
+    const { host, service } = await sqlite()
+    const store = stateOf(service)
+    const changed = async (since: number) => (await store.news('n', since)).changed
+    const dayLater = async () => {
+      await ageState(service.tables(), 'zin_worker', dayMs + 60_000)
+      await store.sweep([])
+    }
+    for (const worker of ['a', 'a', 'b']) await store.change(worker)
+    await store.sweep([])
+    const listed = [
+      ['a', 2],
+      ['b', 3],
+    ] as const
+    assert.deepEqual(await changed(0), new Map(listed))
+    for (let day = 1; day <= 3; day++) {
+      const { revision } = await store.news('n', -1)
+      await dayLater()
+      assert.deepEqual([await changed(0), await changed(revision - 1), await changed(revision)], ['all', 'all', new Map()])
+      // Still known after a day without changes.
+      await dayLater()
+      assert.deepEqual([await changed(revision - 1), await changed(revision)], ['all', new Map()])
+      await store.change('c')
+      assert.deepEqual([await changed(revision - 1), await changed(revision)], ['all', new Map([['c', revision + 1]])])
+    }
+    await host.stop()
+  })
+
+  it('can be on another connection, where its migration accepts existing tables', async () => {
     const host = await createTestHost({ plugins: [database({ connections: { second: { driver: 'sqlite', file: 'second.db' } } })] })
     const service = host.service(databaseService)
     const [migration] = onConnection(service, 'second', [stateMigration('mine')])
@@ -131,7 +160,7 @@ describe('what nodes share', () => {
     await host.stop()
   })
 
-  it('is WORKER_CLUSTER_UNAVAILABLE while the database is away', async () => {
+  it('throws WORKER_CLUSTER_UNAVAILABLE while the database is down', async () => {
     const { host, service } = await sqlite()
     const store = stateOf(service)
     await host.stop()
@@ -140,7 +169,7 @@ describe('what nodes share', () => {
     assert.equal(store.isUnavailable(error), true)
   })
 
-  it('is told to all nodes once, and shows what lost nodes said as such', async () => {
+  it('is published to all nodes once, and marks the statuses of lost nodes', async () => {
     const clock = fakeClock()
     const [hub, store] = [new MemoryHub(), memoryState({ clock })]
     const [one, two] = [localState({ clock, node: 'one', hub, store }), localState({ clock, node: 'two', hub, store })]

@@ -14,7 +14,7 @@ import type {
   WorkerNodeInfo,
 } from './contract.js'
 
-/** Labels of a node that workers give it. */
+/** Labels that this plugin sets on a node. */
 const regionLabel = 'workers.region'
 const consumesLabel = 'workers.consumes'
 
@@ -29,7 +29,7 @@ export interface SharedStateOptions {
   readonly store: StateStore
 }
 
-/** What the nodes of the app share of workers: the cluster's nodes and messages, and a store for what they observe. */
+/** The shared state of workers: the nodes and messages of the cluster, and a store for observations. */
 export class SharedState {
   readonly #cluster: Cluster
   readonly #store: StateStore
@@ -39,12 +39,12 @@ export class SharedState {
     this.#store = store
   }
 
-  /** Id of this process. */
+  /** Id of this node. */
   get node(): string {
     return this.#cluster.node.id
   }
 
-  /** Says to the others what this process does for workers. */
+  /** Publishes the region of this node, and whether it runs workers. */
   async describe(labels: { readonly region?: string; readonly consumes?: boolean }): Promise<void> {
     const { region, consumes } = labels
     await this.#cluster.label({
@@ -53,12 +53,12 @@ export class SharedState {
     })
   }
 
-  /** The nodes as this process last heard of them. */
+  /** Returns the nodes as this one last saw them, without I/O. */
   known(): readonly WorkerNodeInfo[] {
     return this.#cluster.nodes().map(workerNode)
   }
 
-  /** The nodes with their leases; one round trip. */
+  /** Returns the nodes with their leases, in one round trip. */
   async nodes(): Promise<readonly KnownNode[]> {
     const nodes = await this.#cluster.readNodes()
     return nodes.map((node) => {
@@ -67,40 +67,40 @@ export class SharedState {
     })
   }
 
-  /** Called when nodes came or went, with ids. Returns what ends it. */
+  /** Calls the listener with the ids of nodes that joined or left. Returns a function that removes it. */
   onNodes(listener: (joined: readonly string[], left: readonly string[]) => void): () => void {
     return this.#cluster.onNodes(({ joined, left }) => listener(joined, left))
   }
 
-  /** Called when messages may have been missed. Returns what ends it. */
+  /** Calls the listener when messages may have been missed. Returns a function that removes it. */
   onMissed(listener: () => void): () => void {
     return this.#cluster.onMissed(listener)
   }
 
-  /** Stores and publishes the statuses of this node: one write and one message for all of them. */
+  /** Stores and publishes statuses of this node, with one write and one message. */
   async report(statuses: readonly NodeStatus[]): Promise<void> {
     if (statuses.length === 0) return
     await this.#store.report(this.node, statuses)
     await this.#cluster.send(statusMessage, { statuses })
   }
 
-  /** Stores again what the store has lost; the others know it. */
+  /** Stores statuses of this node without publishing them. */
   restore(statuses: readonly NodeStatus[]): Promise<void> {
     return this.#store.report(this.node, statuses)
   }
 
-  /** Deletes the status of a removed worker on this node, and tells those who wait for that. */
+  /** Deletes the status of a removed worker on this node, and publishes that. */
   async forget(worker: string, workerId: string): Promise<void> {
     await this.#store.forget(this.node, worker, workerId)
     await this.send({ kind: 'forgotten', worker, workerId })
   }
 
-  /** Forgets everything that this process said. */
+  /** Deletes all statuses of this node. */
   leave(): Promise<void> {
     return this.#store.forgetNode(this.node)
   }
 
-  /** What the nodes say of these workers, by worker name; one round trip. */
+  /** Returns the statuses of these workers on all nodes, by worker name, in one round trip; two if one is from an unknown node. */
   async statuses(workers: readonly string[]): Promise<ReadonlyMap<string, readonly ReportedStatus[]>> {
     const stored = await this.#store.statuses(workers)
     const known = new Map(this.#cluster.nodes().map(({ id, alive }) => [id, alive]))
@@ -117,12 +117,12 @@ export class SharedState {
     return groups
   }
 
-  /** What the nodes say of one worker, or of an earlier one of its name. */
+  /** Returns the statuses of a worker on all nodes, including those of an earlier worker with the same name. */
   async statusesOf(worker: string): Promise<readonly ReportedStatus[]> {
     return (await this.statuses([worker])).get(worker) ?? []
   }
 
-  /** Names of workers that a living node says are `running`; one round trip. */
+  /** Returns the names of workers that a live node reports as `running`, in one round trip. */
   running(): Promise<ReadonlySet<string>> {
     return this.#store.running(
       this.#cluster
@@ -132,13 +132,13 @@ export class SharedState {
     )
   }
 
-  /** Says that a stored worker changed. */
+  /** Records and publishes that a stored worker changed. */
   async publishChange(worker: string): Promise<void> {
     const revision = await this.#store.change(worker)
     await this.send({ kind: 'change', worker, revision })
   }
 
-  /** What changed since a revision; one round trip. */
+  /** Returns the changes since a revision, in one round trip. */
   news(since: number): Promise<News> {
     return this.#store.news(this.node, since)
   }
@@ -147,7 +147,7 @@ export class SharedState {
     return this.#cluster.send(otherMessage, message)
   }
 
-  /** Called for all messages about workers, also those of this process. Returns what ends it. */
+  /** Calls the listener for all messages about workers, including those of this node. Returns a function that removes it. */
   listen(listener: (message: WorkerMessage) => void): () => void {
     const ends = [
       this.#cluster.on(otherMessage, listener),
@@ -182,7 +182,7 @@ export class SharedState {
     return this.#store.erase(worker)
   }
 
-  /** Forgets what is old. For the leader. */
+  /** Deletes expired entries, and statuses of unknown nodes. Called by the leader. */
   async sweep(): Promise<void> {
     await this.#store.sweep((await this.#cluster.readNodes()).map(({ id }) => id))
   }

@@ -1,7 +1,7 @@
 import type { AttemptCounts, AttemptDelta, CountsQuery, WorkerCounts } from './contract.js'
 import { type DurationBuckets, sumDurations } from './durations.js'
 
-/** Attempts as stores count them: whole numbers only, so that sums are exact. */
+/** Counts of attempts in the form in which stores keep them: integers, so that sums are exact. */
 export interface Tally {
   readonly completed: number
   readonly failed: number
@@ -33,7 +33,7 @@ export function sum(a: Tally, b: Tally): Tally {
   }
 }
 
-/** The sums for each key, in the order of the keys, so that writers who add to several rows take them in the same order. */
+/** Returns the sums per key, sorted by key, so that all writers lock rows in the same order. */
 export function tallies(
   deltas: readonly AttemptDelta[],
   keyOf: (delta: AttemptDelta) => string,
@@ -47,7 +47,7 @@ export function tallies(
   return [...found.values()].sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** What a store has of one version in one minute, or a part of that. */
+/** Counts of one version in one minute, or a part of them. */
 export interface MinuteTally {
   readonly worker: string
   readonly version: string
@@ -65,7 +65,7 @@ interface Group {
   readonly durations: DurationBuckets[]
 }
 
-/** Sums of minutes as a query asks for them, in the order of the workers, then of the minutes, then of the versions. */
+/** Groups and sums minutes as a query requests, in the given order of workers, then by minute, then by version. */
 export function countsBy(
   workers: readonly string[],
   { byVersion = false, byMinute = false }: CountsQuery,

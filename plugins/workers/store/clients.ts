@@ -3,7 +3,7 @@ import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
 import type { EdgeSqlBinding } from './edge-sql.js'
 
-// Clients come from code, so they are told by the methods that a store calls first.
+// Clients are passed in code, so they are recognized by their methods.
 
 export function isDatabase(client: unknown): client is Database {
   return has(client, ['tables', 'insertIfAbsent', 'dialectOf'])

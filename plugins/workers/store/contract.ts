@@ -1,28 +1,28 @@
 import type { Migration } from 'zin'
 import type { PersistenceDriver, VersionRecord, WorkerRecord } from '../record/record.js'
 
-/** What a worker should do, and who said so. */
+/** The desired state of a worker. */
 export interface Desired {
   readonly state: 'running' | 'stopped'
-  /** `rule`: the auto-start rule. `operator`: start, stop or restart, which a reboot respects. */
+  /** Who set `state`. `rule`: the auto-start rule. `operator`: a start, stop or restart, which survives a reboot. */
   readonly by: 'rule' | 'operator'
-  /** Takes no jobs, and keeps everything else. */
+  /** Whether the worker takes no jobs, but otherwise stays as it is. */
   readonly paused: boolean
-  /** Grows with every start: a process in which the worker FAILED tries again. */
+  /** Increases with every start, so that nodes on which the worker has failed retry. */
   readonly starts: number
-  /** Grows with every restart: every process stops it and starts it anew. */
+  /** Increases with every restart, so that every node stops and starts the worker. */
   readonly restarts: number
   /** The version that should run. */
   readonly version: string
-  /** What runs in a process that cannot run `version`, and until its turn comes; null: nothing. */
+  /** The version that a node runs if it cannot run `version`, or until its turn in a rollout; null if there is none. */
   readonly previousVersion: string | null
-  /** Versions loaded beside `version`: they run the jobs that a route gives them. Absent: none. */
+  /** Versions loaded besides `version`, for the jobs that a version route sends to them. Default none. */
   readonly candidates?: readonly string[]
-  /** Whether health checks run; null: as `features.healthMonitoring` says. */
+  /** Whether health checks run; null: `features.healthMonitoring` decides. */
   readonly monitored: boolean | null
 }
 
-/** A rollout that ended at a process which could not run the version. It stays so until a version is activated. */
+/** A rollout that was halted because a node could not run the version. It stays halted until a version is activated. */
 export interface HaltedRollout {
   /** The activation that was refused: see {@link activationOf}. */
   readonly activation: string
@@ -33,17 +33,17 @@ export interface HaltedRollout {
   readonly at: number
 }
 
-/** A worker with its versions and its desired state. Every change of it adds one to `generation`. */
+/** A worker with its versions and its desired state. Every change increments `generation`. */
 export interface StoredWorker {
-  /** One per creation: a removed and created again worker is another one. */
+  /** Unique per creation: a worker that is removed and created again has another id. */
   readonly id: string
   readonly record: WorkerRecord
-  /** In the order of their registration; the one that `desired.version` names is among them. */
+  /** In the order of registration; includes `desired.version`. */
   readonly versions: readonly VersionRecord[]
   readonly desired: Desired
-  /** While it is there, processes that do not run `desired.version` keep or take `desired.previousVersion`. */
+  /** While set, nodes that do not run `desired.version` run `desired.previousVersion`. */
   readonly halted?: HaltedRollout
-  /** Queues that it was given before, the last one first: a schedule may still be there when it could not be moved. */
+  /** Previous queues of the worker, most recent first. A schedule that could not be moved may remain there. */
   readonly leftQueues?: readonly string[]
   /** From 1. */
   readonly generation: number
@@ -52,51 +52,51 @@ export interface StoredWorker {
   readonly updatedAt: number
 }
 
-/** Part of the workers by name. */
+/** A page of the workers, sorted by name. */
 export interface PageQuery {
   readonly offset: number
   readonly limit: number
-  /** Also those whose `activeStatus` is false. */
+  /** Whether to include workers whose `activeStatus` is false. */
   readonly inactive: boolean
-  /** Only these names; all others are left out. */
+  /** Include only workers with these names. */
   readonly only?: ReadonlySet<string>
-  /** Not these names. */
+  /** Exclude workers with these names. */
   readonly without?: ReadonlySet<string>
 }
 
 export interface StorePage {
   readonly workers: readonly StoredWorker[]
-  /** How many the query lets through over all pages. */
+  /** Number of matching workers on all pages. */
   readonly total: number
 }
 
-/** The place behind a driver, as a record may name it. */
+/** The location of a store within its driver, which a record may name. */
 export type StorePlace = Readonly<Partial<Record<'connection' | 'table' | 'keyPrefix', string>>>
 
-/** Where workers are kept. One contract test runs on every driver. */
+/** A store of workers. One contract test runs on every driver. */
 export interface WorkerStore {
   readonly driver: PersistenceDriver
   readonly place: StorePlace
   /** Whether other processes see the same workers. */
   readonly shared: boolean
-  /** What makes the store's table, when it is run with the app's other migrations. */
+  /** Migrations for the table of the store, which run with those of the app. */
   readonly migrations?: readonly Migration[]
-  /** Makes what the store needs when migrations do not: an index, a table elsewhere. Called once before use; safe to repeat. */
+  /** Creates everything that migrations do not, such as a table on another connection. Called once before use; idempotent. */
   prepare(): Promise<void>
-  /** False when the name is taken. */
+  /** Inserts a worker; false if the name is taken. */
   insert(worker: StoredWorker): Promise<boolean>
   get(name: string): Promise<StoredWorker | undefined>
-  /** By name, in one round trip. A page behind the last one is empty. */
+  /** Returns a page sorted by name, in one round trip. A page after the last one is empty. */
   page(query: PageQuery): Promise<StorePage>
-  /** By name. */
+  /** Returns all workers, sorted by name. */
   all(): Promise<readonly StoredWorker[]>
-  /** Writes when the stored one has the same id and the generation before this one; else false. Atomic. */
+  /** Atomically replaces a worker if the stored one has the same id and the previous generation; otherwise returns false. */
   replace(worker: StoredWorker): Promise<boolean>
-  /** False when there was none of that id. */
+  /** Removes a worker; false if none with that id is stored. */
   remove(worker: StoredWorker): Promise<boolean>
 }
 
-/** Names the last activation of a worker: another one for each, also of the same version. */
+/** Returns the id of the last activation of a worker, which is unique even if the same version is activated again. */
 export function activationOf({ desired, versions }: Pick<StoredWorker, 'desired' | 'versions'>): string {
   const active = versions.find(({ version }) => version === desired.version)
   return `${desired.version} ${active?.activatedAt ?? ''}`

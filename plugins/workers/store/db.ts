@@ -8,17 +8,17 @@ import { emptyPage, namesOf } from './page.js'
 import { rowOf, type WorkerRow, workerOf } from './row.js'
 
 export interface DbPlace {
-  /** A connection of the database. */
+  /** Name of a connection of the plugin database. */
   readonly connection: string
   readonly table: string
-  /** Whether a migration makes the table; else `prepare` does. */
+  /** Whether a migration creates the table; otherwise `prepare` does. */
   readonly migrated: boolean
 }
 
 type Tables = Record<string, WorkerRow>
 type PageRow = { readonly total: number } & (WorkerRow | { readonly name: null })
 
-/** Workers in a table, shared by all processes of the app. */
+/** Opens a store in a SQL table, shared by all processes of the app. */
 export function dbStore(database: Database, { connection, table, migrated }: DbPlace): WorkerStore {
   const tables = () => database.tables<Tables>(connection)
   return {
@@ -44,7 +44,7 @@ export function dbStore(database: Database, { connection, table, migrated }: DbP
       const { without } = query
       const listed = names ?? (without !== undefined && without.size > 0 ? [...without] : undefined)
       const where = conditionOf(query, listed && (await inList(tables(), 'name', listed)), names !== undefined)
-      // A page behind the last one has no rows, and still its total: hence a join rather than a window.
+      // A page after the last one has no rows, but a total: hence a join rather than a window function.
       const rows = await database
         .tables(connection)
         .selectFrom((eb) =>

@@ -2,7 +2,7 @@ import type { Collection, Db } from 'mongodb'
 import type { StoredWorker, WorkerStore } from './contract.js'
 import { emptyPage, namesOf } from './page.js'
 
-/** A worker in a collection. Its name is the key, so the index that every collection has keeps names unique. */
+/** A worker in a collection. Its name is the `_id`, so the default index keeps names unique. */
 interface WorkerDocument {
   readonly _id: string
   readonly id: string
@@ -16,7 +16,7 @@ interface Facet {
   readonly page: readonly WorkerDocument[]
 }
 
-/** Workers in a collection of MongoDB, shared by all processes of the app. Each method is one command. */
+/** Opens a store in a MongoDB collection, shared by all processes of the app. Each method is one command. */
 export function docStore(database: () => Promise<Db>, table: string): WorkerStore {
   const collection = async (): Promise<Collection<WorkerDocument>> =>
     (await database()).collection<WorkerDocument>(table, { ignoreUndefined: true })

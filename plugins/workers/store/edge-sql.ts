@@ -19,7 +19,7 @@ type PageRow = { readonly total: number } & (WorkerRow | { readonly name: null }
 
 const columns = 'name, id, active, record, generation, created_at, updated_at'
 
-/** Workers in an edge SQL database. Needs nothing of Node. Each method is one statement. */
+/** Opens a store in an edge SQL database. Uses no Node.js APIs. Each method is one statement. */
 export function edgeSqlStore(binding: EdgeSqlBinding, table: string): WorkerStore {
   const statement = (sql: string, ...values: readonly (string | number)[]): EdgeSqlStatement => {
     const prepared = binding.prepare(sql)
@@ -67,7 +67,7 @@ async function pageOf(
 ): Promise<StorePage> {
   const only = namesOf(query)
   if (only?.length === 0) return emptyPage
-  // One parameter for all names: a statement of D1 takes a hundred.
+  // All names in one parameter, because D1 allows a hundred per statement.
   const names = only ?? [...(query.without ?? [])]
   const listed = `name ${only === undefined ? 'not in' : 'in'} (select value from json_each(?1))`
   const where = query.inactive ? listed : `active = 1 and ${listed}`
@@ -81,7 +81,7 @@ function isWorker(row: PageRow): row is PageRow & WorkerRow {
   return row.name !== null
 }
 
-/** Whether an error of the binding says that the database cannot be reached now. */
+/** Whether an error of the binding means that the database is temporarily unreachable. */
 export function isEdgeSqlUnavailable(error: unknown): boolean {
   return error instanceof Error && /network connection lost|timed? ?out|overloaded|storage.*reset|cannot resolve/i.test(error.message)
 }

@@ -2,19 +2,19 @@ import { DeadlineError, messageOf, withDeadline } from 'zin'
 import { workerErrors } from '../errors.js'
 import type { WorkerStore } from './contract.js'
 
-/** Longest wait for a store, in ms. */
-const answerMs = 5_000
+/** Default deadline of a call, in ms. */
+const callMs = 5_000
 
 /**
- * A store whose failures to reach its server, and calls that take too long, answer 503; other errors pass.
+ * Wraps a store so that unreachable servers and calls past the deadline throw WORKER_STORE_UNAVAILABLE (503). Other errors are rethrown.
  *
- * @param where what people call the server.
+ * @param where display name of the server.
  */
 export function guarded(
   store: WorkerStore,
   isUnavailable: (error: unknown) => boolean,
   where: string = store.driver,
-  waitMs = answerMs,
+  waitMs = callMs,
 ): WorkerStore {
   const unavailable = (error: unknown) => workerErrors.WORKER_STORE_UNAVAILABLE(where, messageOf(error))
   const reach = async <T>(work: Promise<T>): Promise<T> => {
@@ -27,7 +27,7 @@ export function guarded(
   const guard = <T>(work: Promise<T>): Promise<T> => reach(withDeadline(work, waitMs, `no response within ${waitMs} ms`))
   return {
     ...store,
-    // Making a table may take longer.
+    // No deadline: creating a table may take longer.
     prepare: () => reach(store.prepare()),
     insert: (worker) => guard(store.insert(worker)),
     get: (name) => guard(store.get(name)),

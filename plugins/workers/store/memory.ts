@@ -1,7 +1,7 @@
 import { byName, type StoredWorker, type WorkerStore } from './contract.js'
 import { pageOf } from './page.js'
 
-/** Workers of this process, gone when it ends. */
+/** Opens a store in the memory of this process. */
 export function memoryStore(): WorkerStore {
   const workers = new Map<string, StoredWorker>()
   return {

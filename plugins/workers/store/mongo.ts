@@ -5,17 +5,17 @@ import { workerErrors } from '../errors.js'
 export interface MongoOptions {
   /** MONGODB_URL. */
   readonly url: string
-  /** Database when the URL names none. */
+  /** Name of the database, if the URL contains none. */
   readonly fallback: string
-  /** Longest wait for a server, in ms. */
+  /** Timeout for selecting and connecting to a server, and for sockets, in ms. */
   readonly timeoutMs: number
-  /** For Mongo's own listings. */
+  /** Name of the client in the logs of MongoDB. */
   readonly appName: string
   /** Loads the driver. */
   readonly load?: () => Promise<typeof import('mongodb')>
 }
 
-/** The app's own connection to MongoDB: opened by the first call, closed by its owner. */
+/** The connection of the app to MongoDB. Opened by the first call, closed by its owner. */
 export class Mongo {
   readonly #options: MongoOptions
   #client: Promise<MongoClient> | undefined
@@ -36,7 +36,7 @@ export class Mongo {
   }
 
   #connected(): Promise<MongoClient> {
-    // A first connection that failed is tried again by the next call.
+    // If the first connection fails, the next call retries.
     this.#client ??= this.#open().catch((error: unknown) => {
       this.#client = undefined
       throw error
@@ -53,7 +53,7 @@ export class Mongo {
     try {
       client = new MongoClient(url, { ...limits, appName })
     } catch {
-      // The driver's own words may repeat parts of the URL.
+      // The driver's message may contain parts of the URL.
       throw workerErrors.WORKERS_MISCONFIGURED(urlFault)
     }
     try {
@@ -66,7 +66,7 @@ export class Mongo {
 }
 
 const urlFault =
-  'MONGODB_URL is not a MongoDB URL: give mongodb://[user:password@]host[:port][,host…][/database][?options] or mongodb+srv://…, with special characters percent-encoded'
+  'MONGODB_URL is not a MongoDB URL; use mongodb://[user:password@]host[:port][,host…][/database][?options] or mongodb+srv://…, with special characters percent-encoded'
 const urlPattern = /^mongodb(?:\+srv)?:\/\/[^/?#\s]+(?:\/([^/?#\s]*))?(?:\?[^#\s]*)?$/
 
 function isMongoUrl(url: string): boolean {
@@ -78,7 +78,7 @@ function databaseOf(url: string): string | undefined {
   return name === '' ? undefined : decodeURIComponent(name)
 }
 
-/** MongoDB takes no blanks and few signs in names of databases, and 63 bytes. */
+/** MongoDB database names have at most 63 bytes, and no blanks or most special characters. */
 function databaseName(text: string): string {
   return appSlug(text, 63).replaceAll('.', '_') || 'zin'
 }
@@ -89,11 +89,11 @@ async function loadDriver(load: () => Promise<typeof import('mongodb')>): Promis
   } catch (error) {
     const missing = typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND'
     if (!missing) throw error
-    throw workerErrors.WORKERS_MISCONFIGURED('MONGODB_URL is set, and the package mongodb is missing: run npm install mongodb')
+    throw workerErrors.WORKERS_MISCONFIGURED('MONGODB_URL is set, but the package mongodb is missing; run npm install mongodb')
   }
 }
 
-/** Whether an error of the driver says that the server cannot be reached now. */
+/** Whether an error of the driver means that the server is unreachable. */
 export function isMongoUnavailable(error: unknown): boolean {
   return error instanceof Error && unavailableNames.has(error.name)
 }

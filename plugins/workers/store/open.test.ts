@@ -16,8 +16,8 @@ const settings = Object.fromEntries(Object.entries(workerSettings).map(([name, s
 >
 const placed = (persistence: object) => stored('placed', {}, { infrastructure: { persistence } }).record
 
-describe('where workers are kept', () => {
-  it('follows the plugins of the app, and code may name other places', async () => {
+describe('the stores of workers', () => {
+  it('follow the plugins of the app, and code may name other locations', async () => {
     const host = await createTestHost({ plugins: [database({ connections: { reports: { driver: 'sqlite' } } }), kv()] })
     const services = { database: host.service(databaseService), kv: host.service(kvService) }
     const { stores, open, close } = openStores({ host: host.host.view, settings, services })
@@ -60,7 +60,7 @@ describe('where workers are kept', () => {
     await host.stop()
   })
 
-  it('is a boot error when the configured store has nothing to be in', () => {
+  it('are a boot error if the configured driver has no backend', () => {
     const services = { database: undefined, kv: undefined }
     const host = { app: { name: 'app' } } as Parameters<typeof openStores>[0]['host']
     for (const [driver, needs] of Object.entries({
@@ -75,7 +75,7 @@ describe('where workers are kept', () => {
     assert.deepEqual(openStores({ host, settings, services }).stores.length, 1)
   })
 
-  it('is read from any key-value store in one round trip, once its workers are known', async () => {
+  it('are read from any key-value store in one round trip, once their workers are known', async () => {
     const host = await createTestHost({ plugins: [database(), kv()] })
     const real = host.service(kvService)
     let trips = 0
@@ -100,14 +100,14 @@ describe('where workers are kept', () => {
 describe('the connection to MongoDB', () => {
   const options = { fallback: 'app', timeoutMs: 300, appName: 'app' }
 
-  it('says what to install when the driver is missing', async () => {
+  it('states what to install if the driver is missing', async () => {
     const missing = Object.assign(new Error('no'), { code: 'ERR_MODULE_NOT_FOUND' })
     const mongo = new Mongo({ ...options, url: 'mongodb://127.0.0.1:1/x', load: () => Promise.reject(missing) })
     await assert.rejects(mongo.database(), { code: 'WORKERS_MISCONFIGURED', message: /npm install mongodb/ })
     await mongo.close()
   })
 
-  it('refuses what is no MongoDB URL, and repeats nothing of it', async () => {
+  it('refuses an invalid MongoDB URL without repeating any of it', async () => {
     for (const url of ['http://hunter2@h/x', 'mongodb://', 'hunter2', 'mongodb://u:hunter2@h/x?tls=maybe', 'mongodb://u:hunt/er2@h']) {
       const mongo = new Mongo({ ...options, url })
       await assert.rejects(mongo.database(), (error) => {
@@ -119,7 +119,7 @@ describe('the connection to MongoDB', () => {
     }
   })
 
-  it('answers 503 while no server is there, keeps nothing alive, and tries again', async () => {
+  it('throws a 503 while there is no server, keeps nothing open, and retries', async () => {
     const host = { app: { name: 'app' } } as Parameters<typeof openStores>[0]['host']
     const chosen = { ...settings, MONGODB_URL: 'mongodb://127.0.0.1:1/x', WORKER_CONNECTION_TIMEOUT: 100 }
     const { stores, close } = openStores({ host, settings: chosen, services: { database: undefined, kv: undefined } })

@@ -20,21 +20,21 @@ export interface StoresInput {
   readonly host: Pick<HostView, 'app'>
   readonly settings: WorkerSettings
   readonly services: { readonly database: Database | undefined; readonly kv: Kv | undefined }
-  /** The D1-style binding that the driver `edge-sql` uses when a worker gives none. */
+  /** The D1-style binding that the driver `edge-sql` uses for workers without their own. */
   readonly edgeSql?: unknown
 }
 
 export interface OpenStores {
-  /** One of every driver that the app's plugins and settings allow; the configured one is among them. */
+  /** One store per driver that the plugins and settings of the app allow, including the configured one. */
   readonly stores: readonly WorkerStore[]
   readonly open: OpenStore
-  /** Ends the connections that the stores opened themselves. */
+  /** Closes the connections that the stores opened themselves. */
   close(): Promise<void>
 }
 
 type Opener = (place: PersistencePlace, client: unknown) => WorkerStore
 
-/** Opens the app's own stores, and others on demand. Nothing is connected before it is used. */
+/** Opens the stores of the app, and others on demand. Each connects on first use. */
 export function openStores({ host, settings, services, edgeSql }: StoresInput): OpenStores {
   const { MONGODB_URL: url, WORKER_CONNECTION_TIMEOUT: timeoutMs, WORKER_PERSISTENCE_DRIVER: configured } = settings
   const { WORKER_PERSISTENCE_DB_CONNECTION: ownConnection, WORKER_PERSISTENCE_TABLE: ownTable } = settings
@@ -44,7 +44,7 @@ export function openStores({ host, settings, services, edgeSql }: StoresInput): 
 
   const openers: Readonly<Record<PersistenceDriver, Opener>> = {
     memory(place, client) {
-      if (client !== undefined) throw workerErrors.INVALID_PERSISTENCE_CONFIG('the driver memory takes no client')
+      if (client !== undefined) throw workerErrors.INVALID_PERSISTENCE_CONFIG('the driver memory does not accept a client')
       takesOnly(place, [])
       return memoryStore()
     },
@@ -62,7 +62,7 @@ export function openStores({ host, settings, services, edgeSql }: StoresInput): 
       const database = required(given ?? services.database, missing.db)
       const connection = given === undefined ? (place.connection ?? ownConnection) : 'default'
       const table = place.table ?? ownTable
-      // The store of the settings; which others code names is known only when it does.
+      // Only the table of the settings is known when migrations run.
       const migrated = given === undefined && connection === ownConnection && table === ownTable
       databaseKnows(database, connection)
       return guarded(dbStore(database, { connection, table, migrated }), (error) => database.isUnavailable(error))
@@ -91,7 +91,7 @@ export function openStores({ host, settings, services, edgeSql }: StoresInput): 
     'edge-sql': edgeSql !== undefined,
   }
   if (!present[configured])
-    throw workerErrors.WORKERS_MISCONFIGURED(`WORKER_PERSISTENCE_DRIVER is ${configured}, and ${missing[configured]}`)
+    throw workerErrors.WORKERS_MISCONFIGURED(`WORKER_PERSISTENCE_DRIVER is ${configured}, but ${missing[configured]}`)
   const drivers = (Object.keys(present) as PersistenceDriver[]).filter((driver) => present[driver])
   return {
     stores: drivers.map((driver) => open({ driver }, undefined)),
@@ -100,13 +100,13 @@ export function openStores({ host, settings, services, edgeSql }: StoresInput): 
   }
 }
 
-/** What a driver needs. */
+/** What is missing for each driver. */
 const missing: Readonly<Record<PersistenceDriver, string>> = {
   memory: 'nothing is missing',
   kvstore: 'it needs the plugin kv in zin.config.ts',
   db: 'it needs the plugin database in zin.config.ts',
   docstore: 'it needs MONGODB_URL',
-  'edge-sql': 'it needs an edge SQL binding, which code gives',
+  'edge-sql': 'it needs an edge SQL binding, which must be passed in code',
 }
 
 function required<T>(value: T | undefined, what: string): T {
@@ -121,7 +121,7 @@ function clientOf<T>(client: unknown, is: (value: unknown) => value is T, what: 
 
 function takesOnly({ driver, ...place }: PersistencePlace, keys: readonly string[]): void {
   const extra = Object.entries(place).find(([key, value]) => value !== undefined && !keys.includes(key))
-  if (extra !== undefined) throw workerErrors.INVALID_PERSISTENCE_CONFIG(`the driver ${driver} takes no ${extra[0]}`)
+  if (extra !== undefined) throw workerErrors.INVALID_PERSISTENCE_CONFIG(`the driver ${driver} does not support ${extra[0]}`)
 }
 
 function databaseKnows(database: Database, connection: string): void {

@@ -1,6 +1,6 @@
 import { byName, type PageQuery, type StoredWorker, type StorePage } from './contract.js'
 
-/** The page of a query over all workers, in any order: what stores do that cannot ask for a part. */
+/** Returns a page of a list of workers in any order, for stores that cannot query a part of them. */
 export function pageOf(workers: readonly StoredWorker[], query: PageQuery): StorePage {
   const { offset, limit, inactive, only, without } = query
   const matching = workers
@@ -9,7 +9,7 @@ export function pageOf(workers: readonly StoredWorker[], query: PageQuery): Stor
   return { workers: matching.slice(offset, offset + limit), total: matching.length }
 }
 
-/** The names that `only` lets through, in their order; undefined: all names are let through. */
+/** Returns the names in `only` that are not excluded, sorted; undefined without `only`. */
 export function namesOf({ only, without }: PageQuery): readonly string[] | undefined {
   return only && [...only].filter((name) => without?.has(name) !== true).sort()
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { messageOf } from 'zin'
 import type { RedisClient } from 'zin/plugins/redis'
 
-/** A Lua script that a server gets once, and that is called by its digest from then on. */
+/** A Lua script that is sent to a server once, and then called by digest. */
 export class RedisScript {
   readonly #text: string
   readonly #digest: string
@@ -16,7 +16,7 @@ export class RedisScript {
     try {
       return await client.evalsha(this.#digest, keys.length, ...keys, ...args)
     } catch (error) {
-      // A server that was restarted, or another node of a cluster, does not have it.
+      // A restarted server, or another node of a cluster, does not have the script.
       if (!messageOf(error).startsWith('NOSCRIPT')) throw error
       return client.eval(this.#text, keys.length, ...keys, ...args)
     }

@@ -1,13 +1,13 @@
-// KEYS of all: 1 the records (hash: name → JSON), 2 the names of all workers, 3 those of the active ones (sorted sets, all scores 0).
+// KEYS: 1 records (hash: name → JSON), 2 names of all workers, 3 names of active workers (sorted sets, all scores 0).
 
-/** ARGV: name, worker, 1 when active. Answers 1 when the name was free. */
+/** ARGV: name, worker, 1 if active. Returns 1 if the name was free. */
 export const insertScript = `
 if redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2]) == 0 then return 0 end
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
 if ARGV[3] == '1' then redis.call('ZADD', KEYS[3], 0, ARGV[1]) end
 return 1`
 
-/** ARGV: name, worker, 1 when active, id, generation before. Answers 1 when it was written. */
+/** ARGV: name, worker, 1 if active, id, previous generation. Returns 1 if it was written. */
 export const replaceScript = `
 local text = redis.call('HGET', KEYS[1], ARGV[1])
 if not text then return 0 end
@@ -17,7 +17,7 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 if ARGV[3] == '1' then redis.call('ZADD', KEYS[3], 0, ARGV[1]) else redis.call('ZREM', KEYS[3], ARGV[1]) end
 return 1`
 
-/** ARGV: name, id. Answers 1 when it was there. */
+/** ARGV: name, id. Returns 1 if it was removed. */
 export const removeScript = `
 local text = redis.call('HGET', KEYS[1], ARGV[1])
 if not text or cjson.decode(text).id ~= ARGV[2] then return 0 end
@@ -27,8 +27,8 @@ redis.call('ZREM', KEYS[3], ARGV[1])
 return 1`
 
 /**
- * ARGV: offset, limit, 1 with inactive ones, `all`, `only` or `without`, then names, sorted for `only`. Answers the total and the
- * workers of the page. Lua passes some thousand arguments at most to one command, hence the parts.
+ * ARGV: offset, limit, 1 to include inactive workers, `all`, `only` or `without`, then names, sorted for `only`. Returns the total and the
+ * workers of the page. HMGET is called in batches, because Lua limits the arguments of a call to a few thousand.
  */
 export const pageScript = `
 local offset, limit = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -52,10 +52,10 @@ else
     if not without[name] then take(name) end
   end
 end
-local answer = { total }
+local reply = { total }
 for first = 1, #names, 1000 do
   for _, text in ipairs(redis.call('HMGET', KEYS[1], unpack(names, first, math.min(first + 999, #names)))) do
-    answer[#answer + 1] = text
+    reply[#reply + 1] = text
   end
 end
-return answer`
+return reply`

@@ -6,12 +6,12 @@ import { emptyPage, namesOf } from './page.js'
 import { RedisScript } from './redis-script.js'
 import { insertScript, pageScript, removeScript, replaceScript } from './redis-scripts.js'
 
-/** How long a command waits for a connection that is coming back, in ms. */
+/** How long a command waits for a reconnecting client, in ms. */
 const patienceMs = 1000
 
-/** Workers in the Redis of a key-value store, shared by all processes of the app. Each method is one command. */
+/** Opens a store in the Redis of a key-value store, shared by all processes of the app. Each method is one command. */
 export function redisStore(kv: Kv, keyPrefix: string): WorkerStore {
-  // One hash tag: the keys lie on one node of a cluster, where a script may use them together.
+  // One hash tag keeps all keys in one slot of a cluster, so that a script can use them together.
   const tag = `{${keyPrefix.replaceAll('{', '(').replaceAll('}', ')')}:workers}`
   const records = `${tag}:records`
   const keys = [records, `${tag}:all`, `${tag}:active`]
@@ -21,7 +21,7 @@ export function redisStore(kv: Kv, keyPrefix: string): WorkerStore {
   const page = new RedisScript(pageScript)
   const client = async (): Promise<RedisClient> => {
     const { redis } = kv
-    if (redis === undefined) throw workerErrors.WORKER_STORE_UNAVAILABLE('kvstore', 'the plugin kv has not started, or is stopped')
+    if (redis === undefined) throw workerErrors.WORKER_STORE_UNAVAILABLE('kvstore', 'the plugin kv has not started or has stopped')
     if (redis.status !== 'ready') await whenReady(redis, patienceMs)
     return redis
   }
@@ -62,7 +62,7 @@ export function redisStore(kv: Kv, keyPrefix: string): WorkerStore {
   }
 }
 
-/** What the script is told of names; undefined: no name is let through. */
+/** Returns the name arguments of the script; undefined if no name can match. */
 function partOf(query: PageQuery): readonly string[] | undefined {
   const only = namesOf(query)
   if (only !== undefined) return only.length === 0 ? undefined : ['only', ...only]

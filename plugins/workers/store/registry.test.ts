@@ -25,7 +25,7 @@ const broken: WorkerStore = guarded(
 const at = (persistence: PersistencePlace) => ({ ...stored('placed').record, infrastructure: { persistence } })
 
 describe('the stores of an app', () => {
-  it('are listed as one, by name, wherever a page begins', async () => {
+  it('are listed as one, sorted by name, wherever a page begins', async () => {
     const names = Array.from({ length: 23 }, (_, index) => `worker-${String(index).padStart(2, '0')}`)
     const stores = await Promise.all([0, 1, 2].map((part) => inStore(names.filter((_, index) => (index * index) % 3 === part))))
     const storeRegistry = new StoreRegistry([...stores, memoryStore()], refuseToOpen)
@@ -52,7 +52,7 @@ describe('the stores of an app', () => {
     )
   })
 
-  it('are asked once for a page when only one has workers', async () => {
+  it('are queried once per page if only one has workers', async () => {
     const store = await inStore(['one-a', 'one-b', 'one-c'])
     let asked = 0
     const counted: WorkerStore = { ...store, page: (query) => (asked++, store.page(query)) }
@@ -64,7 +64,7 @@ describe('the stores of an app', () => {
     assert.deepEqual([workers.map(({ record }) => record.name), total, asked], [['one-c'], 3, 1])
   })
 
-  it('have a name once over all of them, also when two are written at once', async () => {
+  it('accept a name only once across all of them, even for concurrent inserts', async () => {
     const [first, second] = [memoryStore(), memoryStore()]
     const storeRegistry = new StoreRegistry([first, second], refuseToOpen)
     assert.equal(await storeRegistry.insert(first, stored('unique')), true)
@@ -75,7 +75,7 @@ describe('the stores of an app', () => {
     assert.equal((await storeRegistry.all()).filter(({ record }) => record.name === 'race').length, 1)
   })
 
-  it('find a worker where it is, and again when it moved', async () => {
+  it('find a worker, and find it again after it moved', async () => {
     const [first, second] = [memoryStore(), memoryStore()]
     const storeRegistry = new StoreRegistry([first, second], refuseToOpen)
     const worker = stored('mover')
@@ -88,7 +88,28 @@ describe('the stores of an app', () => {
     assert.equal(await storeRegistry.find('mover'), undefined)
   })
 
-  it('say that one cannot be reached rather than that a worker is not there', async () => {
+  it('forget where a removed worker was when all workers are read', async () => {
+    const asked: string[] = []
+    const noting = (store: WorkerStore, title: string): WorkerStore => ({ ...store, get: (name) => (asked.push(title), store.get(name)) })
+    const [first, second] = [memoryStore(), memoryStore()]
+    const storeRegistry = new StoreRegistry([noting(first, 'first'), noting(second, 'second')], refuseToOpen)
+    const [stays, goes] = [stored('stays'), stored('goes')]
+    for (const worker of [stays, goes]) {
+      await second.insert(worker)
+      await storeRegistry.find(worker.record.name)
+    }
+    // As by another node.
+    await second.remove(goes)
+    await storeRegistry.all()
+    asked.length = 0
+    assert.equal(await storeRegistry.find('goes'), undefined)
+    assert.deepEqual(asked, ['first', 'second'], 'the store that had it is not asked before the others')
+    asked.length = 0
+    assert.deepEqual((await storeRegistry.find('stays'))?.worker, stays)
+    assert.deepEqual(asked, ['second'])
+  })
+
+  it('report an unreachable store rather than a missing worker', async () => {
     const storeRegistry = new StoreRegistry([broken, await inStore(['here'])], refuseToOpen)
     assert.equal((await storeRegistry.find('here'))?.worker.record.name, 'here')
     const unavailable = { code: 'WORKER_STORE_UNAVAILABLE', status: 503 }
@@ -97,7 +118,7 @@ describe('the stores of an app', () => {
     await assert.rejects(storeRegistry.all(), unavailable)
   })
 
-  it('say so, and which, when one does not answer in time', async () => {
+  it('report which store does not respond in time', async () => {
     const frozen: WorkerStore = { ...memoryStore(), get: () => new Promise(() => undefined) }
     const storeRegistry = new StoreRegistry([guarded(frozen, () => false, 'kvstore (the plugin kv, on Redis)', 10)], refuseToOpen)
     await assert.rejects(storeRegistry.find('anybody'), {
@@ -107,7 +128,7 @@ describe('the stores of an app', () => {
     })
   })
 
-  it('are opened by code only, once per place and client', async () => {
+  it('are opened only by code, once per location and client', async () => {
     const opened: unknown[] = []
     const storeRegistry = new StoreRegistry(
       [{ ...memoryStore(), driver: 'db', place: { connection: 'default', table: 'workers' } }],

@@ -7,13 +7,13 @@ export interface Located {
   readonly worker: StoredWorker
 }
 
-/** Opens a store at a place, with the app's defaults for what the place does not name. Throws INVALID_PERSISTENCE_CONFIG. */
+/** Opens a store at a location; the settings are the defaults for what it does not specify. Throws INVALID_PERSISTENCE_CONFIG. */
 export type OpenStore = (place: PersistencePlace, client: unknown) => WorkerStore
 
 export interface StoreRequest {
-  /** A database, key-value store, document database or edge binding that code gave. */
+  /** A database, key-value store, document database or edge binding that was passed in code. */
   readonly client?: unknown
-  /** Whether code of the app asks. Others get only places that are open already. */
+  /** Whether the request comes from code of the app. Other requests can only use stores that are open already. */
   readonly trusted: boolean
 }
 
@@ -22,17 +22,17 @@ interface Opened {
   readonly client: unknown
 }
 
-/** How often a new worker looks whether another of its name withdraws, and after how long, in ms. */
+/** How often an insert checks whether a concurrent one with the same name withdraws, and the wait in between, in ms. */
 const looks = 5
 const lookMs = 20
 
-/** The stores of one app. A worker's name is unique over all of them. */
+/** The stores of one app. The name of a worker is unique across all of them. */
 export class StoreRegistry {
   #opened: readonly Opened[]
   readonly #open: OpenStore
-  /** Where a name was seen last, so that it is found in one round trip. */
+  /** The store in which a name was found last, so that the next search takes one round trip. */
   readonly #seen = new Map<string, WorkerStore>()
-  /** Ends when the last opening does: two of one place must not both be added. */
+  /** Serializes the opening of stores, so that the same one is not added twice. */
   #opening: Promise<unknown> = Promise.resolve()
 
   constructor(stores: readonly WorkerStore[], open: OpenStore) {
@@ -40,17 +40,17 @@ export class StoreRegistry {
     this.#open = open
   }
 
-  /** Whether other processes see some of the workers. */
+  /** Whether any store is shared with other processes. */
   get shared(): boolean {
     return this.#stores.some((store) => store.shared)
   }
 
-  /** Makes the stores of the app ready. */
+  /** Prepares the stores of the app. */
   async prepare(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.prepare()))
   }
 
-  /** The store that a record names. */
+  /** Returns the store that a record names, and opens it if needed. */
   async storeOf(record: WorkerRecord, { client, trusted }: StoreRequest): Promise<WorkerStore> {
     const place = record.infrastructure.persistence
     const known = this.#known(place, client)
@@ -61,26 +61,26 @@ export class StoreRegistry {
     return turn
   }
 
-  /** The worker of a name. A store that cannot be reached fails the search only when no other one has it. */
+  /** Finds a worker by name. Rejects if the worker is not found and a store is unreachable, or if the store that had it last is. */
   async find(name: string): Promise<Located | undefined> {
     const last = this.#seen.get(name)
     const worker = await last?.get(name)
     if (last !== undefined && worker !== undefined) return { store: last, worker }
     const others = this.#stores.filter((store) => store !== last)
-    const answers = await Promise.allSettled(others.map((store) => store.get(name)))
+    const results = await Promise.allSettled(others.map((store) => store.get(name)))
     for (const [index, store] of others.entries()) {
-      const answer = answers[index]
-      if (answer?.status !== 'fulfilled' || answer.value === undefined) continue
+      const result = results[index]
+      if (result?.status !== 'fulfilled' || result.value === undefined) continue
       this.#seen.set(name, store)
-      return { store, worker: answer.value }
+      return { store, worker: result.value }
     }
-    const failed = answers.find((answer) => answer.status === 'rejected')
+    const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
     this.#seen.delete(name)
     return undefined
   }
 
-  /** Stores a new worker; false when its name is taken in any store. */
+  /** Inserts a worker; false if its name is taken in any store. */
   async insert(store: WorkerStore, worker: StoredWorker): Promise<boolean> {
     const { name } = worker.record
     if ((await this.find(name)) !== undefined || !(await store.insert(worker))) return false
@@ -95,8 +95,8 @@ export class StoreRegistry {
   }
 
   /**
-   * Two stores know nothing of each other: of two inserts of a name at the same time, each sees the other. The one with the lower id
-   * stays, and looks until the other has withdrawn; one that does not was there before.
+   * Returns whether no other store has a worker with this name. Stores are independent, so concurrent inserts of a name into two stores see
+   * each other: the one with the lower id stays, and waits for the other to be withdrawn. One that is not withdrawn existed before.
    */
   async #isAlone(store: WorkerStore, worker: StoredWorker): Promise<boolean> {
     const others = this.#stores.filter((other) => other !== store)
@@ -110,13 +110,16 @@ export class StoreRegistry {
     return false
   }
 
-  /** Part of all workers by name. One round trip to each store, two when more than one has workers and the page is not the first. */
+  /**
+   * Returns a page of all workers, sorted by name. Takes one round trip per store, or two if several stores have workers and the offset is
+   * not 0.
+   */
   async page(query: PageQuery): Promise<StorePage> {
     const pages = await Promise.all(this.#stores.map(async (store) => ({ store, ...(await store.page(query)) })))
     const filled = pages.filter(({ total }) => total > 0)
     const [only] = filled
     if (filled.length < 2) return { workers: only?.workers ?? [], total: only?.total ?? 0 }
-    // What the others have before it decides where a store's own workers stand, so each is read from its start.
+    // The position of a worker depends on the workers of all stores before it, so each store is read from its start.
     const { offset, limit } = query
     const heads =
       offset === 0 ? filled : await Promise.all(filled.map(({ store }) => store.page({ ...query, offset: 0, limit: offset + limit })))
@@ -124,10 +127,14 @@ export class StoreRegistry {
     return { workers: workers.slice(offset, offset + limit), total: heads.reduce((sum, head) => sum + head.total, 0) }
   }
 
-  /** Every worker, by name. */
+  /** Returns all workers, sorted by name. */
   async all(): Promise<readonly StoredWorker[]> {
-    const lists = await Promise.all(this.#stores.map((store) => store.all()))
-    return lists.flat().sort(byName)
+    const seen = [...this.#seen.keys()]
+    const workers = (await Promise.all(this.#stores.map((store) => store.all()))).flat()
+    const names = new Set(workers.map(({ record }) => record.name))
+    // Other nodes may have removed these.
+    for (const name of seen) if (!names.has(name)) this.#seen.delete(name)
+    return workers.sort(byName)
   }
 
   get #stores(): readonly WorkerStore[] {
@@ -154,6 +161,6 @@ export class StoreRegistry {
     const same = this.#stores.filter((store) => store.driver === driver)
     if (same.length === 0) return `the app has no store for the driver ${driver}`
     const known = same.map((store) => JSON.stringify(store.place)).join(', ')
-    return `${JSON.stringify(place)} is no place that the app opened; the driver ${driver} has ${known}`
+    return `the app has not opened ${JSON.stringify(place)}; the driver ${driver} has ${known}`
   }
 }

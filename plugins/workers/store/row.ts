@@ -1,6 +1,6 @@
 import type { StoredWorker } from './contract.js'
 
-/** One row of the workers table. Times are ms since 1970; drivers give bigint columns as number, text or bigint. */
+/** A row of the workers table. Times are ms since 1970; drivers return bigint columns as number, string or bigint. */
 export interface WorkerRow {
   name: string
   id: string

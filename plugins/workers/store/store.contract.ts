@@ -7,14 +7,14 @@ import type { PageQuery, StoredWorker, WorkerStore } from './contract.js'
 
 export interface ContractStore {
   readonly store: WorkerStore
-  /** Another one on the same place, as another process has it; absent where there can be none. */
+  /** Another store object at the same location, as in another process; absent if that is impossible. */
   readonly second?: WorkerStore
-  /** Workers of the test with many. Default 1000; at least 200. */
+  /** Number of workers in the test with many workers. Default 1000; at least 200. */
   readonly many?: number
   close(): Promise<void>
 }
 
-/** What every store of workers does. `open` gives an empty one. */
+/** Tests for every store of workers. `open` returns an empty one. */
 export function storeContract(title: string, open: () => Promise<ContractStore>): void {
   describe(`the worker store ${title}`, () => {
     let store: WorkerStore
@@ -45,7 +45,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.deepEqual(await page({ inactive: true }), { names: [], total: 0 })
     })
 
-    it('gives back what was inserted, and takes a name once', async () => {
+    it('returns inserted workers, and accepts a name only once', async () => {
       const worker = stored('first')
       assert.equal(await store.insert(worker), true)
       assert.deepEqual(await store.get('first'), worker)
@@ -55,7 +55,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.deepEqual(await second.all(), [worker])
     })
 
-    it('tells names apart by case, and lists by their bytes', async () => {
+    it('distinguishes names by case, and sorts them by bytes', async () => {
       for (const name of ['First', 'zebra', 'apple', 'a-b', 'a_b', 'a0b']) assert.equal(await store.insert(stored(name)), true)
       assert.equal((await store.get('First'))?.record.name, 'First')
       assert.equal((await store.get('first'))?.record.name, 'first')
@@ -67,7 +67,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.deepEqual(await page(), { names, total: 7 })
     })
 
-    it('keeps a worker of many and long versions', async () => {
+    it('stores a worker with many long versions', async () => {
       const version = { ...firstVersionOf({ name: 'long', queueName: 'queue' }, createdAt), description: 'ü'.repeat(1000) }
       const worker = stored('long', { versions: Array.from({ length: 100 }, (_, index) => ({ ...version, version: `1.0.${index}` })) })
       assert.equal(await store.insert(worker), true)
@@ -75,7 +75,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       await empty()
     })
 
-    it('gives one page with the total, and none behind the last one', async () => {
+    it('returns a page with the total, and an empty page after the last one', async () => {
       for (const name of ['page-3', 'page-1', 'page-5', 'page-2', 'page-4']) await store.insert(stored(name))
       assert.deepEqual(await page({ limit: 2 }), { names: ['page-1', 'page-2'], total: 5 })
       assert.deepEqual(await page({ limit: 2, offset: 4 }), { names: ['page-5'], total: 5 })
@@ -84,7 +84,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.deepEqual(await page({ limit: 0 }), { names: [], total: 5 })
     })
 
-    it('shows inactive workers on demand only, as a replacement makes them', async () => {
+    it('lists inactive workers only on request, including those that were replaced', async () => {
       const asleep = stored('page-0', {}, { activeStatus: false })
       await store.insert(asleep)
       assert.deepEqual((await page()).total, 5)
@@ -95,7 +95,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.deepEqual((await page()).total, 5)
     })
 
-    it('lets a query name what it wants and what not', async () => {
+    it('includes or excludes workers by name', async () => {
       const only = new Set(['page-5', 'nobody', 'page-0', 'page-2', 'page-4'])
       assert.deepEqual(await page({ only }), { names: ['page-2', 'page-4', 'page-5'], total: 3 })
       assert.deepEqual(await page({ only, inactive: true, limit: 2, offset: 1 }), { names: ['page-2', 'page-4'], total: 4 })
@@ -109,7 +109,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.deepEqual(await page({ only, without: only }), { names: [], total: 0 })
     })
 
-    it('replaces the generation before, and nothing else', async () => {
+    it('replaces only the previous generation', async () => {
       const worker = stored('versions')
       await store.insert(worker)
       const next: StoredWorker = {
@@ -126,17 +126,17 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
         },
         updatedAt: 1_900_000_000_789,
       }
-      assert.equal(await store.replace({ ...worker, generation: 9 }), false, 'a generation from nowhere')
-      assert.equal(await store.replace({ ...worker, id: randomUUID(), generation: 2 }), false, 'another worker of that name')
+      assert.equal(await store.replace({ ...worker, generation: 9 }), false, 'a generation that does not follow')
+      assert.equal(await store.replace({ ...worker, id: randomUUID(), generation: 2 }), false, 'another worker with that name')
       assert.equal(await store.replace(next), true)
       assert.deepEqual(await second.get('versions'), next)
       assert.equal(await second.replace({ ...worker, generation: 2 }), false, 'the same generation again')
-      assert.equal(await store.replace(stored('missing', { generation: 2 })), false, 'a worker that is not there')
+      assert.equal(await store.replace(stored('missing', { generation: 2 })), false, 'a missing worker')
       assert.equal(await store.get('missing'), undefined)
       assert.deepEqual(await store.get('versions'), next)
     })
 
-    it('lets one of 20 writers of a generation win', async () => {
+    it('accepts one of 20 concurrent writes of a generation', async () => {
       const worker = stored('contended')
       await store.insert(worker)
       const writers = Array.from({ length: 20 }, (_, index) => ({ ...worker, generation: 2, updatedAt: index }))
@@ -145,7 +145,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.equal((await store.get('contended'))?.updatedAt, wins.indexOf(true))
     })
 
-    it('lets one of 20 inserts of a name win', async () => {
+    it('accepts one of 20 concurrent inserts of a name', async () => {
       const workers = Array.from({ length: 20 }, () => stored('race'))
       const wins = await Promise.all(workers.map((worker, index) => (index % 2 === 0 ? store : second).insert(worker)))
       assert.equal(wins.filter(Boolean).length, 1)
@@ -153,7 +153,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.equal((await store.all()).filter((worker) => worker.record.name === 'race').length, 1)
     })
 
-    it('removes the worker it is given and no other of that name', async () => {
+    it('removes the given worker, and no other with the same name', async () => {
       const worker = stored('leaver')
       await store.insert(worker)
       assert.equal(await second.remove(stored('leaver')), false)
@@ -170,11 +170,11 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       )
     })
 
-    it('does not bring a worker back that is removed while it is written', async () => {
+    it('does not recreate a worker that is removed during a write', async () => {
       for (let round = 0; round < 10; round++) {
         const worker = stored('removed-while-written')
         await store.insert(worker)
-        // Each round meets the writer at another of its steps.
+        // Each round removes the worker at another step of the write.
         const remove = async (): Promise<boolean> => {
           for (let step = 0; step < round; step++) await second.get('removed-while-written')
           return second.remove(worker)
@@ -187,7 +187,7 @@ export function storeContract(title: string, open: () => Promise<ContractStore>)
       assert.deepEqual(await second.all(), [])
     })
 
-    it('gives pages of many workers', async () => {
+    it('returns pages of many workers', async () => {
       const names = Array.from({ length: many }, (_, index) => `many-${String(index).padStart(4, '0')}`)
       const shuffled = names.map((_, index) => names[(index * 7) % many] ?? '')
       for (let start = 0; start < many; start += 20) {

@@ -64,7 +64,7 @@ describe('1,000 workers in Redis', () => {
   })
   after(() => host.stop())
 
-  /** Commands that the connection of the store sends while `work` runs. */
+  /** Returns the commands that the connection of the store sends while `work` runs. */
   const commands = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
     const redis = service.redis as Redis
     const clients = String(await redis.client('LIST')).split('\n')
@@ -74,7 +74,7 @@ describe('1,000 workers in Redis', () => {
     return sent.filter(({ client }) => client === address).map(({ name }) => name)
   }
 
-  it('are one command for a page, however many it holds, once the server knows the script', async () => {
+  it('take one command per page of any size, once the server has the script', async () => {
     const store = redisStore(service, `many-${unique}`)
     const workers = Array.from({ length: 1000 }, (_, index) => stored(`worker-${1000 + index}`))
     await Promise.all(workers.map((worker) => store.insert(worker)))
@@ -92,7 +92,7 @@ describe('1,000 workers in Redis', () => {
     await Promise.all(workers.map((worker) => store.remove(worker)))
   })
 
-  it('are kept when the server has forgotten its scripts', async () => {
+  it('are stored even if the server has lost its scripts', async () => {
     const store = redisStore(service, `forgotten-${unique}`)
     await service.redis?.script('FLUSH')
     const worker = stored('worker')

@@ -12,7 +12,7 @@ import { kvStore } from './kv.js'
 import { memoryStore } from './memory.js'
 import { storeContract } from './store.contract.js'
 
-it('a writer on a key-value store that was frozen between its look and its write overwrites nothing newer', async (t) => {
+it('a writer that was frozen between its read and its write does not overwrite a newer value in a key-value store', async (t) => {
   const host = await createTestHost({ plugins: [database(), kv()] })
   t.after(() => host.stop())
   const service = host.service(kvService)
@@ -33,13 +33,72 @@ it('a writer on a key-value store that was frozen between its look and its write
   assert.deepEqual(await kvStore(service, 'my_app').get('frozen'), newer)
 })
 
+it('a list of a key-value store is complete although another list ends while it is read', async (t) => {
+  const host = await createTestHost({ plugins: [database(), kv()] })
+  t.after(() => host.stop())
+  const service = host.service(kvService)
+  const other = kvStore(service, 'my_app')
+  const [first, second] = [stored('first'), stored('second')]
+  await other.insert(first)
+  await other.insert(second)
+  let release = (): void => undefined
+  let hold: Promise<void> | undefined
+  let read = (): void => undefined
+  const slow = overriding<Kv>(service, {
+    async getMany(keys) {
+      const held = hold
+      const values = await service.getMany(keys)
+      read()
+      await held
+      return values
+    },
+  })
+  const store = kvStore(slow, 'my_app')
+  await store.all()
+  hold = new Promise((resolve) => (release = resolve))
+  const reading = new Promise<void>((resolve) => (read = resolve))
+  const listing = store.all()
+  await reading
+  hold = undefined
+  await other.remove(first)
+  assert.deepEqual(await store.all(), [second])
+  release()
+  assert.deepEqual(await listing, [first, second])
+})
+
+it('an insert that fails leaves no id in the index of a key-value store, unless its write may have been applied', async (t) => {
+  const host = await createTestHost({ plugins: [database(), kv()] })
+  t.after(() => host.stop())
+  const service = host.service(kvService)
+  const indexed = async () => JSON.parse((await service.get('my_app:workers')) ?? '[]') as unknown
+  const isWorker = (key: string): boolean => key.startsWith('my_app:workers:')
+  const gone = new Error('gone')
+
+  const unread = overriding<Kv>(service, { get: async (key) => (isWorker(key) ? Promise.reject(gone) : service.get(key)) })
+  await assert.rejects(kvStore(unread, 'my_app').insert(stored('unread')), gone)
+  assert.deepEqual(await indexed(), [])
+  const contended = overriding<Kv>(service, { set: async (key, ...rest) => !isWorker(key) && service.set(key, ...rest) })
+  await assert.rejects(kvStore(contended, 'my_app').insert(stored('contended')), { code: 'KV_CONTENDED' })
+  assert.deepEqual(await indexed(), [])
+
+  const worker = stored('applied')
+  const unanswered = overriding<Kv>(service, {
+    async set(key, ...rest) {
+      const done = await service.set(key, ...rest)
+      return isWorker(key) ? Promise.reject(gone) : done
+    },
+  })
+  await assert.rejects(kvStore(unanswered, 'my_app').insert(worker), gone)
+  assert.deepEqual(await kvStore(service, 'my_app').all(), [worker])
+})
+
 storeContract('memory', async () => ({ store: memoryStore(), close: async () => undefined }))
 
 storeContract('kvstore on the embedded store', async () => {
   const host = await createTestHost({ plugins: [database(), kv()] })
   const service = host.service(kvService)
   const open = () => kvStore(service, 'my_app')
-  // Each insertion is three writes to the disk.
+  // Fewer, because each insert is three writes to disk.
   return { store: open(), second: open(), many: 200, close: async () => void (await host.stop()) }
 })
 

@@ -16,18 +16,18 @@ import { type WorkerChange, type Workers, workers, workersService } from '../ind
 
 type Answer = Awaited<ReturnType<TestHost['inject']>>
 
-/** An app with the worker API, and what tests of the API have to set in it. */
+/** An app with the worker API, with helpers for tests of the API. */
 export interface ApiHost {
   readonly host: TestHost
   readonly service: Workers
-  /** Ends names that tests choose, so that stores may be shared. */
+  /** Suffix of the names in a test, so that stores may be shared. */
   readonly run: string
   call(method: string, path: string, body?: unknown): Promise<Answer>
-  /** Asks until the answer fits, and gives it. */
+  /** Repeats a request until the response matches, and returns it. */
   until(path: string, fits: (body: Answer['body']) => boolean): Promise<Answer>
-  /** What listeners of changes were asked and told by a request. */
+  /** The changes that the hooks received for a request. */
   changesOf(requestId: string): Readonly<Record<'before' | 'on', readonly WorkerChange[]>>
-  /** Does this once, in the middle of the next request that adds a job or a schedule: what it asked for is checked, and not stored. */
+  /** Runs `work` once, in the middle of the next request that adds a job or schedule: after validation, before it is stored. */
   meanwhile(work: () => Promise<unknown>): void
   stop(): Promise<void>
 }
@@ -40,7 +40,7 @@ const files: Readonly<Record<string, string>> = {
   'unwell.mjs': 'export default () => ({ healthy: false, error: "not today" })',
 }
 
-/** The environment with which a backend keeps the records of one run apart. */
+/** The environment that selects a backend. */
 export interface Backend {
   readonly env: Readonly<Record<string, string>>
 }

@@ -2,23 +2,23 @@ import type { WorkerAction } from '../control/change.js'
 import * as shapes from './api-shapes.js'
 import type { Shape } from './shape.js'
 
-/** One request of the story that the contract tells, in its order. */
+/** One request in the sequence of the contract. */
 export interface ApiRow {
-  /** As the route is registered. */
+  /** As registered. */
   readonly route: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /api/${string}`
   readonly query?: string
   readonly body?: object
   readonly status: number
   readonly shape: Shape
-  /** What the request does, as those who listen to changes hear of it; every route but those of GET has one. */
+  /** The action that change listeners receive; every route other than GET has one. */
   readonly action?: WorkerAction
-  /** What stands for a parameter other than the worker's name. */
+  /** Values of parameters other than the worker's name. */
   readonly params?: Readonly<Record<string, string>>
-  /** Parameter of later rows that the answer gives, and where it stands there. */
+  /** A parameter of later rows that the response provides, and its path in the response. */
   readonly gives?: readonly [param: string, ...path: string[]]
-  /** Name of the list that is empty until something has happened; the request is made until it is not. */
+  /** Path of a list that is empty at first; the request is repeated until it is not. */
   readonly fills?: readonly [...path: string[], list: string]
-  /** The worker of this request, when it is not the one of the story. */
+  /** The worker of this request, if it is not the usual one. */
   readonly worker?: string
 }
 
@@ -31,7 +31,7 @@ const record = {
   jobOptions: { attempts: 2, backoff: { type: 'fixed', delay: 1 } },
 }
 
-/** What tells a worker apart is added by the contract: `name` and `queueName` of creations, and `worker` of children. */
+/** The contract adds the names: `name` and `queueName` of new workers, and `worker` of children. */
 export const apiRows: readonly ApiRow[] = [
   { route: 'POST /api/workers', action: 'create', body: record, status: 201, shape: shapes.workerAnswer },
   { route: 'POST /api/workers/create', action: 'create', worker: 'second', body: record, status: 201, shape: shapes.workerAnswer },
@@ -126,10 +126,10 @@ export const apiRows: readonly ApiRow[] = [
   { route: 'DELETE /api/workers/:name', action: 'remove', status: 200, shape: shapes.messageAnswer },
 ]
 
-/** Answers as long as its client listens: `events.test.ts` reads it. */
+/** Streams as long as its client listens; tested in `events.test.ts`. */
 export const streamRoute = 'GET /api/workers/events'
 
-/** The worker routes of the specification that belong to plugins which are not here yet. */
+/** Worker routes of the specification that belong to other plugins. */
 export const notHereYet: readonly string[] = [
   'POST /api/workers/:name/canary/start',
   'POST /api/workers/:name/canary/pause',

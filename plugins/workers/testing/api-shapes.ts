@@ -1,8 +1,8 @@
 import type { Shape } from './shape.js'
 
-/** The answers of the worker API, field by field. */
+/** The responses of the worker API, field by field. */
 
-/** As the story of the contract leaves it: with a rate limit and features, without regions, never FAILED. */
+/** A worker as the contract creates it: with a rate limit and features, without regions, never FAILED. */
 export const worker: Shape = {
   name: 'string',
   queueName: 'string',
@@ -124,16 +124,16 @@ export const historyAnswer: Shape = {
   hours: 'number',
   history: [{ node: 'string', at: 'string', healthy: 'boolean', score: 'number', durationMs: 'number', error: 'null' }],
 }
-/** Of a version that no process runs yet. */
+/** A version that no node runs yet. */
 export const newVersionAnswer: Shape = { ok: 'boolean', version: { ...version, nodes: [], healthCheck: 'null', activatedAt: 'null' } }
-/** The one that runs comes first. */
+/** The running version comes first. */
 export const versionsAnswer: Shape = { ok: 'boolean', versions: [version] }
 export const enqueuedAnswer: Shape = { ok: 'boolean', job: { id: 'string', queue: 'string' } }
 export const flowAnswer: Shape = {
   ok: 'boolean',
   job: { worker: 'string', id: 'string', queue: 'string', children: [{ worker: 'string', id: 'string', queue: 'string', children: [] }] },
 }
-/** Of one that waits. */
+/** A waiting job. */
 export const jobAnswer: Shape = {
   ok: 'boolean',
   job: {

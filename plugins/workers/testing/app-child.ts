@@ -1,4 +1,4 @@
-// An app in a process of its own: says where it listens on its first line of output, and stops when it is told to over IPC.
+// An app in a separate process: sends its URL over IPC, and stops on the message `stop`.
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'

@@ -7,10 +7,10 @@ import { SharedState } from '../shared/state.js'
 
 export const silentLog: Logger = memoryLogger()
 
-/** The levels of what was logged, oldest first. */
+/** The levels of all log entries, oldest first. */
 export const levelsOf = (log: MemoryLogger): readonly string[] => log.lines.map(({ level }) => level)
 
-/** An object whose methods are its own, but for some. */
+/** A proxy of an object that overrides some of its members. */
 export function overriding<T extends object>(target: T, changes: Partial<T>): T {
   return new Proxy(target, {
     get(_target, key) {
@@ -21,7 +21,7 @@ export function overriding<T extends object>(target: T, changes: Partial<T>): T 
   })
 }
 
-/** A shared state of one process alone; several of one hub see each other. */
+/** The shared state of a single process; those with the same hub see each other. */
 export function localState({
   clock,
   node = 'here',
@@ -42,7 +42,7 @@ export function nodeStatus(worker: string, changes: Partial<NodeStatus> = {}): N
   return { worker, state: 'running', ...rest, at: 1_900_000_000_123, ...changes }
 }
 
-/** How many timers this process has. */
+/** The number of active timers of this process. */
 export function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 }

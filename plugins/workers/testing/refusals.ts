@@ -1,8 +1,8 @@
-/** Inputs that the worker API refuses, by the code of the answer. */
+/** Inputs that the worker API rejects, by error code. */
 
 type Refusals = Readonly<Record<string, readonly object[]>>
 
-/** Fields of a creation that is valid without them; the first fault gives the code. */
+/** Fields of a new worker that is valid without them; the first problem determines the code. */
 export const refusedCreations: Refusals = {
   MISSING_REQUIRED_FIELD: [{ name: undefined }, { name: null }, { queueName: '' }],
   INVALID_WORKER_NAME: [{ name: 'ab' }, { name: 'a b c' }, { name: 'x'.repeat(51) }, { name: 7 }, { name: 'events' }],
@@ -132,7 +132,7 @@ export const refusedSchedules: Refusals = {
   VALIDATION_FAILED: [{ cron: '* * * * *' }],
 }
 
-/** Codes that no request of this contract can cause, and the tests that do. */
+/** Codes that no request of this contract can cause, and the tests that cover them. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
   VERSIONS_ROUTED: 'seams.contract.ts',
   TOO_MANY_CANDIDATES: 'seams.contract.ts',

@@ -1,4 +1,4 @@
-/** What a JSON value is made of: the types of its fields, and of the first item of a list. */
+/** The shape of a JSON value: the types of its fields, and of the first item of a list. */
 export type Shape = string | readonly Shape[] | { readonly [key: string]: Shape }
 
 /** `{ok: true, list: [{n: 1}], none: null}` → `{ok: 'boolean', list: [{n: 'number'}], none: 'null'}`. */

@@ -1,4 +1,4 @@
-/** Something that happens later. */
+/** A promise with a function that resolves it. */
 export function signal<T = void>(): { readonly promise: Promise<T>; fire(value: T): void } {
   let fire: (value: T) => void = () => undefined
   const promise = new Promise<T>((resolve) => {

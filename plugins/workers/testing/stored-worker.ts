@@ -5,7 +5,7 @@ import type { Desired, StoredWorker } from '../store/contract.js'
 
 export const createdAt = 1_900_000_000_123
 
-/** What a worker that nobody has started should do. */
+/** The desired state of a worker that was never started. */
 export function desired(changes: Partial<Desired> = {}): Desired {
   return {
     state: 'stopped',
@@ -20,7 +20,7 @@ export function desired(changes: Partial<Desired> = {}): Desired {
   }
 }
 
-/** A worker of two versions as stores hold it. */
+/** A stored worker with two versions. */
 export function stored(name: string, changes: Partial<StoredWorker> = {}, input: Partial<CreateWorker> = {}): StoredWorker {
   const created: CreateWorker = { name, queueName: 'queue', processor: 'a.ts', features: { metrics: true }, ...input }
   return {

@@ -5,7 +5,7 @@ import { type WireRequest, withHeader } from '../wire.js'
 
 const wire = 'Hash the raw bytes before any parser, and refuse Content-Encoding on signed requests.'
 
-/** The target's body, or a small one for targets that need none. */
+/** The target's body, or a small one for targets without a body. */
 function bodyOf(kit: Kit): Buffer {
   return Buffer.from(kit.target.body ?? '{}')
 }
@@ -14,7 +14,7 @@ function sending(kit: Kit, signed: Buffer, sent: Buffer, more: Partial<WireReque
   return { ...kit.sign({ body: signed }), body: sent, ...more }
 }
 
-/** The body sent in another form than it was signed. */
+/** Send a body that differs from the signed one. */
 export const bodyAttacks: readonly Attack[] = [
   {
     name: 'body:byte-order-mark',

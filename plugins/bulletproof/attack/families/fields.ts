@@ -5,7 +5,7 @@ import { headerOf, type WireRequest, withHeader } from '../wire.js'
 
 const sign = 'Compare the MAC of the whole canonical request (method, path, query, timestamp, nonce, body hash) with timingSafeEqual.'
 
-/** One bit of the character at `at`, such that a hex digit stays one and a letter or digit stays one. */
+/** Flips one bit of the character at `at`; a hex digit stays a hex digit, and a letter or digit stays one. */
 export function flip(text: string, at: number): string {
   const index = at < 0 ? text.length + at : at
   const char = text[index] ?? ''
@@ -31,13 +31,13 @@ function changedBody(body: string): string {
   return body.slice(0, at) + (/[A-Za-z0-9]/.test(other) ? other : 'x') + body.slice(at + 1)
 }
 
-const takesNoQuery = 'the target does not take a query that it does not know'
+const takesNoQuery = 'the target does not accept unknown query parameters'
 
 function swappedQueries(kit: Kit, signed: string, sent: string): WireRequest {
   return { ...kit.sign({ path: kit.query(signed) }), target: kit.query(sent) }
 }
 
-/** Each field that the signature covers, changed by one bit after signing. */
+/** Change each field that the signature covers by one bit after signing. */
 export const fieldAttacks: readonly Attack[] = [
   {
     name: 'changed:signature',
@@ -86,7 +86,7 @@ export const fieldAttacks: readonly Attack[] = [
     hole: 'the query is not signed, so parameters can be changed, added and removed',
     fix: 'Put the raw query with its "?" into the canonical request, as received: neither sorted nor decoded.',
     rounds: (kit) => [
-      // First, since a server that never signs queries refuses the honest request of the next round.
+      // First, since a server that never signs queries refuses the valid request of the next round.
       refused({ ...kit.sign(), target: kit.query('zin=1') }),
       accepted(kit.sign({ path: kit.query('zin=1') }), takesNoQuery),
       refused(swappedQueries(kit, 'zin=1', 'zin=0'), { ...kit.sign({ path: kit.query('zin=1') }), target: kit.target.path }),

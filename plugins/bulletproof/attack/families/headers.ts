@@ -16,7 +16,7 @@ const keys = [
   'deviceId',
 ] as const satisfies readonly (keyof SignatureHeaderNames)[]
 
-/** The good header with another one of its name before or behind it. */
+/** The valid header, with another one of the same name before or after it. */
 function twice(request: WireRequest, name: string): readonly WireRequest[] {
   const good = headerOf(request, name) ?? 'text/plain'
   const bad = flip(good, -1)
@@ -39,7 +39,7 @@ function ofSignature(kit: Kit, change: (value: string) => string): WireRequest {
 
 const base64 = (hex: string): string => Buffer.from(hex, 'hex').toString('base64')
 
-/** Headers twice, in other encodings, too long, or with another meaning. */
+/** Send headers twice, in other encodings, too long, or with another meaning. */
 export const headerAttacks: readonly Attack[] = [
   {
     name: 'twice:signature-headers',

@@ -7,15 +7,15 @@ import { withHeader } from '../wire.js'
 
 const bind = 'Require device id = key id = the deviceId claim of the token.'
 const owner = "Store the owner with each device, and require that it is the token's sub."
-const namesNoDevice = (kit: Kit): string | undefined => (kit.bound ? undefined : 'the token names no device')
-const noKey = 'it needs tokens made with the key of this app, and this folder has none that the app takes'
+const namesNoDevice = (kit: Kit): string | undefined => (kit.bound ? undefined : 'the token has no deviceId claim')
+const noKey = 'it needs tokens signed with the key of the app, and the app does not accept the key of this folder'
 const noOther = 'it needs a second user; pass --other-email or --other-key-id'
 
 function me(kit: Kit, change: Partial<Credential>): Credential {
   return { ...kit.parts.me, ...change }
 }
 
-/** Good keys that are not the one that the token names. */
+/** Valid keys other than that of the device in the token. */
 function signersBeside(kit: Kit): readonly Omit<Credential, 'token'>[] {
   const { me: own, second, other, shared, sharedSecret } = kit.parts
   return [
@@ -25,7 +25,7 @@ function signersBeside(kit: Kit): readonly Omit<Credential, 'token'>[] {
   ]
 }
 
-/** Combines valid credentials of different callers. */
+/** Combine valid credentials of different callers. */
 export const identityAttacks: readonly Attack[] = [
   {
     name: 'key:renamed',
@@ -46,7 +46,7 @@ export const identityAttacks: readonly Attack[] = [
   },
   {
     name: 'key:of-another',
-    hole: 'another key may sign for the device that the header and the token name',
+    hole: 'another key may sign for the device in the header and the token',
     fix: bind,
     unless: (kit) => namesNoDevice(kit) ?? (signersBeside(kit).length === 0 ? 'a second key is required; log in with --email' : undefined),
     rounds: (kit) => {
@@ -109,7 +109,7 @@ export const identityAttacks: readonly Attack[] = [
   },
   {
     name: 'user:stolen-token-without-device',
-    hole: "a stolen token that names no device works with any other user's device",
+    hole: "a stolen token without a deviceId claim works with any other user's device",
     fix: owner,
     unless: (kit) => (kit.parts.shared ? 'the shared secret signs for every user' : kit.parts.mint === undefined ? noKey : undefined),
     rounds: async (kit) => {
@@ -151,7 +151,7 @@ export const identityAttacks: readonly Attack[] = [
   },
 ]
 
-/** Claims that a token is minted with; the registered ones are the issuer's. */
+/** The claims to mint a token with; the issuer sets the registered ones. */
 export function ownClaims(kit: Kit): Readonly<Record<string, unknown>> {
   const registered = new Set(['iss', 'aud', 'jti', 'iat', 'exp', 'nbf'])
   return Object.fromEntries(Object.entries(kit.claims).filter(([name]) => !registered.has(name)))

@@ -7,7 +7,7 @@ const takesNone = 'the app does not accept requests signed by RFC 9421'
 export const exact = 'Accept one form of Signature-Input only: these components and parameters, in this order, each once.'
 export const rebuild = 'Rebuild the signature base from the received request with every covered header, and verify all of it.'
 
-/** An attack by each caller that signs by RFC 9421, after an honest message has shown that the app accepts such requests. */
+/** An attack by each caller that signs by RFC 9421, after a valid message has shown that the app accepts such requests. */
 export function messageAttack(
   name: string,
   hole: string,

@@ -5,7 +5,7 @@ import { headerOf, type WireRequest, withHeader } from '../wire.js'
 import { flip } from './fields.js'
 import { bodyOf, exact, inInput, messageAttack, rebuild } from './message-attack.js'
 
-/** Requests signed by RFC 9421 whose signature covers too little, or that were changed after signing. */
+/** Requests signed by RFC 9421 whose signature omits components, or that were changed after signing. */
 export const messageContentAttacks: readonly Attack[] = [
   messageAttack('changed-parameters', 'parameters of a signature can be changed after signing', rebuild, (sign, { alg }, kit) => [
     refused(
@@ -27,7 +27,7 @@ export const messageContentAttacks: readonly Attack[] = [
         .split(' ') ?? []
     const without = (name: string) => sign({ covering: (all) => all.filter((other) => other !== name) })
     return [
-      // Signed this way: anyone who obtains it could change the rest.
+      // Omitted when signing: anyone who captures the request could change the rest.
       refused(...names.map(without), sign({ covering: () => [] }), sign({ covering: (all) => all.slice(0, 1) })),
       // Removed after signing.
       refused(...names.map((name) => inInput(sign(), new RegExp(` ?"${name.replaceAll('.', '\\.')}"`), ''))),

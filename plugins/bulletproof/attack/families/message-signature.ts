@@ -23,7 +23,7 @@ export const messageSignatureAttacks: readonly Attack[] = [
           together(sign({ label: 'a' }), wrong('b')),
           together(wrong('a'), sign({ label: 'b' })),
         ),
-        // One label twice: within one field, and in two fields.
+        // The same label twice: within one field, and in two fields.
         refused(together(sign(), sign()), together(wrong('zin'), sign()), together(sign(), wrong('zin'))),
         refused(twice(sign(), 'signature-input', input), twice(sign(), 'signature', signature), twice(good, 'Signature', 'zin=:AAAA:')),
         refused(
@@ -86,7 +86,7 @@ export const messageSignatureAttacks: readonly Attack[] = [
       return [
         refused(
           sign({ deviceId: 'zin-attack' }),
-          // Signed by the key of another device of the user, for the device that header and token name.
+          // Signed with the key of another device of the user, for the device in the header and the token.
           ...signers.map((signer) => message(kit, { ...signer, token: as.token }, { deviceId: as.keyId })),
           ...callers.flatMap(({ keyId, token }) => [
             sign({ deviceId: keyId }),

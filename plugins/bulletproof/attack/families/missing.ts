@@ -12,7 +12,7 @@ const headers = {
 } as const satisfies Readonly<Record<string, keyof SignatureHeaderNames>>
 const fix = 'Require all five signature headers and the device id, each exactly once and not empty.'
 
-/** Headers taken away or emptied. */
+/** Remove or empty headers. */
 export const missingAttacks: readonly Attack[] = [
   {
     name: 'missing:everything',

@@ -5,10 +5,10 @@ import { withHeader } from '../wire.js'
 const fix =
   'Claim the nonce atomically (SET NX, INSERT … ON CONFLICT DO NOTHING) once the signature and the body hash match, and keep it until timestamp + window.'
 
-/** How many copies race. */
+/** Number of concurrent copies. */
 export const raceCopies = 50
 
-/** One request more than once. */
+/** Send one request several times. */
 export const replayAttacks: readonly Attack[] = [
   {
     name: 'replay:again',
@@ -42,7 +42,7 @@ export const replayAttacks: readonly Attack[] = [
     fix,
     rounds: (kit) => {
       const request = kit.sign({ timestamp: String(kit.parts.now() + kit.parts.windowMs - kit.parts.marginMs) })
-      return [accepted(request, 'the app takes no request dated ahead'), refused(request)]
+      return [accepted(request, 'the app does not accept requests dated ahead'), refused(request)]
     },
   },
   {
@@ -54,7 +54,7 @@ export const replayAttacks: readonly Attack[] = [
       const { windowMs, marginMs, now } = kit.parts
       const request = kit.sign({ timestamp: String(now() + windowMs - marginMs) })
       return [
-        accepted(request, 'the app takes no request dated ahead'),
+        accepted(request, 'the app does not accept requests dated ahead'),
         { ...refused(request), afterMs: windowMs + 1 },
         { ...refused(request), afterMs: Math.max(1, windowMs - 2 * marginMs) },
       ]

@@ -5,32 +5,32 @@ import { ownClaims } from './identity.js'
 
 const noSessions = (kit: Kit): string | undefined =>
   kit.parts.sessions === undefined ? 'it needs more sessions of the user; log in with --email' : undefined
-const noLogin = 'the app does not let the user log in again'
-const noMessages = 'the app takes no requests signed by RFC 9421'
+const noLogin = 'the app refuses another login of the user'
+const noMessages = 'the app does not accept requests signed by RFC 9421'
 const revocation = 'Store the jti of a logged-out token until its exp, and check it on every request.'
 const tombstone = 'Remember the ids of removed devices for longer than the lifetime of a token, and accept no other secret for them.'
 
-/** The token of a session that was logged out, and its device in use again, so that nothing but the revocation refuses it. */
+/** The token of a session that was logged out, and its device, enrolled again so that only the revocation can refuse the token. */
 async function loggedOut(kit: Kit): Promise<{ readonly renewed: Credential; readonly revoked: Credential } | string> {
   const { begin, end } = kit.parts.sessions as Sessions
   const ended = await begin()
   if (ended === undefined) return noLogin
-  if (!(await end(ended))) return 'the app does not take POST /auth/logout'
+  if (!(await end(ended))) return 'the app does not accept POST /auth/logout'
   const renewed = await begin({ deviceId: ended.keyId })
   if (renewed === undefined) return noLogin
-  if (renewed.keyId !== ended.keyId) return 'a device that was logged out gets another id'
+  if (renewed.keyId !== ended.keyId) return 'after a logout, the device gets another id'
   return { renewed, revoked: { ...renewed, token: ended.token } }
 }
 
-/** A device that was removed by another one, and its token, which nobody revoked. */
+/** A device that another device removed, with its token, which is not revoked. */
 async function removed(kit: Kit): Promise<Credential | string> {
   const { begin, remove } = kit.parts.sessions as Sessions
   const device = await begin()
   if (device === undefined) return noLogin
-  return (await remove(kit.parts.me, device.keyId)) ? device : 'the app does not take DELETE /auth/devices/:id'
+  return (await remove(kit.parts.me, device.keyId)) ? device : 'the app does not accept DELETE /auth/devices/:id'
 }
 
-/** Sessions that ended. */
+/** Use sessions that have ended. */
 export const sessionAttacks: readonly Attack[] = [
   {
     name: 'session:revoked-token',
@@ -70,7 +70,7 @@ export const sessionAttacks: readonly Attack[] = [
       if (typeof device === 'string') return device
       const as = { ...device, secret }
       return [
-        accepted(kit.sign({ as: caller }), 'the app does not take the shared secret of this folder'),
+        accepted(kit.sign({ as: caller }), 'the app does not accept the shared secret of this folder'),
         refused(kit.sign({ as }), message(kit, withSecret(as))),
       ]
     },
@@ -98,7 +98,7 @@ export const sessionAttacks: readonly Attack[] = [
         const device = await begin({ devicePublicKey: publicKey })
         if (device?.secret === '') devices.push({ ...device, alg: 'ed25519', publicKey, sign: () => constantSignature })
       }
-      // The order of the point says for how many messages in a row it fails.
+      // For a point of order n, the constant signature is valid for one message in n on average.
       return [refused(...devices.flatMap((as) => Array.from({ length: 16 }, () => message(kit, as))))]
     },
   },

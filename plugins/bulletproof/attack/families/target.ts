@@ -4,7 +4,7 @@ import type { WireRequest } from '../wire.js'
 
 const fix = 'Refuse request targets that a URL parser would rewrite, match paths strictly, and authorize by the matched route.'
 
-/** Spellings of a path that some reader takes for the path itself. */
+/** Spellings of a path that some parsers treat as the path itself. */
 const spellings: Readonly<Record<string, (path: string, host: string) => readonly string[]>> = {
   'double-slash': (path) => [`/${path}`, path.replace(/\/(?=[^/]*$)/, '//'), `//zin.invalid${path}`],
   'dot-segments': (path) => [`/.${path}`, `/zin/..${path}`, `/..${path}`, `${path}/.`, `${path}/zin/..`],
@@ -24,7 +24,7 @@ function encodeLast(path: string): string {
   return path.slice(0, -1) + hex(path.slice(-1))
 }
 
-/** With the signature for the plain path, and without any credentials. */
+/** Two requests: with the signature for the plain path, and without credentials. */
 function tried(kit: Kit, spelled: string): readonly WireRequest[] {
   const signed = kit.sign()
   const search = kit.target.path.slice(kit.pathname.length)
@@ -35,7 +35,7 @@ function tried(kit: Kit, spelled: string): readonly WireRequest[] {
   ]
 }
 
-/** The target in other spellings on the request line. */
+/** Send the target in other spellings in the request line. */
 export const targetAttacks: readonly Attack[] = Object.entries(spellings).map(([name, spell]) => ({
   name: `target:${name}`,
   hole: 'another encoding of the path reaches the route with a signature for the plain one, or bypasses its checks',

@@ -9,7 +9,7 @@ function dated(kit: Kit, ms: number): WireRequest {
   return kit.sign({ timestamp: String(kit.parts.now() + ms) })
 }
 
-/** Well signed, at a wrong time. */
+/** Correctly signed, with a wrong time. */
 export const timeAttacks: readonly Attack[] = [
   {
     name: 'skew:old',

@@ -31,7 +31,7 @@ function signedWith(secret: string, header: unknown, body: string): string {
   return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
 }
 
-/** The token forged or spoiled; the request around it is well signed. */
+/** Forge or damage the token of a correctly signed request. */
 export const tokenAttacks: readonly Attack[] = [
   {
     name: 'jwt:alg-none',
@@ -113,8 +113,8 @@ export const tokenAttacks: readonly Attack[] = [
       ])
       return [
         accepted(withToken(kit, known), takesNone),
-        // Signed when the round begins, so that the signature is fresh and only the token is old. One that the app has seen may
-        // be checked in another way than one that it has not.
+        // Signed when the round starts, so that the signature is fresh and only the token is old. A token that the app has seen may be
+        // checked differently from a new one.
         { requests: () => [withToken(kit, known), withToken(kit, unknown)], expect: 'refused', afterMs: (lifeSeconds + 1) * 1000 },
       ]
     },
@@ -152,10 +152,10 @@ export const tokenAttacks: readonly Attack[] = [
 ]
 
 const lifeSeconds = 2
-const takesNone = 'the app does not take tokens made with the key of this folder'
+const takesNone = 'the app does not accept tokens signed with the key of this folder'
 
 function mintsNone(kit: Kit): string | undefined {
-  return kit.parts.mint === undefined ? 'it needs a token made with the key of this app' : undefined
+  return kit.parts.mint === undefined ? 'it needs a token signed with the key of the app' : undefined
 }
 
 async function mint(kit: Kit, options: Minting = {}): Promise<string> {

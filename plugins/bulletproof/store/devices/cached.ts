@@ -5,7 +5,7 @@ import type { Kv } from 'zin/plugins/kv'
 import { readOne } from '../lookup.js'
 import type { DeviceRecord, DeviceStore } from './contract.js'
 
-/** How long a record is believed, in ms, should word of a change be lost. */
+/** How long a cached record is used, in ms; bounds the error when the mark of a change is lost. */
 const LIFE = 60_000
 /** Records of devices and, separately, ids that match no device, so that invented ids do not evict devices. */
 const MAX_KNOWN = 10_000
@@ -15,22 +15,22 @@ const changedKey = (deviceId: string): string => `bulletproof:changed:${deviceId
 
 interface Entry {
   readonly record: DeviceRecord | undefined
-  /** What the kv said of the last change, and since when it remembers changes, when the record was read. */
+  /** The mark of the last change and the birth of the kv, when the record was read. */
   readonly mark: string | null
   readonly birth: string | null
   readonly until: number
 }
 
 /**
- * Keeps records that were read, and asks the kv whether they changed: that question travels with the others of a request, and
- * the store behind is read on a miss only. A kv that was emptied forgot
- * changes, so nothing that was read before counts. Every process knows of a change as soon as the call that made it has returned.
+ * Caches the records of a store, with a mark of the last change of each in the kv. The marks are read in the same round trip as the other
+ * keys of a request, and the store is read only on a miss. A flush of the kv loses marks, so it invalidates all cached records. A change is
+ * visible in every process once the call that made it has returned.
  */
 export function cachedDevices(store: DeviceStore, kvNow: () => Kv, clock: Clock): DeviceStore {
   const known = new LRUCache<string, Entry>({ max: MAX_KNOWN })
   const absent = new LRUCache<string, Entry>({ max: MAX_ABSENT })
 
-  /** The mark outlives every entry that was made before it. It comes after the write: an entry made in between gets another. */
+  /** Sets a new mark, which outlives every cached entry. It is set after the write, so that an entry cached in between becomes invalid. */
   const changed = async (deviceId: string): Promise<void> => {
     for (const cache of [known, absent]) cache.delete(deviceId)
     await kvNow().set(changedKey(deviceId), randomUUID(), { ttlMs: 2 * LIFE })
@@ -72,7 +72,7 @@ export function cachedDevices(store: DeviceStore, kvNow: () => Kv, clock: Clock)
       await store.pin(deviceId)
       await changed(deviceId)
     },
-    // Also for a device that is not in use: an earlier call may have ended it and died before it could say so.
+    // Also marks a device that is not active: an earlier call may have removed it and failed before setting the mark.
     async remove(deviceId, at) {
       const removed = await store.remove(deviceId, at)
       await changed(deviceId)

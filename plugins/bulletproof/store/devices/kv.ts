@@ -3,7 +3,7 @@ import { KeyIndex, type Kv, updateKey } from 'zin/plugins/kv'
 import type { Pending } from '../../pending.js'
 import type { DeviceRecord, DeviceStore } from './contract.js'
 
-/** The value of a device's key: the record, and, while the device is in use, its id in the index of its user. */
+/** The value of a device's key: the record and, while the device is active, its id in the index of its user. */
 interface Stored extends DeviceRecord {
   readonly indexId?: string
 }
@@ -17,8 +17,8 @@ const deviceKey = (deviceId: string): string => `bulletproof:device:${deviceId}`
 const seenKey = (deviceId: string): string => `bulletproof:seen:${deviceId}`
 
 /**
- * Devices in the kv store. Each has one key, in use or removed, which every write replaces by compare-and-set. The last use of a
- * device is in a separate key, and one key per user lists the devices in use.
+ * Devices in the kv store. Each device, active or removed, has one key, which every write replaces by compare-and-set. The time a device
+ * was last seen is in a separate key, and one key per user lists the active devices.
  */
 export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
   const indexOf = (userId: string): KeyIndex => new KeyIndex(kvNow, `bulletproof:user:${userId}`)
@@ -29,7 +29,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
     return id
   }
 
-  /** Undefined when there is nothing to change. */
+  /** Returns undefined when nothing was changed. */
   const rewrite = async (deviceId: string, change: (stored: Stored) => Pending<Stored | undefined>): Promise<Rewrite | undefined> => {
     const updated = await updateKey(kvNow(), deviceKey(deviceId), async (text) => {
       const before = parse(text)
@@ -96,7 +96,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
         stored.removedAt === undefined ? { ...stored, signingSecret: '', removedAt: at } : undefined,
       )
       if (done === undefined) return false
-      // The time of its last use expires with the record.
+      // The key with the time it was last seen expires like the record.
       const { userId, indexId } = done.before
       if (indexId !== undefined) await indexOf(userId).remove(indexId)
       return true

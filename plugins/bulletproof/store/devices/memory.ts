@@ -1,7 +1,7 @@
 import { ownLookup } from '../lookup.js'
 import type { DeviceRecord, DeviceStore } from './contract.js'
 
-/** Devices of one process; a restart forgets them. */
+/** Devices in the memory of one process, lost when it ends. */
 export function memoryDevices(): DeviceStore {
   const records = new Map<string, DeviceRecord>()
   const users = new Map<string, Set<string>>()

@@ -3,27 +3,27 @@ import type { Pending } from '../../pending.js'
 import type { Lookup } from '../lookup.js'
 
 export interface NonceGlance {
-  /** Since when the store remembers, ms since 1970. */
+  /** Birth time of the store, ms since 1970: it has kept all nonces since then. */
   readonly birth: number
-  /** Whether one of the keys is taken. */
+  /** Whether any of the keys is taken. */
   readonly seen: boolean
 }
 
-/** Remembers which nonces were used. */
+/** Stores used nonces. */
 export interface NonceStore {
   readonly driver: 'memory' | 'kv' | 'db'
-  /** Looks without taking. */
+  /** Reads without claiming. */
   glance(keys: readonly string[]): Lookup<NonceGlance>
-  /** Takes a nonce until `until`, ms since 1970; true for exactly one caller. */
+  /** Claims a nonce until `until`, ms since 1970; true for exactly one caller. */
   claim(key: string, until: number): Pending<boolean>
-  /** Makes sure that the store has a birth time. */
+  /** Ensures that the store has a birth time. */
   open(): Promise<void>
-  /** Forgets what has expired. */
+  /** Deletes expired nonces. */
   sweep(): Promise<void>
 }
 
 /**
- * The key of a nonce under the credential that verified it, not under the id that the request claims: two ids that share a
+ * Returns the key of a nonce, scoped by the credential that verified the request and not by the id that it claims: two ids that share a
  * secret share its nonces.
  */
 export function nonceKey(credential: string, nonce: string): string {

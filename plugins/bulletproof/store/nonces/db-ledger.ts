@@ -4,7 +4,7 @@ import { readOne } from '../lookup.js'
 import { dbNonces, markBirth } from './db.js'
 import { CLOCK_TOLERANCE_MS, type Ledger } from './ledger.js'
 
-/** A ledger in the table `bulletproof_nonces`, for all processes of the app. */
+/** A ledger in the table `bulletproof_nonces`, shared by all processes of the app. */
 export function dbLedger(databaseNow: () => Database, clock: Clock): Ledger {
   const table = dbNonces(databaseNow, clock)
   return {

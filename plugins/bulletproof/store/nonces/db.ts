@@ -1,5 +1,5 @@
 import type { Clock } from 'zin'
-import type { Database } from 'zin/plugins/database'
+import { type Database, deleteBefore } from 'zin/plugins/database'
 import { ownLookup } from '../lookup.js'
 import type { NonceStore } from './contract.js'
 import { CLOCK_TOLERANCE_MS } from './ledger.js'
@@ -11,7 +11,7 @@ interface NonceRow {
 }
 
 const TABLE = 'bulletproof_nonces'
-/** A row that never expires and says since when the table remembers. */
+/** Id of a row that never expires and holds the birth time of the table. */
 const BIRTH = 'since'
 
 /** Nonces in the table `bulletproof_nonces`. */
@@ -32,19 +32,19 @@ export function dbNonces(databaseNow: () => Database, clock: Clock): NonceStore 
         const birth = rows.find((row) => row.id === BIRTH)
         return { birth: birth === undefined ? await begin() : Number(birth.created_at), seen: rows.some((row) => row.id !== BIRTH) }
       }),
-    // Kept longer than the request is good here: the process that sweeps may be ahead of one that would still take it.
+    // Kept longer than the request is valid here: the clock of the process that sweeps may be ahead of one that would still accept it.
     claim: (key, until) =>
       databaseNow().insertIfAbsent(TABLE, { id: key, created_at: clock.now(), expires_at: until + 2 * CLOCK_TOLERANCE_MS }),
     async open() {
       await begin()
     },
     async sweep() {
-      await tables().deleteFrom(TABLE).where('expires_at', '<', clock.now()).execute()
+      await deleteBefore(tables(), { table: TABLE, key: ['id'], column: 'expires_at', before: clock.now() })
     },
   }
 }
 
-/** Writes since when the table remembers. True when it was not written before. */
+/** Writes the birth time of the table. Returns true when there was none. */
 export function markBirth(database: Database, clock: Clock): Promise<boolean> {
   return database.insertIfAbsent(TABLE, { id: BIRTH, created_at: clock.now(), expires_at: Number.MAX_SAFE_INTEGER })
 }

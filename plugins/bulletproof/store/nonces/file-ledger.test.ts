@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, type FileHandle, mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
+import { appendFile, type FileHandle, mkdir, mkdtemp, open as openFile, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.js'
 
 type Take = (ledger: Ledger, key: string, aheadMs?: number) => Promise<boolean>
 
-/** `take` claims a nonce for a second, for a request dated so far ahead. */
+/** `take` claims a nonce for a second, for a request dated the given time ahead. */
 async function withLedgers(
   shared: boolean,
   test: (open: () => Ledger, folder: string, clock: FakeClock, take: Take) => Promise<void>,
@@ -31,7 +31,7 @@ async function prototypeOfFiles(folder: string): Promise<FileHandle> {
 }
 
 describe('a ledger in files', () => {
-  it('knows what one before it took, until it ends', () =>
+  it('reads the nonces that an earlier one claimed, until they expire', () =>
     withLedgers(false, async (open, _folder, clock, take) => {
       const first = open()
       assert.equal(await first.begin(), true)
@@ -44,7 +44,7 @@ describe('a ledger in files', () => {
       assert.equal(await second.has('a'), false)
     }))
 
-  it('gives a nonce to one of many at once', () =>
+  it('gives a nonce to one of many concurrent claims', () =>
     withLedgers(false, async (open, _folder, _clock, take) => {
       const ledger = open()
       await ledger.begin()
@@ -52,7 +52,7 @@ describe('a ledger in files', () => {
       assert.equal(claims.filter(Boolean).length, 1)
     }))
 
-  it('that is shared knows at once what another one took', () =>
+  it('that is shared sees the claims of another one immediately', () =>
     withLedgers(true, async (open, _folder, _clock, take) => {
       const [one, two] = [open(), open()]
       await one.begin()
@@ -62,7 +62,7 @@ describe('a ledger in files', () => {
       assert.equal(await take(two, 'a'), false)
     }))
 
-  it('that is shared knows it for all that ask at the same time', () =>
+  it('that is shared sees them for all concurrent calls', () =>
     withLedgers(true, async (open, _folder, _clock, take) => {
       const [one, two] = [open(), open()]
       await one.begin()
@@ -71,7 +71,7 @@ describe('a ledger in files', () => {
       assert.deepEqual(await Promise.all(['a', 'a', 'b', 'a'].map(async (key) => two.has(key))), [true, true, false, true])
     }))
 
-  it('that is shared gets over files that another one removes', () =>
+  it('that is shared tolerates files that another one removes', () =>
     withLedgers(true, async (open, _folder, clock, take) => {
       const [one, two] = [open(), open()]
       await one.begin()
@@ -83,7 +83,7 @@ describe('a ledger in files', () => {
       assert.ok((await asked).every((taken) => !taken))
     }))
 
-  it('loses nothing but the line that a power cut broke off', () =>
+  it('loses only the line that a power failure left incomplete', () =>
     withLedgers(false, async (open, folder, clock, take) => {
       const first = open()
       await first.begin()
@@ -98,7 +98,7 @@ describe('a ledger in files', () => {
       assert.deepEqual(await Promise.all(['a', 'b', 'broken'].map(async (key) => third.has(key))), [true, true, false])
     }))
 
-  it('has what is more than a second ahead on the disk before it says yes, and many claims share a sync', (t) =>
+  it('syncs claims more than a second ahead to disk before it accepts them, and concurrent claims share a sync', (t) =>
     withLedgers(false, async (open, folder, _clock, take) => {
       const syncs: string[] = []
       const files = await prototypeOfFiles(folder)
@@ -125,7 +125,7 @@ describe('a ledger in files', () => {
       assert.equal(await take(ledger, 'e', 500), true)
     }))
 
-  it('removes the files of what has ended, and no others', () =>
+  it('removes only the files of expired nonces', () =>
     withLedgers(false, async (open, folder, clock, take) => {
       const ledger = open()
       await ledger.begin()
@@ -137,7 +137,19 @@ describe('a ledger in files', () => {
       assert.equal(await ledger.has('b'), true)
     }))
 
-  it('fails when nothing can be written, so that the request is not accepted', () =>
+  it('leaves other files and folders in its folder alone', () =>
+    withLedgers(true, async (open, folder, clock, take) => {
+      const ledger = open()
+      await ledger.begin()
+      await appendFile(join(folder, 'notes.txt'), 'a note')
+      await mkdir(join(folder, 'lost+found'))
+      assert.equal(await take(ledger, 'a'), true)
+      clock.advance(60 * 60_000)
+      await ledger.sweep()
+      assert.deepEqual((await readdir(folder)).sort(), ['lost+found', 'notes.txt'])
+    }))
+
+  it('rejects when the file cannot be written, so that the request is not accepted', () =>
     withLedgers(false, async (open, folder, _clock, take) => {
       const ledger = open()
       await ledger.begin()

@@ -5,19 +5,21 @@ import { createJournal, syncFolder } from './journal.js'
 import { CLOCK_TOLERANCE_MS, type Ledger } from './ledger.js'
 import { sharedRuns } from './shared-runs.js'
 
-/** Nonces that end within the same span share a file, which goes as a whole, in ms. Longer than any nonce is kept. */
+/** Nonces that expire within the same span share a file, which is deleted as a whole; in ms. Longer than the lifetime of any nonce. */
 const SPAN = 15 * 60_000
 
-/** No machine is back within this time from a power cut, in ms: what is dated less ahead is older than the app when it begins anew. */
+/**
+ * No machine recovers from a power failure within this time, in ms: requests dated less than this ahead are older than the restarted app.
+ */
 const OUTAGE_MS = 1_000
 
 /**
- * A ledger of lines in files, for apps without a database: it outlives the process, and every process on this machine that
- * has the same data folder may use it. What matters after a power cut is on the disk before a claim returns; claims that
- * come together wait for it together.
+ * A ledger of lines in files, for apps without a database. It outlives the process, and all processes on this machine with the same data
+ * folder can use it. Lines that are needed after a power failure are synced to disk before a claim returns; concurrent claims share one
+ * sync.
  *
- * @param shared whether other processes write too; then the files are looked at each time, and what is only a little ahead
- *   need not go through here. Alone, everything ahead does.
+ * @param shared whether other processes write to the files, too. Then the files are checked on each call, and only requests dated further
+ *   ahead than the clock tolerance use the ledger. Otherwise every request dated ahead does.
  */
 export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledger {
   const taken = new Map<string, number>()
@@ -35,11 +37,13 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
       const [key = '', until] = line.split(' ')
       if (Number(until) >= clock.now()) taken.set(key, Number(until))
     }
-    // Last, so that a file that was not read is not taken for one that was.
+    // Set last, so that a file whose read failed is read again.
     sizes.set(name, size)
   }
+  /** The files of the ledger; any others in the folder are left alone. */
+  const names = async (): Promise<readonly string[]> => (await readdir(folder)).filter((name) => /^\d+$/.test(name))
   const load = sharedRuns(async () => {
-    for (const name of await readdir(folder)) await read(name).catch(unlessGone)
+    for (const name of await names()) await read(name).catch(unlessGone)
   })
   const isTaken = (key: string): boolean => (taken.get(key) ?? 0) >= clock.now()
 
@@ -57,7 +61,7 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
     async claim(key, timestamp, until) {
       if (shared) await load()
       if (isTaken(key)) return false
-      // The process that sweeps may be ahead of one that would still take the request.
+      // The clock of the process that sweeps may be ahead of one that would still accept the request.
       const end = until + marginMs
       taken.set(key, end)
       const append = timestamp > clock.now() + OUTAGE_MS ? onDisk : written
@@ -67,7 +71,7 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
     async sweep() {
       const now = clock.now()
       for (const [key, until] of taken) if (until < now) taken.delete(key)
-      for (const name of await readdir(folder)) {
+      for (const name of await names()) {
         if ((Number(name) + 1) * SPAN >= now) continue
         await rm(join(folder, name), { force: true })
         sizes.delete(name)
@@ -76,7 +80,7 @@ export function fileLedger(folder: string, clock: Clock, shared: boolean): Ledge
   }
 }
 
-/** Another process may have swept the file away, and then it held nothing that counts. */
+/** Another process may have swept the file, in which case it held only expired nonces. */
 function unlessGone(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }

@@ -2,13 +2,13 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sharedRuns } from './shared-runs.js'
 
-/** Appends a line to a file of a folder; the line is written when the promise resolves. */
+/** Appends a line to a file in the folder; the line is written when the promise resolves. */
 export type Journal = (name: string, line: string) => Promise<void>
 
 /**
- * A journal for the files of a folder. Lines that come while the disk is busy are written together.
+ * Creates a journal for the files of a folder. Lines that arrive during a write are written together.
  *
- * @param synced whether a line that is written survives a power cut, at the cost of one sync for all that wait.
+ * @param synced whether a written line survives a power failure, at the cost of one sync for all waiting lines.
  */
 export function createJournal(folder: string, synced: boolean): Journal {
   let waiting = new Map<string, string>()
@@ -19,7 +19,7 @@ export function createJournal(folder: string, synced: boolean): Journal {
     waiting = new Map()
     for (const [name, lines] of batch) {
       await withFile(join(folder, name), 'a', async (file) => {
-        // What a power cut left of a last line must not spoil the next one.
+        // A last line that a power failure left incomplete must not corrupt the next one.
         await file.appendFile(`\n${lines}`)
         if (synced) await file.datasync()
       })
@@ -33,9 +33,9 @@ export function createJournal(folder: string, synced: boolean): Journal {
   }
 }
 
-/** Makes the names in a folder survive a power cut. */
+/** Makes the names in a folder survive a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
-  // Windows has no such thing, and its file system keeps names by itself.
+  // Windows cannot sync folders, and its file system persists names by itself.
   if (process.platform !== 'win32') await withFile(folder, 'r', (handle) => handle.sync())
 }
 

@@ -8,8 +8,8 @@ const BIRTH = 'bulletproof:nonces-since'
 const keyOf = (key: string): string => `bulletproof:nonce:${key}`
 
 /**
- * Nonces in the kv store. When its birth key is gone, it was emptied, and what it knew is lost: a new time begins, later by
- * the ledger's margin unless the ledger is new as well.
+ * Nonces in the kv store. A missing birth key means that the store was flushed and its nonces are lost. It then gets a new birth time,
+ * later than now by the ledger's margin unless the ledger is new as well.
  */
 export function kvNonces(kvNow: () => Kv, clock: Clock, ledger: Pick<Ledger, 'begin' | 'marginMs'>): NonceStore {
   const begin = async (): Promise<number> => {
@@ -30,13 +30,13 @@ export function kvNonces(kvNow: () => Kv, clock: Clock, ledger: Pick<Ledger, 'be
         return after(birth === null ? begin() : Number(birth), (birth) => ({ birth, seen }))
       },
     }),
-    // Longer than this process would take the request, for those whose clocks are behind.
+    // Longer than this process would accept the request, because the clocks of others may be behind.
     claim: (key, until) =>
       kvNow().set(keyOf(key), '1', { ifAbsent: true, ttlMs: Math.max(1, until - clock.now() + 1) + 2 * CLOCK_TOLERANCE_MS }),
     async open() {
       await begin()
     },
-    // Keys have a life of their own.
+    // Keys expire in the store.
     async sweep() {},
   }
 }

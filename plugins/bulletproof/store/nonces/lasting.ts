@@ -3,19 +3,25 @@ import { after, type Pending } from '../../pending.js'
 import type { NonceStore } from './contract.js'
 import type { Ledger } from './ledger.js'
 
-/** The nonces of an app: a fast store, and a ledger for what the store would forget with its memory. */
+/** The nonces of an app: a fast store, and a ledger for those that must survive the loss of the store's data. */
 export interface LastingNonces extends Pick<NonceStore, 'driver' | 'glance' | 'open' | 'sweep'> {
   /**
-   * Takes the nonce of a request; true for exactly one copy of it, also when the store was emptied in between.
+   * Claims the nonce of a request; true for exactly one copy of it, even when the store was flushed between two copies.
    *
-   * @param timestamp of the request, and `birth` of the store as the glance gave it; ms since 1970.
+   * @param timestamp of the request, ms since 1970.
+   * @param birth of the store, as returned by `glance`, ms since 1970.
    */
   claim(key: string, timestamp: number, birth: number): Pending<boolean>
 }
 
-/** @param ledger absent when the store itself lasts. `windowMs`: how far a timestamp may be off. */
+/**
+ * Combines a store with its ledger.
+ *
+ * @param ledger undefined when the store itself is durable.
+ * @param windowMs how far a timestamp may differ from the current time, in ms.
+ */
 export function lastingNonces(store: NonceStore, ledger: Ledger | undefined, clock: Clock, windowMs: number): LastingNonces {
-  /** Asked for what is dated ahead, and for what a younger store may have forgotten; else the store alone knows. */
+  /** The ledger is used for requests dated ahead, and for those that a younger store may have lost; otherwise the store alone decides. */
   const isFree = (key: string, timestamp: number, birth: number): Pending<boolean> => {
     if (ledger === undefined) return true
     if (timestamp > clock.now() + ledger.aheadMs) return ledger.claim(key, timestamp, timestamp + windowMs)
@@ -25,7 +31,7 @@ export function lastingNonces(store: NonceStore, ledger: Ledger | undefined, clo
     driver: store.driver,
     glance: (keys) => store.glance(keys),
     claim: (key, timestamp, birth) => after(isFree(key, timestamp, birth), (free) => free && store.claim(key, timestamp + windowMs)),
-    // The store first: whether it may have lost something is told by the ledger's being new or not.
+    // The store first: it finds out whether it can have lost nonces by whether the ledger is new.
     async open() {
       await store.open()
       await ledger?.begin()

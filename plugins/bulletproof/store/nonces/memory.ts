@@ -2,10 +2,10 @@ import type { Clock } from 'zin'
 import { ownLookup } from '../lookup.js'
 import type { NonceStore } from './contract.js'
 
-/** Nonces that end within the same span are forgotten together, in ms. */
+/** Nonces that expire within the same span are deleted together; in ms. */
 const SPAN = 5_000
 
-/** Nonces of one process, which knows nothing of the time before its start. */
+/** Nonces in the memory of one process, lost when it ends. */
 export function memoryNonces(clock: Clock): NonceStore & { readonly size: number } {
   const birth = clock.now()
   const taken = new Map<string, number>()

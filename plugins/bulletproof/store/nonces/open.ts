@@ -12,32 +12,32 @@ import { lastingNonces } from './lasting.js'
 import { memoryNonces } from './memory.js'
 
 export interface RequestNoncesOptions {
-  /** The shared store, when the app has one; else the nonces belong to this process. */
+  /** The shared store, if the app has one; otherwise nonces are kept in this process. */
   readonly kv: () => Kv | undefined
-  /** For the nonces of requests that are dated ahead, which must outlive the process. */
+  /** Folder for the nonces of requests dated ahead, which must outlive the process. */
   readonly folder: string
   readonly clock: Clock
-  /** How far a timestamp may be off, in ms. */
+  /** How far a timestamp may differ from the current time, in ms. */
   readonly windowMs: number
 }
 
-/** Nonces of signed requests, for a plugin that verifies them itself. */
+/** The nonces of signed requests, for a plugin that verifies requests itself. */
 export interface RequestNonces {
   readonly driver: 'memory' | 'kv' | 'db'
   /**
-   * Layer 5, after everything else was checked: takes the nonce, for exactly one copy of the request. Throws AUTH_STORE_UNAVAILABLE, or
-   * rejects with it. A promise only when a store has to be waited for.
+   * Layer 5, to be called after all other checks: claims the nonce for exactly one copy of the request. Throws AUTH_STORE_UNAVAILABLE or
+   * rejects with it. Returns a promise only when it has to wait for a store.
    *
-   * @param credential what verified the request: requests of one secret share their nonces, whatever key id they name.
+   * @param credential identifies what verified the request: requests signed with one secret share their nonces, whatever key id they name.
    */
   claim(credential: string, claim: SignatureClaim): SignatureFault | undefined | Promise<SignatureFault | undefined>
-  /** To be called before the first claim. */
+  /** Must be called before the first claim. */
   open(): Promise<void>
-  /** Forgets what has expired; to be called every 30 s or so. */
+  /** Deletes expired nonces; call it about every 30 s. */
   sweep(): Promise<void>
 }
 
-/** Nonces in the kv store of the app, or in memory with a file for what memory would forget. */
+/** Opens nonces in the kv store of the app, or in memory; those that must survive a restart or a flush are also written to files. */
 export function openNonces({ kv, folder, clock, windowMs }: RequestNoncesOptions): RequestNonces {
   const isShared = kv() !== undefined
   const ledger = fileLedger(join(folder, 'nonces-ahead'), clock, isShared)

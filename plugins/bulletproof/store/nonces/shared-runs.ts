@@ -1,6 +1,6 @@
 /**
- * Runs a task one call at a time. Calls that come while it runs share one run after it, so that each call gets a run that began
- * after the call, and many calls cost few runs. A run that fails fails for all that share it, and for no others.
+ * Returns a function that runs the task, one run at a time. Calls during a run share the next run, so that each call gets a run that
+ * started after it, and many concurrent calls cost few runs. A failed run rejects only the calls that share it.
  */
 export function sharedRuns(task: () => Promise<void>): () => Promise<void> {
   let last: Promise<void> = Promise.resolve()

@@ -15,7 +15,7 @@ import { dbLedger } from './db-ledger.js'
 import { fileLedger } from './file-ledger.js'
 import { kvNonces } from './kv.js'
 
-/** How far one process is ahead of the other, in ms. */
+/** How far the clock of one process is ahead of the other, in ms. */
 const ahead = 400
 const spanMs = 15 * 60_000
 
@@ -52,7 +52,7 @@ describe('two processes whose clocks differ', () => {
       try {
         const one = open(host, join(folder, 'ledger'), early)
         await one.begin()
-        // The files of a ledger go by span.
+        // The files of a ledger are deleted by span.
         const until = (Math.floor(clock.now() / spanMs) + 1) * spanMs - 1
         clock.advance(until - clock.now() - 60_000)
         assert.equal(await one.claim(until), true)

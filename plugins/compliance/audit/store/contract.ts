@@ -1,7 +1,7 @@
 import type { Chain } from '../chain.js'
 import type { AuditEntry } from '../entry.js'
 
-/** Which entries are listed. */
+/** Filter of listed entries. */
 export interface EntryQuery {
   readonly action?: string
   readonly target?: string
@@ -14,32 +14,32 @@ export interface EntryQuery {
   readonly until?: number
 }
 
-/** What one {@link AuditStore.append} can take. */
+/** Limits of one {@link AuditStore.append}. */
 export interface BatchLimits {
   readonly entries: number
-  /** As JSON; Infinity: whatever the entries have. */
+  /** Size as JSON; Infinity if unlimited. */
   readonly bytes: number
 }
 
-/** The tables of the audit log. Writes are all or nothing. */
+/** The tables of the audit log. Writes are atomic. */
 export interface AuditStore {
   readonly batchLimits: BatchLimits
-  /** Adds a chain and brings the register up to date; false when another process has taken its number. */
+  /** Adds a chain and updates the register; returns false if another process took its number. */
   open(chain: Chain, register: Chain): Promise<boolean>
-  /** Appends entries and the new head. Can be repeated with the same arguments. */
+  /** Appends entries and the new head. Idempotent. */
   append(entries: readonly AuditEntry[], chain: Chain): Promise<void>
-  /** Newest first. */
+  /** Returns entries, newest first. */
   list(query: EntryQuery, page: { readonly offset: number; readonly limit: number }): Promise<readonly AuditEntry[]>
   count(query: EntryQuery): Promise<number>
-  /** Entries with ids above `after` and up to `to`, in the order of their ids. */
+  /** Returns entries with ids above `after` and up to `to`, in id order. */
   entries(range: { readonly after: number; readonly to: number; readonly limit: number }): Promise<readonly AuditEntry[]>
-  /** Id of the first entry of the range that is not older than `since` (ms since 1970). */
+  /** Returns the id of the first entry in the range that is not older than `since` (ms since 1970). */
   firstSince(range: { readonly after: number; readonly to: number; readonly since: number }): Promise<number | undefined>
   chain(chain: number): Promise<Chain | undefined>
-  /** Chains above `after`, in the order of their numbers; the register is none of them. */
+  /** Returns chains above `after`, ordered by number, without the register. */
   chains(after: number, limit: number): Promise<readonly Chain[]>
-  /** Deletes entries up to an id and keeps the new start of their chain. */
+  /** Deletes entries up to an id and stores the new start of their chain. */
   purge(chain: Chain, from: number, to: number): Promise<void>
-  /** Deletes a chain without entries and keeps the new start of the register. */
+  /** Deletes an empty chain and stores the new start of the register. */
   dropChain(chain: number, register: Chain): Promise<void>
 }

@@ -8,11 +8,11 @@ import { type ChainRow, chainOfRow, type EntryRow, entryOfRow, mostColumns, rowO
 const entriesTable = 'zin_audit'
 const chainsTable = 'zin_compliance_chains'
 
-/** Of a connection to the database itself. */
+/** Limits of a direct database connection. */
 const direct: BatchLimits = { entries: 500, bytes: Number.POSITIVE_INFINITY }
-/** Behind a SQL proxy, a batch is one request: by default of at most 128 KiB and 50 statements. */
+/** Behind an SQL proxy, a batch is one request, by default of at most 128 KiB and 50 statements. */
 const proxied: BatchLimits = { entries: 200, bytes: 100_000 }
-/** Statements of a direct connection take many times more. */
+/** Maximum parameters of a proxied statement; direct connections allow many times more. */
 const proxiedParameters = 1_000
 
 interface Tables {
@@ -20,14 +20,14 @@ interface Tables {
   [chainsTable]: ChainRow
 }
 
-/** Leaves rows alone that are there already. */
+/** Returns an insert statement that ignores existing rows. */
 function insertText(dialect: Database['dialect'], columns: readonly string[], rows: number): string {
   const unlessThere = dialect === 'mysql' ? `on duplicate key update id = ${entriesTable}.id` : 'on conflict (id) do nothing'
   const row = `(${columns.map(() => '?').join(', ')})`
   return `insert into ${entriesTable} (${columns.join(', ')}) values ${Array(rows).fill(row).join(', ')} ${unlessThere}`
 }
 
-/** The audit log in two tables, on every connection of the plugin database. */
+/** Stores the audit log in two tables, on every kind of connection of the plugin database. */
 export function databaseStore(database: Database): AuditStore {
   const tables = () => database.tables<Tables>()
   const matching = (query: EntryQuery) =>
@@ -47,26 +47,26 @@ export function databaseStore(database: Database): AuditStore {
         return eb.and(conditions)
       })
 
-  /** Insert statements that leave entries alone that are there already: those of an append that is repeated. */
+  /** Returns insert statements that ignore existing entries, so that an append can be repeated. */
   const insertEntries = async (entries: readonly AuditEntry[]) => {
     const { CompiledQuery } = await import('kysely')
     const atOnce = Math.max(1, Math.floor(maxParameters(tables()) / mostColumns))
     return Array.from({ length: Math.ceil(entries.length / atOnce) }, (_, index) => {
       const rows = entries.slice(index * atOnce, (index + 1) * atOnce)
-      // As text: the query builder takes most of the time that the outcome of a job costs.
+      // Raw SQL: the query builder would take most of the time per job outcome.
       const { columns, values } = valuesOfEntries(rows)
       const query = CompiledQuery.raw(insertText(database.dialect, columns, rows.length), values)
       return { compile: () => query }
     })
   }
 
-  /** Sets the columns of the owner of a chain, or of the one that purges it: neither overwrites what the other wrote. */
+  /** The owner of a chain sets the head columns, the purging node the start columns, so neither overwrites the other. */
   const setHead = ({ chain, entries, keyId, lastHash, closed, seal }: Chain) =>
     tables()
       .updateTable(chainsTable)
       .set({ entries, key_id: keyId, last_hash: lastHash, closed: closed ? 1 : 0, seal })
       .where('chain', '=', chain)
-      // A write that was given up may arrive after later ones.
+      // A write that timed out may arrive after later ones.
       .where('entries', '<=', entries)
   const setStart = ({ chain, purged, purgedHash, purgedKeyId, purgedSeal }: Chain) =>
     tables()
@@ -87,7 +87,7 @@ export function databaseStore(database: Database): AuditStore {
         return true
       } catch (error) {
         if (!database.isUniqueViolation(error)) throw error
-        // An earlier attempt may have succeeded without our hearing of it.
+        // An earlier attempt may have succeeded without a response.
         return (await store.chain(chain.chain))?.opening === chain.opening
       }
     },

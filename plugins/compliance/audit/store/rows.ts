@@ -35,7 +35,7 @@ export interface ChainRow {
   readonly purged_seal: string
 }
 
-/** The columns of an entry, and the field that each of them holds. */
+/** The columns of an entry, with their fields. */
 const fields = [
   ['id', 'id'],
   ['at', 'at'],
@@ -54,10 +54,10 @@ const fields = [
   ['hash', 'hash'],
 ] as const satisfies readonly (readonly [column: keyof EntryRow, field: keyof AuditEntry])[]
 
-/** The most columns of {@link valuesOfEntries}. */
+/** Maximum number of columns of {@link valuesOfEntries}. */
 export const mostColumns = fields.length
 
-/** What is stored of entries, row by row, in the columns in which any of them has a value: outcomes of jobs leave nearly half empty. */
+/** Returns the values of entries, row by row, for columns in which any of them has a value: job outcomes leave nearly half empty. */
 export function valuesOfEntries(entries: readonly AuditEntry[]) {
   const used = fields.filter(([, field]) => entries.some((entry) => entry[field] !== null))
   const values: (string | number | null)[] = []
@@ -65,7 +65,7 @@ export function valuesOfEntries(entries: readonly AuditEntry[]) {
   return { columns: used.map(([column]) => column), values }
 }
 
-/** Drivers return numbers as number, text or bigint. */
+/** Drivers return numbers as number, string or bigint. */
 export function entryOfRow({ id, at, ref, digest_before, digest_after, request_id, ...same }: EntryRow): AuditEntry {
   return {
     ...same,

@@ -2,7 +2,7 @@ import { type Chain, registerChain } from '../chain.js'
 import type { AuditEntry } from '../entry.js'
 import type { AuditStore } from '../store/contract.js'
 
-/** An audit store in memory whose rows a test can change. */
+/** An in-memory audit store whose rows a test can change. */
 export function memoryAudit() {
   const entries = new Map<number, AuditEntry>()
   const chains = new Map<number, Chain>()

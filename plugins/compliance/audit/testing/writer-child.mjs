@@ -1,4 +1,4 @@
-// A process of the built package that does management actions until it is killed, and names each that was acknowledged.
+// A process of the built package that runs management actions until it is killed, and reports each acknowledged one.
 import { definePlugin } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { compliance } from 'zin/plugins/compliance'
@@ -17,7 +17,7 @@ const desk = definePlugin({
     manage = ctx.manage
   },
 })
-// One process at a time can use the embedded queue, which the audit log does without.
+// The embedded queue allows only one process at a time; the audit log does not need it.
 const services = [fake(queuesService, { names: async () => [] })]
 const plugins = [database(), kv(), cluster(), ops(), desk(), compliance()]
 await createTestHost({ plugins, services, env: JSON.parse(APP_ENV), rootDir: APP_ROOT, dataDir: APP_ROOT })

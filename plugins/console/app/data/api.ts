@@ -1,6 +1,6 @@
-import { authorizedFetch } from './credentials.js'
+import { authorizedFetch, deadlineMs, silenceOf } from './credentials.js'
 
-/** A request that failed; status 0: the app did not respond. */
+/** A failed request; status 0 means that the app did not respond. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -14,9 +14,6 @@ export class ApiError extends Error {
   }
 }
 
-/** Longest time of a request, in ms. */
-const deadlineMs = 20_000
-
 export async function request<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const headers: Record<string, string> = { accept: 'application/json', 'x-requested-with': 'zin-console' }
   if (body !== undefined) headers['content-type'] = 'application/json'
@@ -29,7 +26,7 @@ export async function request<T>(method: string, path: string, body?: unknown, s
   }
   const response = await authorizedFetch(path, init).catch((error: unknown) => {
     if (signal?.aborted) throw error
-    throw new ApiError(0, 'UNREACHABLE', deadline.aborted ? 'The app took longer than 20 s' : 'The app does not respond')
+    throw new ApiError(0, 'UNREACHABLE', silenceOf(deadline))
   })
   if (response.ok) return (await response.json()) as T
   throw await errorOf(response)
@@ -40,14 +37,18 @@ export async function errorOf(response: Response): Promise<ApiError> {
   return new ApiError(response.status, code ?? `HTTP_${response.status}`, message ?? response.statusText, details)
 }
 
-/** Saves a file of the app, which a plain link could not fetch with the credential of this tab. */
+/** Downloads a file with the credential of this tab, which a plain link could not send. */
 export async function download(path: string, name: string): Promise<void> {
-  const response = await authorizedFetch(path, { headers: { 'x-requested-with': 'zin-console' } })
+  const deadline = AbortSignal.timeout(deadlineMs)
+  const silent = (): never => {
+    throw new ApiError(0, 'UNREACHABLE', silenceOf(deadline))
+  }
+  const response = await authorizedFetch(path, { headers: { 'x-requested-with': 'zin-console' }, signal: deadline }).catch(silent)
   if (!response.ok) throw await errorOf(response)
-  saveFile(await response.blob(), name)
+  saveFile(await response.blob().catch(silent), name)
 }
 
-/** Lets the browser save a file of the page. */
+/** Makes the browser save content of the page as a file. */
 export function saveFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content)
   const link = document.createElement('a')

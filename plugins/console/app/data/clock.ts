@@ -1,6 +1,6 @@
 import { useValue, Value } from './signal.js'
 
-/** The time of all relative times of the page, once a second; it stands still in a hidden tab. */
+/** The current time for all relative times on the page, updated once a second; it stops in a hidden tab. */
 export const now = new Value(Date.now())
 setInterval(() => {
   if (!document.hidden) now.set(Date.now())

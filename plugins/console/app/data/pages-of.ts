@@ -3,7 +3,7 @@ import type { ConsoleData } from '../../contract.js'
 import { ApiError, request } from './api.js'
 
 const pageSize = 100
-/** Pages that are kept while somebody scrolls. */
+/** Pages cached while scrolling. */
 const mostPages = 30
 
 interface Page<Row> {
@@ -12,16 +12,16 @@ interface Page<Row> {
 }
 
 export interface PagedRows<Row> {
-  /** Undefined until the first page is here. */
+  /** Undefined until the first page is loaded. */
   readonly total: number | undefined
   readonly error: ConsoleData<unknown>['error']
   readonly rowAt: (index: number) => Row | undefined
   readonly onWindow: (first: number, end: number) => void
-  /** Reads everything again. */
+  /** Discards all pages and reads the first one again. */
   readonly reload: () => void
 }
 
-/** A list that is read page by page as it is scrolled. `read` gets `page` and `limit` in the query. */
+/** A list that is loaded page by page while scrolling, with `page` and `limit` in the query of `path`. */
 export function usePagedRows<Row>(path: string | undefined, rowsOf: (body: never) => Page<Row>): PagedRows<Row> {
   const [, redraw] = useState(0)
   const pages = useRef(new Map<number, readonly Row[] | 'asked'>())
@@ -30,7 +30,7 @@ export function usePagedRows<Row>(path: string | undefined, rowsOf: (body: never
     error: undefined,
     abort: new AbortController(),
   })
-  /** The first row of the window before. */
+  /** First row of the previous window. */
   const seen = useRef(0)
   const ask = (page: number): void => {
     if (path === undefined || pages.current.has(page)) return
@@ -78,7 +78,7 @@ export function usePagedRows<Row>(path: string | undefined, rowsOf: (body: never
       const pageOf = (index: number): number => Math.floor(index / pageSize)
       const [from, to] = [pageOf(first), pageOf(Math.max(first, end - 1))]
       for (let page = from; page <= to; page++) ask(page)
-      // The next one in the direction of scrolling, so that most rows are here before they are in sight.
+      // Prefetch the next page in the scroll direction.
       const next = first > seen.current ? to + 1 : first < seen.current ? from - 1 : -1
       if (next >= 0 && next * pageSize < (state.current.total ?? 0)) ask(next)
       seen.current = first

@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 
 const mostSamples = 60
 
-/** The last samples of a number while the page is open, oldest first: one for each `at`. */
+/** Collects the latest samples of each value while the page is open, oldest first: one per `at`. */
 export function useRecent(at: number | undefined, values: Readonly<Record<string, number>>): Readonly<Record<string, readonly number[]>> {
   const held = useRef<{ at: number | undefined; samples: Record<string, number[]> }>({ at: undefined, samples: {} })
   if (at !== undefined && at !== held.current.at) {

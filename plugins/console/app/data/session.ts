@@ -1,10 +1,10 @@
 import type { BootReport } from '../../service.js'
 import { Value } from './signal.js'
 
-/** What the app told this page at its start; undefined until then. */
+/** The response of `/api/console/boot`; undefined until it is loaded. */
 export const session = new Value<BootReport | undefined>(undefined)
 
-/** Whether the caller may do something, and the console lets anybody do anything. */
+/** Whether the caller has the permission and the console is not read-only. */
 export function can(what: 'write' | 'admin' | 'operate'): boolean {
   const boot = session.value
   return boot !== undefined && !boot.readOnly && boot.may[what]

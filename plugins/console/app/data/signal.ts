@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** A value that views follow. */
+/** An observable value. */
 export class Value<T> {
   readonly #listeners = new Set<() => void>()
   #value: T

@@ -4,7 +4,7 @@ import type { ConsoleData } from '../../contract.js'
 import { useStream } from './stream.js'
 import { useData } from './use-data.js'
 
-/** The statistics of all queues: read once, then as the stream tells them. */
+/** The statistics of all queues: read once, then updated by the event stream. */
 export function useStats(): ConsoleData<QueueStats> {
   const first = useData<QueueStats>('/api/queue/stats')
   const [streamed, set] = useState<{ readonly data: QueueStats; readonly at: number } | undefined>(undefined)

@@ -3,19 +3,19 @@ import { errorOf } from './api.js'
 import { authorizedFetch } from './credentials.js'
 import { Value } from './signal.js'
 
-/** `paused`: the tab is hidden, or its user paused it. `retryAt`: when it is tried again, ms since 1970. */
+/** `paused`: the tab is hidden, or the user paused updates. `retryAt`: time of the next attempt, in ms since the Unix epoch. */
 export type StreamState =
   | { readonly kind: 'idle' | 'connecting' | 'live' | 'paused' }
   | { readonly kind: 'waiting'; readonly retryAt: number }
 
-/** What the header shows of the streams of the page. */
+/** The combined state of all streams of the page, shown in the header. */
 export const live = new Value<StreamState>({ kind: 'idle' })
-/** Whether the user has stopped updates. */
+/** Whether the user has paused updates. */
 export const paused = new Value(false)
 
 type Handler = (event: string, data: unknown) => void
 
-/** One stream of server-sent events, shared by all parts of the page that listen to it. By fetch, so that it has the credential. */
+/** A stream of server-sent events shared by all its listeners on the page. Uses fetch, which can send the credential. */
 class SharedStream {
   readonly #path: string
   readonly #handlers = new Set<Handler>()
@@ -42,7 +42,7 @@ class SharedStream {
     if (this.#handlers.size === 0) this.#stop({ kind: 'idle' })
   }
 
-  /** Connects or disconnects, as the tab and its user want it. */
+  /** Connects, or disconnects if the tab is hidden or updates are paused. */
   follow(): void {
     if (document.hidden || paused.value) this.#stop({ kind: 'paused' })
     else if (this.#handlers.size > 0 && this.#abort === undefined) void this.#connect()
@@ -80,7 +80,9 @@ class SharedStream {
       throw new Error('ended')
     } catch {
       if (abort.signal.aborted) return
-      // 1, 2, 4, … 30 s, and a little apart, so that not all tabs return at once.
+      // After an error in an event or its handler, the connection is still open.
+      abort.abort()
+      // Exponential backoff from 1 s to 30 s, with jitter so that tabs do not reconnect at the same time.
       const wait = Math.min(30_000, 1000 * 2 ** this.#failures++) * (0.8 + Math.random() * 0.4)
       this.#abort = abort
       this.#enter({ kind: 'waiting', retryAt: Date.now() + wait })
@@ -106,12 +108,12 @@ function followAll(): void {
 document.addEventListener('visibilitychange', followAll)
 paused.on(followAll)
 
-/** Tries again now what waits to be connected. */
+/** Reconnects waiting streams immediately. */
 export function reconnect(): void {
   for (const stream of streams.values()) stream.retryNow()
 }
 
-/** Hears the events of a stream while the view is shown. */
+/** Subscribes to a stream while the component is mounted. */
 export function useStream(path: string | undefined, handler: Handler): void {
   const latest = useRef(handler)
   latest.current = handler
@@ -119,10 +121,10 @@ export function useStream(path: string | undefined, handler: Handler): void {
     if (path === undefined) return undefined
     const stream = streams.get(path) ?? new SharedStream(path)
     streams.set(path, stream)
-    const hear: Handler = (event, data) => latest.current(event, data)
-    stream.add(hear)
+    const listener: Handler = (event, data) => latest.current(event, data)
+    stream.add(listener)
     return () => {
-      stream.delete(hear)
+      stream.delete(listener)
       if (stream.size === 0) streams.delete(path)
       showState()
     }
@@ -134,7 +136,7 @@ interface ServerEvent {
   readonly data: string
 }
 
-/** WHATWG HTML 9.2.6, as far as the app uses it. A comment is an event without data. */
+/** Parses server-sent events (WHATWG HTML 9.2.6), as far as the app uses them. A comment becomes an event without data. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder()
   const reader = body.getReader()

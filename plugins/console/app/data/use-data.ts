@@ -11,13 +11,13 @@ interface Held<T> {
   readonly at: number | undefined
 }
 
-/** Called with a 401, which means that this tab has to sign in. */
+/** Called on a 401: this tab has to sign in. */
 let onUnauthorized: () => void = () => undefined
 export function whenUnauthorized(listener: () => void): void {
   onUnauthorized = listener
 }
 
-/** Reads JSON of the app, and again every `refresh` ms while the tab is visible. What was read stays while reading it again fails. */
+/** Fetches JSON from the app, and again every `refresh` ms while the tab is visible and not paused. Data is kept when a later read fails. */
 export function useData<T>(path: string | undefined, { refresh }: { readonly refresh?: number } = {}): ConsoleData<T> {
   const none: Held<T> = { path, data: undefined, error: undefined, loading: path !== undefined, at: undefined }
   const [held, set] = useState<Held<T>>(none)
@@ -40,7 +40,7 @@ export function useData<T>(path: string | undefined, { refresh }: { readonly ref
           (data) => set({ path, data, error: undefined, loading: false, at: Date.now() }),
           (error: unknown) => {
             if (mine.signal.aborted) return
-            const known = error instanceof ApiError ? error : new ApiError(0, 'UNREADABLE', 'The response of the app cannot be read')
+            const known = error instanceof ApiError ? error : new ApiError(0, 'UNREADABLE', 'The response of the app could not be read')
             if (known.status === 401) onUnauthorized()
             set((before) => ({ ...before, error: known, loading: false }))
           },
@@ -49,18 +49,19 @@ export function useData<T>(path: string | undefined, { refresh }: { readonly ref
           if (!mine.signal.aborted) again()
         })
     }
-    const onVisible = (): void => {
-      if (refresh !== undefined && !document.hidden) load()
+    const onChange = (): void => {
+      clearTimeout(timer)
+      if (refresh !== undefined && !document.hidden && !paused.value) load()
     }
     reload.current = load
     load()
-    document.addEventListener('visibilitychange', onVisible)
-    const off = paused.on(onVisible)
+    document.addEventListener('visibilitychange', onChange)
+    const off = paused.on(onChange)
     return () => {
       clearTimeout(timer)
       abort.abort()
       off()
-      document.removeEventListener('visibilitychange', onVisible)
+      document.removeEventListener('visibilitychange', onChange)
     }
   }, [path, refresh])
   const shown = held.path === path ? held : none

@@ -15,8 +15,8 @@ interface Bulk {
   readonly tone?: 'bad'
 }
 
-const retry: Bulk = { action: 'retry', verb: 'Retry all', consequence: 'They are run again, with all their attempts.' }
-const cancel: Bulk = { action: 'cancel', verb: 'Cancel all', consequence: 'They are removed; running ones are told to stop.', tone: 'bad' }
+const retry: Bulk = { action: 'retry', verb: 'Retry all', consequence: 'They run again, with all their attempts.' }
+const cancel: Bulk = { action: 'cancel', verb: 'Cancel all', consequence: 'They are removed; running jobs are aborted.', tone: 'bad' }
 const purge: Bulk = { action: 'purge', verb: 'Delete all', consequence: 'They are deleted with their data and logs.', tone: 'bad' }
 
 const actions: Readonly<Record<ListedStatus, readonly Bulk[]>> = {
@@ -31,14 +31,14 @@ interface DryRun {
   readonly matching: number
   readonly complete: boolean
   readonly sample: readonly JobDetails[]
-  /** Of a purge: whether it can be undone. */
+  /** For a purge: whether it can be undone. */
   readonly message?: string
 }
 
-/** More than this needs the name of the queue typed. */
+/** Above this number of jobs, the queue name must be typed. */
 const mostUntyped = 100
 
-/** What can be done with all jobs of a queue in one state: it counts first, and asks. */
+/** Actions on all jobs of a queue in one state. Each counts the matching jobs and asks for confirmation first. */
 export function BulkActions({ done, queue, status }: { readonly queue: string; readonly status: ListedStatus; readonly done: () => void }) {
   const choose = ({ action, consequence, tone, verb }: Bulk): void => {
     const url = path`/api/queue/${queue}/${action}`
@@ -55,7 +55,7 @@ export function BulkActions({ done, queue, status }: { readonly queue: string; r
           typed: matching > mostUntyped || !complete ? queue : undefined,
           text:
             matching === 0
-              ? 'No job matches'
+              ? 'No jobs match'
               : `${complete ? '' : 'At least '}${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}${message === undefined ? '' : `. ${message}`}`,
         }
       },
@@ -84,7 +84,7 @@ export function BulkActions({ done, queue, status }: { readonly queue: string; r
   )
 }
 
-/** Waits for the end of an operation, and says what it did. */
+/** Waits for an operation to end and shows its result. */
 async function follow(first: Operation, verb: string, done: () => void): Promise<void> {
   try {
     const { changed, id, state, total, undo: window } = await ended(first)

@@ -1,6 +1,6 @@
 import { Chart, type ChartProps } from '../ui/chart.js'
 
-/** A chart under its title. */
+/** A chart with a title. */
 export interface TitledChart {
   readonly title: string
   readonly chart: Omit<ChartProps, 'label'>
@@ -8,7 +8,7 @@ export interface TitledChart {
 
 const height = 150
 
-/** Charts beside each other. */
+/** A grid of charts. */
 export function ChartGrid({ charts }: { readonly charts: readonly TitledChart[] }) {
   return (
     <div class="charts">
@@ -24,7 +24,7 @@ export function ChartGrid({ charts }: { readonly charts: readonly TitledChart[] 
   )
 }
 
-/** The newest value, where there is one line to have it. */
+/** The newest value of a chart with a single line. */
 function newestOf({ format, series }: TitledChart['chart']): string {
   const lines = series.filter(({ dashed }) => dashed !== true)
   const last = lines.length === 1 ? lines[0]?.values.findLast((value) => value !== null) : undefined
@@ -36,5 +36,5 @@ function summaryOf({ format, series }: TitledChart['chart']): string {
     const known = values.filter((value) => value !== null)
     return dashed === true || known.length === 0 ? [] : [`${label}, at most ${format(Math.max(...known))}`]
   })
-  return parts.length === 0 ? 'Nothing was measured' : parts.join('; ')
+  return parts.length === 0 ? 'No measurements' : parts.join('; ')
 }

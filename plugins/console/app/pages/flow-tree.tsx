@@ -10,7 +10,7 @@ interface Current {
   readonly queue: string
 }
 
-/** A flow from left to right: each job, and the jobs that it waits for. */
+/** A flow from left to right: each job followed by the jobs it waits for. */
 export function FlowTree({ current, root }: { readonly root: JobFlowNode; readonly current: Current }) {
   return (
     <section class="flow" aria-label="Flow">
@@ -41,7 +41,7 @@ function FlowItem({ current, node }: { readonly node: JobFlowNode; readonly curr
           ))}
           {node.more > 0 && (
             <li>
-              <div class="flow-node dim">{node.more} more that are not shown</div>
+              <div class="flow-node dim">{node.more} more not shown</div>
             </li>
           )}
         </ul>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { JobDetails, JobFlow } from 'zin/plugins/queue-monitor'
 import type { ConsoleModule, ConsolePlace } from '../../contract.js'
 import { request } from '../data/api.js'
+import { messageOf } from '../data/message.js'
 import { useData } from '../data/use-data.js'
 import { plural } from '../format.js'
 import { path, setQuery } from '../router.js'
@@ -23,10 +24,10 @@ interface Family {
 }
 
 const states = ['active', 'waiting', 'delayed', 'failed', 'completed'] as const
-/** Jobs of each state that are looked at for parents. */
-const looked = 100
+/** Jobs per state that are checked for a parent. */
+const checked = 100
 
-/** Jobs that belong together: one that was asked for, or those among the first jobs of each state that have a parent. */
+/** The flow of a given job, or the flows found among the first jobs of each state. */
 function Flows(place: ConsolePlace) {
   const of = place.query.get('of') ?? ''
   const [text, setText] = useState(of)
@@ -42,8 +43,8 @@ function Flows(place: ConsolePlace) {
         <input
           class="input"
           type="search"
-          aria-label="Job of the flow"
-          placeholder="A job of the flow: queue:id"
+          aria-label="Any job of the flow"
+          placeholder="Any job of the flow, as queue:id"
           value={text}
           onInput={(event) => setText(event.currentTarget.value)}
         />
@@ -66,33 +67,33 @@ function OneFlow({ of }: { readonly of: string }) {
 }
 
 function RecentFlows() {
-  const active = useData<{ jobs: readonly JobDetails[] }>(`/api/jobs/active?limit=${looked}`)
+  const active = useData<{ jobs: readonly JobDetails[] }>(`/api/jobs/active?limit=${checked}`)
   const [more, setMore] = useState<readonly JobDetails[] | undefined>(undefined)
   const jobs = [...(active.data?.jobs ?? []), ...(more ?? [])]
   const families = familiesOf(jobs)
   const readMore = async (): Promise<void> => {
     const lists = await Promise.all(
-      states.slice(1).map((state) => request<{ jobs: readonly JobDetails[] }>('GET', `/api/jobs/${state}?limit=${looked}`)),
+      states.slice(1).map((state) => request<{ jobs: readonly JobDetails[] }>('GET', `/api/jobs/${state}?limit=${checked}`)),
     )
     setMore(lists.flatMap((list) => list.jobs))
   }
   if (active.data !== undefined && more === undefined) {
     setMore([])
-    readMore().catch((error: unknown) => toast('bad', String(error)))
+    readMore().catch((error: unknown) => toast('bad', messageOf(error)))
   }
   return (
     <Loaded from={active}>
       {() =>
         families.length === 0 ? (
           <Card flush>
-            <Empty title="No flow among the jobs that were looked at">
-              A flow is a job with jobs that must be done before it. The first {looked} jobs of each state were looked at, queue by queue;
-              name a job of another flow above.
+            <Empty title="No flows among the jobs checked">
+              A flow is a job that waits for other jobs. Only the first {checked} jobs of each state were checked, queue by queue. To see
+              another flow, enter one of its jobs above.
             </Empty>
           </Card>
         ) : (
           <>
-            <p class="note">Flows with a child among the first {looked} jobs of each state, queue by queue</p>
+            <p class="note">Flows with a child among the first {checked} jobs of each state, queue by queue</p>
             <Card flush>
               <ul class="needs">
                 {families.map(({ children, parent }) => (

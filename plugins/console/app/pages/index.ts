@@ -10,7 +10,7 @@ import { resourcePages } from './resources/index.js'
 import { schedulePages } from './schedules.js'
 import { workerPages } from './workers/index.js'
 
-/** The built-in pages, each made as the module of a plugin is. */
+/** The built-in pages, in the same form as the modules of plugins. */
 export const builtIn: readonly ConsoleModule[] = [
   overviewPages,
   queuePages,

@@ -1,10 +1,10 @@
 import type { ListedStatus } from 'zin/plugins/queue-monitor'
 
-/** What can be done with a job, by its state. */
+/** An action on a job. */
 export interface JobVerb {
   readonly verb: 'retry' | 'cancel' | 'promote' | 'delete'
   readonly title: string
-  /** After a number of jobs: `3 jobs retried`. */
+  /** Past participle, used after a number of jobs: `3 jobs retried`. */
   readonly past: string
   readonly method: 'POST' | 'DELETE'
 }
@@ -22,6 +22,7 @@ const verbs: Readonly<Record<ListedStatus, readonly JobVerb[]>> = {
   completed: [remove],
 }
 
+/** Returns the actions available for a job in a state. */
 export function verbsOf(state: string): readonly JobVerb[] {
   return Object.hasOwn(verbs, state) ? verbs[state as ListedStatus] : [cancel]
 }

@@ -20,7 +20,7 @@ const columns: readonly Column<JobAttempt>[] = [
   { key: 'ended', title: 'Ended', width: '120px', numeric: true, hideOn: 'phone', cell: ({ endedAt }) => <Time at={endedAt} /> },
 ]
 
-/** The attempts that have ended, with version, node and durations. */
+/** The finished attempts, with version, node and durations. */
 export function JobAttempts({ from }: { readonly from: ConsoleData<{ readonly attempts: readonly JobAttempt[] }> }) {
   return (
     <Card flush>
@@ -31,7 +31,7 @@ export function JobAttempts({ from }: { readonly from: ConsoleData<{ readonly at
             columns={columns}
             rows={attempts}
             rowKey={({ attempt, endedAt }) => `${attempt} ${endedAt}`}
-            empty={<Empty title="No attempt has ended yet">Attempts appear here with their version, node and duration.</Empty>}
+            empty={<Empty title="No attempt has finished yet">Finished attempts appear here with their version, node and duration.</Empty>}
           />
         )}
       </Loaded>

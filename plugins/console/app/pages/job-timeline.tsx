@@ -1,6 +1,6 @@
 import type { JobAttempt, JobDetails } from 'zin/plugins/queue-monitor'
 import { useNow } from '../data/clock.js'
-import { duration } from '../format.js'
+import { duration, plural } from '../format.js'
 
 interface Part {
   readonly kind: 'wait' | 'delay' | 'run'
@@ -9,7 +9,7 @@ interface Part {
   readonly failed: boolean
 }
 
-/** How long the job waited and ran, to scale. */
+/** A bar of the times the job waited and ran, to scale. */
 export function JobTimeline({ attempts, job }: { readonly job: JobDetails; readonly attempts: readonly JobAttempt[] }) {
   const now = useNow()
   const parts = attempts.length > 1 ? attemptParts(job, attempts, now) : partsOf(job, now)
@@ -35,7 +35,7 @@ export function JobTimeline({ attempts, job }: { readonly job: JobDetails; reado
 
 const classOf = ({ failed, kind }: Part): string => `part-${kind}${failed ? ' failed' : ''}`
 
-/** Each attempt at its place, and what lay between them. */
+/** The attempts, with the gaps between them. */
 function attemptParts(job: JobDetails, attempts: readonly JobAttempt[], now: number): readonly Part[] {
   const parts: Part[] = []
   let at = Date.parse(job.createdAt)
@@ -52,7 +52,7 @@ function attemptParts(job: JobDetails, attempts: readonly JobAttempt[], now: num
   }
   if (job.state === 'active' && job.startedAt !== null && Date.parse(job.startedAt) >= at) {
     between(Date.parse(job.startedAt))
-    parts.push({ kind: 'run', title: 'runs', ms: Math.max(0, now - Date.parse(job.startedAt)), failed: false })
+    parts.push({ kind: 'run', title: 'running for', ms: Math.max(0, now - Date.parse(job.startedAt)), failed: false })
   } else if (job.readyAt !== null && Date.parse(job.readyAt) > at) between(Date.parse(job.readyAt))
   return parts
 }
@@ -66,7 +66,7 @@ function partsOf(job: JobDetails, now: number): readonly Part[] {
     const ready = job.readyAt === null ? undefined : Date.parse(job.readyAt)
     const waited: Part = {
       kind: 'wait',
-      title: started === undefined ? 'waited so far' : 'since it was added',
+      title: started === undefined ? 'waiting for' : 'since it was added',
       ms: Math.max(0, now - added),
       failed: false,
     }
@@ -74,12 +74,12 @@ function partsOf(job: JobDetails, now: number): readonly Part[] {
       ? [waited]
       : [waited, { kind: 'delay', title: 'delayed for', ms: ready - now, failed: false }]
   }
-  const before = job.attemptsStarted > 1 ? `waited and tried ${job.attemptsStarted - 1}×` : 'waited'
+  const before = job.attemptsStarted > 1 ? `waited, incl. ${plural(job.attemptsStarted - 1, 'earlier attempt')}` : 'waited'
   return [
     { kind: 'wait', title: before, ms: Math.max(0, started - added), failed: false },
     {
       kind: 'run',
-      title: isFinal ? 'ran' : 'runs',
+      title: isFinal ? 'ran' : 'running for',
       ms: Math.max(0, (isFinal ? Date.parse(ended) : now) - started),
       failed: job.failedAt !== null,
     },

@@ -35,7 +35,7 @@ const tabs = [
   { id: 'raw', title: 'Raw' },
 ] as const
 
-/** A job: what it is, how it went, why it failed, what can be done. */
+/** The page of a job: its data, attempts, error, logs, flow and actions. */
 export function Job(place: ConsolePlace) {
   const { id = '', name: queue = '' } = place.params
   const include = session.value?.may.payload === true ? '&include=payload' : ''
@@ -86,7 +86,7 @@ function Details({ job, place }: { readonly job: JobDetails; readonly place: Con
             ['Ended', <FullTime at={job.completedAt ?? job.failedAt} />],
             ...(job.readyAt === null ? [] : [['Ready', <FullTime at={job.readyAt} />] as const]),
             ['Priority', job.priority === null ? 'none' : String(job.priority)],
-            ...(job.parent === null ? [] : [['Waited for by', <Parent of={job.parent} />] as const]),
+            ...(job.parent === null ? [] : [['Parent', <Parent of={job.parent} />] as const]),
           ]}
         />
       </Card>
@@ -109,7 +109,8 @@ function Details({ job, place }: { readonly job: JobDetails; readonly place: Con
 }
 
 function Parent({ of }: { readonly of: string }) {
-  const [queue = '', id = ''] = of.split(':')
+  const colon = of.indexOf(':')
+  const [queue, id] = [of.slice(0, colon), of.slice(colon + 1)]
   return <Link to={path`/queues/${queue}/jobs/${id}`}>{of}</Link>
 }
 
@@ -117,7 +118,7 @@ function Data({ job }: { readonly job: JobDetails }) {
   if (session.value?.may.payload !== true) {
     return (
       <Card>
-        <Empty title="The data are not shown">Your credentials lack the permission payload:read.</Empty>
+        <Empty title="Data hidden">Your credentials do not have the permission payload:read.</Empty>
       </Card>
     )
   }
@@ -145,12 +146,12 @@ function Data({ job }: { readonly job: JobDetails }) {
   )
 }
 
-/** Earlier errors that are listed. */
+/** Limit on earlier errors that are listed. */
 const mostStacks = 10
 
 function Errors({ job }: { readonly job: JobDetails }) {
   const stacks = job.stacktrace ?? []
-  // The store keeps the newest stacks only.
+  // The store keeps only the newest stack traces.
   const failures = Math.max(stacks.length, job.attempts - (job.status === 'completed' ? 1 : 0))
   const earlier = stacks.map((stack, index) => ({ attempt: failures - stacks.length + index + 1, stack })).slice(0, -1)
   const shown = earlier.slice(-mostStacks).toReversed()
@@ -158,14 +159,14 @@ function Errors({ job }: { readonly job: JobDetails }) {
   const [line = ''] = (job.error ?? '').split('\n')
   return (
     <Card
-      title={stacks.length > 1 ? `Last of ${failures} errors` : 'Error'}
+      title={stacks.length > 1 ? `Latest of ${failures} errors` : 'Error'}
       aside={
         line !== '' && (
           <Link
             class="link"
             to={`${path`/queues/${job.queue}`}?state=failed&q=${encodeURIComponent(`error:${line.split(/\s+/)[0] ?? ''}`)}`}
           >
-            Jobs like this
+            Jobs with similar errors
           </Link>
         )
       }
@@ -181,7 +182,7 @@ function Errors({ job }: { readonly job: JobDetails }) {
               <StackView text={stack} />
             </details>
           ))}
-          {older > 0 && <p class="dim">And {plural(older, 'error')} before these</p>}
+          {older > 0 && <p class="dim">{plural(older, 'earlier error')} not shown</p>}
         </>
       )}
     </Card>
@@ -196,13 +197,13 @@ function Logs({ job }: { readonly job: JobDetails }) {
       <Loaded from={logs}>
         {({ count, logs: lines }) =>
           lines.length === 0 ? (
-            <Empty title="No log">A processor writes to it with job.log().</Empty>
+            <Empty title="No log lines">A processor writes log lines with job.log().</Empty>
           ) : (
             <>
               <pre class="mono">{lines.join('\n')}</pre>
               {count > lines.length && (
                 <p class="dim">
-                  The first {plural(lines.length, 'line')} of {count}
+                  Showing the first {plural(lines.length, 'line')} of {count}
                 </p>
               )}
             </>
@@ -220,7 +221,7 @@ function Flow({ job }: { readonly job: JobDetails }) {
       <Loaded from={flow}>
         {({ root }) =>
           root.children.length === 0 && root.id === job.id ? (
-            <Empty title="This job stands alone">It waits for no other job, and none waits for it.</Empty>
+            <Empty title="This job is not part of a flow">It has no parent and no children.</Empty>
           ) : (
             <FlowTree root={root} current={{ id: job.id, queue: job.queue }} />
           )
@@ -242,11 +243,11 @@ function Actions({ done, job }: { readonly job: JobDetails; readonly done: () =>
           tone={verb === 'delete' || verb === 'cancel' ? 'bad' : undefined}
           confirm={
             verb === 'delete'
-              ? { title: `Delete job ${job.id}?`, text: 'It is deleted with its data and log. For ten minutes, that can be undone.' }
+              ? { title: `Delete job ${job.id}?`, text: 'It is deleted with its data and log. This can be undone for ten minutes.' }
               : verb === 'cancel'
                 ? {
                     title: `Cancel job ${job.id}?`,
-                    text: job.state === 'active' ? 'It is told to stop, on whichever node it runs.' : 'It is removed and never runs.',
+                    text: job.state === 'active' ? 'It is aborted on the node that runs it.' : 'It is removed and will not run.',
                   }
                 : undefined
           }
@@ -270,7 +271,7 @@ function Actions({ done, job }: { readonly job: JobDetails; readonly done: () =>
   )
 }
 
-/** A command for a shell. An encoded id may still hold the quotes that would end the address. */
+/** Returns a shell command. Encoding leaves single quotes in an id, which would end the quoted URL. */
 function curlOf(address: string): string {
   return `curl '${location.origin}${address.replaceAll("'", '%27')}'`
 }

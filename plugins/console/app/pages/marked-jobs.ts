@@ -12,7 +12,7 @@ interface Marked {
   readonly clear: () => void
 }
 
-/** Jobs of a list that are marked. A range grows and shrinks from the row that was marked last. */
+/** The selected jobs of a list. A range extends from the row that was selected last. */
 export function useMarked(rowAt: (index: number) => JobDetails | undefined): Marked {
   const [marked, set] = useState<Marks>(new Set())
   const range = useRef<{ readonly from: number; readonly before: Marks } | undefined>(undefined)
@@ -29,7 +29,8 @@ export function useMarked(rowAt: (index: number) => JobDetails | undefined): Mar
     const [first, last] = [Math.min(range.current.from, to), Math.max(range.current.from, to)]
     const rows = Array.from({ length: last - first + 1 }, (_, offset) => rowAt(first + offset))
     const ids = rows.flatMap((row) => row?.id ?? [])
-    if (ids.length < rows.length) toast('bad', 'Rows that were never in sight are not marked; the buttons for all jobs include them')
+    if (ids.length < rows.length)
+      toast('bad', 'Rows that have not been loaded yet are not selected. Scroll to load them, or use the buttons for all jobs')
     set(new Set([...range.current.before, ...ids]))
   }
   const clear = (): void => {

@@ -4,19 +4,19 @@ import { exact, plural } from '../format.js'
 import { path } from '../router.js'
 import { toast } from '../ui/toast.js'
 
-/** An operation on jobs, as far as the page follows it. */
+/** The fields of an operation on jobs that the page uses. */
 export interface Operation {
   readonly id: string
   readonly state: string
   readonly changed: number
   readonly total: number
-  /** Null: it cannot be undone. */
+  /** Null if it cannot be undone. */
   readonly undo: { readonly jobs: number } | null
 }
 
 const pollMs = 1_000
 
-/** Waits for the end of an operation. */
+/** Polls an operation until it has ended. */
 export async function ended(first: Operation): Promise<Operation> {
   let operation = first
   while (operation.state === 'running') {
@@ -26,7 +26,7 @@ export async function ended(first: Operation): Promise<Operation> {
   return operation
 }
 
-/** Restores what operations have deleted, one after another, and says how much of it. */
+/** Undoes operations sequentially and shows how many jobs were restored. */
 export async function undo(ids: readonly string[], done: () => void): Promise<void> {
   let [restored, total] = [0, 0]
   try {
@@ -38,7 +38,7 @@ export async function undo(ids: readonly string[], done: () => void): Promise<vo
     }
     toast(restored === total ? 'ok' : 'bad', `Restored ${restored === total ? '' : `${exact(restored)} of `}${plural(total, 'job')}`)
   } catch (error) {
-    toast('bad', `Not all was restored: ${messageOf(error)}`)
+    toast('bad', `Undo failed: ${restored === 0 ? '' : `only ${plural(restored, 'job')} restored; `}${messageOf(error)}`)
   }
   done()
 }

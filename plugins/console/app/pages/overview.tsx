@@ -37,7 +37,7 @@ function Overview(place: ConsolePlace) {
   const stats = useStats()
   return (
     <Page title="Overview">
-      <NeedsYou />
+      <NeedsAttention />
       <Loaded from={stats}>{(data) => <Headline stats={data} at={stats.at} />}</Loaded>
       <div class="columns">
         {stats.data !== undefined && <OldestQueues stats={stats.data} />}
@@ -48,13 +48,13 @@ function Overview(place: ConsolePlace) {
   )
 }
 
-/** What somebody has to look at: alerts of queues, and workers, nodes, breakers and canaries. */
-function NeedsYou() {
+/** What needs attention: queue alerts, workers, nodes, breakers, canaries and jobs. */
+function NeedsAttention() {
   const refresh = { refresh: refreshInterval() }
   const mayOperate = session.value?.may.operate === true
   const alerts = useData<{ alerts: readonly QueueAlert[] }>('/api/queue/alerts', refresh)
   const attention = useData<Attention>(mayOperate ? '/api/console/attention' : undefined, refresh)
-  // What says why attempts of a queue fail stands for the alert that they do.
+  // An item that explains why attempts of a queue fail replaces the failure-rate alert of the queue.
   const explained = new Set((attention.data?.items ?? []).map(({ queue }) => queue))
   const isUnexplained = ({ queue, rule }: QueueAlert): boolean => rule !== 'failure-rate' || !explained.has(queue)
   const needs: readonly Need[] = [
@@ -76,7 +76,7 @@ function NeedsYou() {
   const isKnown = alerts.data !== undefined && (!mayOperate || attention.data !== undefined)
   const unknown = attention.data?.unknown ?? []
   return (
-    <Card title="Needs you" flush>
+    <Card title="Needs attention" flush>
       {error !== undefined && <Stale at={alerts.at} message={error.message} retry={alerts.reload} />}
       {needs.length > 0 && (
         <ul class="needs">
@@ -101,11 +101,11 @@ function NeedsYou() {
       )}
       {needs.length === 0 && isKnown && (
         <p class="quiet">
-          <Icon name="check" /> Nothing needs you.
+          <Icon name="check" /> Nothing needs attention.
         </p>
       )}
-      {needs.length === 0 && !isKnown && error === undefined && <p class="quiet dim">Looking…</p>}
-      {unknown.length > 0 && <p class="quiet dim">Could not look at {unknown.join(', ')}.</p>}
+      {needs.length === 0 && !isKnown && error === undefined && <p class="quiet dim">Loading…</p>}
+      {unknown.length > 0 && <p class="quiet dim">Could not check: {unknown.join(', ')}.</p>}
       {attention.data?.notes.map((note) => (
         <p key={note} class="quiet dim">
           {note}
@@ -135,7 +135,7 @@ function Headline({ at, stats }: { readonly stats: QueueStats; readonly at: numb
       <Stat
         label="Failed attempts, 1 h"
         value={attempts === 0 ? '–' : percent(failures / attempts)}
-        hint={`${count(stats.failedJobs)} failed jobs kept`}
+        hint={`${count(stats.failedJobs)} failed jobs stored`}
         href="/queues"
       >
         <Sparkline values={recent.failed ?? []} series={5} label="Failed jobs while this page is open" />
@@ -143,7 +143,7 @@ function Headline({ at, stats }: { readonly stats: QueueStats; readonly at: numb
       <Stat
         label="Waiting"
         value={<Count value={waiting} />}
-        hint={stats.oldestWaitingMs === null ? 'no job is due' : `oldest ${duration(stats.oldestWaitingMs)}`}
+        hint={stats.oldestWaitingMs === null ? 'no jobs waiting' : `oldest ${duration(stats.oldestWaitingMs)}`}
         href="/queues"
       >
         <Sparkline values={recent.waiting ?? []} series={2} label="Waiting jobs while this page is open" />
@@ -151,7 +151,7 @@ function Headline({ at, stats }: { readonly stats: QueueStats; readonly at: numb
       <Stat
         label="Run time p95, 1 h"
         value={p95 === undefined ? '–' : duration(p95)}
-        hint={stats.processingTime === null ? 'no attempt' : `median ${duration(stats.processingTime.p50)}`}
+        hint={stats.processingTime === null ? 'no attempts' : `median ${duration(stats.processingTime.p50)}`}
         href="/queues"
       >
         <Sparkline values={recent.p95 ?? []} series={3} label="95th percentile of run times while this page is open" />
@@ -189,7 +189,7 @@ function OldestQueues({ stats }: { readonly stats: QueueStats }) {
     .slice(0, mostRows)
   return (
     <Card
-      title="Queues by age"
+      title="Queues by oldest job"
       flush
       aside={
         <Link to="/queues" class="link">
@@ -203,7 +203,7 @@ function OldestQueues({ stats }: { readonly stats: QueueStats }) {
         rows={rows}
         rowKey={({ name }) => name}
         href={({ name }) => path`/queues/${name}`}
-        empty={<Empty title="No queue yet">A queue appears with its first job or worker.</Empty>}
+        empty={<Empty title="No queues yet">A queue appears here with its first job or worker.</Empty>}
       />
     </Card>
   )
@@ -213,7 +213,7 @@ function LastDecisions() {
   const decisions = useData<{ decisions: readonly Decision[] }>(`/api/decisions?limit=${mostRows}`, { refresh: refreshInterval() })
   return (
     <Card
-      title="Last decisions"
+      title="Latest decisions"
       flush
       aside={
         <Link to="/decisions" class="link">
@@ -224,7 +224,7 @@ function LastDecisions() {
       <Loaded from={decisions}>
         {(data) =>
           data.decisions.length === 0 ? (
-            <Empty title="No decisions yet">What the app does by itself, and why, appears here.</Empty>
+            <Empty title="No decisions yet">Automatic actions and the reasons for them appear here.</Empty>
           ) : (
             <ul class="sentences">
               {data.decisions.map(({ at, id, reason, subject, verdict }) => (

@@ -14,7 +14,7 @@ const ranges: readonly { readonly tier: HistoryTier; readonly title: string; rea
   { tier: 'day', title: '90 days', stepMs: 86_400_000 },
 ]
 
-/** What was sampled of a queue, as lines over one range. */
+/** Charts of a queue's history over a selectable range. */
 export function QueueHistory({ name, place }: { readonly name: string; readonly place: ConsolePlace }) {
   const range = ranges.find(({ tier }) => tier === place.query.get('range')) ?? ranges[0]
   if (range === undefined) return null
@@ -89,7 +89,7 @@ function Charts({ points, stepMs }: { readonly points: readonly HistoryPoint[]; 
   )
 }
 
-/** Points at their times, and nothing where nothing was sampled. */
+/** Puts points on a regular time grid; null where there is no sample. */
 function linesOf(points: readonly HistoryPoint[], stepMs: number) {
   const byTime = new Map(points.map((point) => [Date.parse(point.at), point]))
   const [first, last] = [Math.min(...byTime.keys()), Math.max(...byTime.keys())]

@@ -8,13 +8,14 @@ import { useData } from '../data/use-data.js'
 import { exact, plural } from '../format.js'
 import { path, setQuery } from '../router.js'
 import { extentOf, type Searched } from '../search-extent.js'
+import { ask } from '../ui/dialog.js'
 import { Card } from '../ui/layout.js'
 import { Empty, Loaded, Loading, Problem } from '../ui/states.js'
 import { type Column, RowsTable } from '../ui/table.js'
 import { Duration, Time } from '../ui/time.js'
 import { toast } from '../ui/toast.js'
 import { BulkActions } from './bulk-actions.js'
-import { verbsOf } from './job-actions.js'
+import { type JobVerb, verbsOf } from './job-actions.js'
 import { useMarked } from './marked-jobs.js'
 import { undo } from './operations.js'
 
@@ -63,7 +64,7 @@ const columns: Readonly<Record<ListedStatus, readonly Column<JobDetails>[]>> = {
   completed: [...columnsBase, attempts, runTime, timeColumn('Completed', ({ completedAt }) => completedAt)],
 }
 
-/** The jobs of a queue in one state: all of them as they are scrolled, or those that a search finds. */
+/** The jobs of a queue in one state: all of them, loaded while scrolling, or the results of a search. */
 export function QueueJobs(props: JobsProps) {
   const { query, queue, status } = props
   const [text, setText] = useState(query)
@@ -82,7 +83,7 @@ export function QueueJobs(props: JobsProps) {
           class="input"
           type="search"
           aria-label="Search these jobs"
-          placeholder={['Search: words, id:… name:… error:…', ...fields].join(' ')}
+          placeholder={['Search: text, id:… name:… error:…', ...fields].join(' ')}
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value)
@@ -108,7 +109,7 @@ function AllJobs({ count, queue, status }: JobsProps) {
   )
   const { clear, marked, selection } = useMarked(jobs.rowAt)
   const { error, total } = jobs
-  // Rows do not move while somebody reads: what is new waits until it is asked for.
+  // Rows do not move while the user reads: new jobs appear when the user asks for them.
   const seen = useRef(count)
   if (total === undefined) seen.current = count
   const fresh = total === undefined ? 0 : count - total
@@ -149,11 +150,11 @@ function AllJobs({ count, queue, status }: JobsProps) {
 }
 
 const emptyHints: Readonly<Record<ListedStatus, string>> = {
-  failed: 'Jobs that have used up their attempts appear here.',
-  waiting: 'Jobs that are ready to run and not taken yet appear here.',
-  active: 'Jobs that run now appear here.',
-  delayed: 'Jobs that wait for their time, or for their next attempt, appear here.',
-  completed: 'Jobs that have completed are kept for a limited time.',
+  failed: 'Jobs that have failed all their attempts appear here.',
+  waiting: 'Jobs that are ready to run appear here.',
+  active: 'Jobs that are running appear here.',
+  delayed: 'Jobs scheduled for later, or waiting for their next attempt, appear here.',
+  completed: 'Completed jobs appear here; they are kept for a limited time.',
 }
 
 interface Search {
@@ -174,7 +175,7 @@ function FoundJobs({ query, queue, status }: Omit<JobsProps, 'count'>) {
           {marked.size > 0 && <MarkedActions queue={queue} status={status} marked={marked} clear={clear} done={found.reload} />}
           <Card flush>
             <RowsTable
-              label={`Jobs that match ${query}`}
+              label={`Jobs matching ${query}`}
               columns={columns[status]}
               count={jobs.length}
               rowAt={(index) => jobs[index]}
@@ -182,7 +183,7 @@ function FoundJobs({ query, queue, status }: Omit<JobsProps, 'count'>) {
               href={({ id }) => path`/queues/${queue}/jobs/${id}`}
               selection={can('write') ? selection : undefined}
               empty={
-                <Empty title={`No ${status} job matches`}>
+                <Empty title={`No matching ${status} jobs`}>
                   <button type="button" class="button" onClick={() => setQuery({ q: undefined })}>
                     Show all {status} jobs
                   </button>
@@ -215,10 +216,15 @@ function BulkBar({ total, ...props }: BarProps & { readonly total: number }) {
   )
 }
 
-/** What can be done with the marked jobs, one after another. */
+const consequences: Readonly<Partial<Record<JobVerb['verb'], string>>> = {
+  cancel: 'Jobs that have not started are removed; running jobs are aborted.',
+  delete: 'They are deleted with their data and logs. This can be undone for ten minutes.',
+}
+
+/** Actions on the selected jobs, sent one request at a time. Cancelling and deleting must be confirmed. */
 function MarkedActions({ clear, done, marked, queue, status }: BarProps) {
   const [busy, setBusy] = useState(false)
-  const act = async (method: 'POST' | 'DELETE', verb: string, past: string): Promise<void> => {
+  const act = async ({ method, past, verb }: JobVerb): Promise<void> => {
     setBusy(true)
     let changed = 0
     let problem: string | undefined
@@ -241,12 +247,29 @@ function MarkedActions({ clear, done, marked, queue, status }: BarProps) {
       toast('ok', `${plural(changed, 'job')} ${past}`, operations.length === 0 ? undefined : () => void undo(operations, done))
     if (problem !== undefined) toast('bad', `${marked.size - changed} not ${past}: ${problem}`)
   }
+  const choose = (action: JobVerb): void => {
+    const text = consequences[action.verb]
+    if (text === undefined) {
+      void act(action)
+      return
+    }
+    ask({
+      title: `${action.title} ${plural(marked.size, `selected ${status} job`)} of ${queue}?`,
+      text,
+      verb: action.title,
+      tone: 'bad',
+      run: async () => {
+        await act(action)
+        return undefined
+      },
+    })
+  }
   return (
     <div class="bulk">
-      <span>{plural(marked.size, 'job')} marked</span>
-      {verbsOf(status).map(({ method, past, title, verb }) => (
-        <button key={verb} type="button" class="button small" disabled={busy} onClick={() => void act(method, verb, past)}>
-          {title}
+      <span>{plural(marked.size, 'job')} selected</span>
+      {verbsOf(status).map((action) => (
+        <button key={action.verb} type="button" class="button small" disabled={busy} onClick={() => choose(action)}>
+          {action.title}
         </button>
       ))}
       <button type="button" class="button small" onClick={clear}>

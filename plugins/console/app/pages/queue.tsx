@@ -24,7 +24,7 @@ const tabs = [
   { id: 'history', title: 'History' },
 ] as const
 
-/** A queue: its numbers, its jobs by state, its history. */
+/** The page of a queue: its statistics, jobs by state, and history. */
 export function Queue(place: ConsolePlace) {
   const name = place.params.name ?? ''
   const stats = useStats()
@@ -43,7 +43,7 @@ export function Queue(place: ConsolePlace) {
       <Loaded from={stats}>
         {() =>
           entry === undefined ? (
-            <Empty title="There is no such queue">It does not exist, has no jobs yet, or your credentials do not cover it.</Empty>
+            <Empty title="Queue not found">It does not exist, has no jobs yet, or you do not have access to it.</Empty>
           ) : (
             <>
               <Numbers name={name} entry={entry} />
@@ -73,7 +73,7 @@ export function Queue(place: ConsolePlace) {
   )
 }
 
-/** Failed jobs, or else those that are there; chosen once, so that nothing moves while somebody reads. */
+/** The first non-empty tab, starting with failed jobs. Chosen once, so that the page does not change while the user reads. */
 function firstTab(entry: QueueEntry): ListedStatus {
   return (['failed', 'active', 'waiting', 'delayed', 'completed'] as const).find((status) => countOf(entry, status) > 0) ?? 'failed'
 }
@@ -97,13 +97,13 @@ function Numbers({ entry, name }: { readonly name: string; readonly entry: Queue
       <Stat
         label="Failed attempts, 1 h"
         value={failureRate === null ? '–' : percent(failureRate)}
-        hint={attempts === 0 ? 'no attempt' : `of ${plural(attempts, 'attempt')}`}
+        hint={attempts === 0 ? 'no attempts' : `of ${plural(attempts, 'attempt')}`}
         href={tab('failed')}
       />
       <Stat
         label="Run time p95, 1 h"
         value={processingTime === null ? '–' : duration(processingTime.p95)}
-        hint={processingTime === null ? 'no attempt' : `median ${duration(processingTime.p50)}, p99 ${duration(processingTime.p99)}`}
+        hint={processingTime === null ? 'no attempts' : `median ${duration(processingTime.p50)}, p99 ${duration(processingTime.p99)}`}
         href={tab('history')}
       />
     </div>
@@ -121,12 +121,12 @@ function Pause({ name, paused }: { readonly name: string; readonly paused: boole
           ? undefined
           : {
               title: `Pause ${name}?`,
-              text: 'No worker of any node takes further jobs until it is resumed. Running jobs go on, and jobs can still be added.',
+              text: 'Workers take no new jobs from it, on any node, until it is resumed. Running jobs finish, and jobs can still be added.',
             }
       }
       run={async () => {
         await request('POST', path`/api/queue/${name}/${verb}`)
-        return paused ? `${name} is open again` : `${name} is paused`
+        return paused ? `${name} is resumed` : `${name} is paused`
       }}
     />
   )

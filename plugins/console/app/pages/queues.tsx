@@ -32,7 +32,7 @@ const columns: readonly Column<QueueRow>[] = [
     key: 'state',
     title: 'State',
     hideOn: 'phone',
-    cell: ({ paused }) => (paused ? <Badge tone="warn">paused</Badge> : <span class="dim">open</span>),
+    cell: ({ paused }) => (paused ? <Badge tone="warn">paused</Badge> : <span class="dim">running</span>),
     sort: ({ paused }) => Number(paused),
   },
   {
@@ -118,9 +118,9 @@ function Queues() {
               sort={{ key: 'oldest', down: true }}
               empty={
                 wanted === '' ? (
-                  <Empty title="No queue yet">A queue appears with its first job or worker.</Empty>
+                  <Empty title="No queues yet">A queue appears here with its first job or worker.</Empty>
                 ) : (
-                  <Empty title={`No queue has “${wanted}” in its name`}>
+                  <Empty title={`No queue name contains “${wanted}”`}>
                     <button type="button" class="button" onClick={() => setQuery({ name: undefined })}>
                       Show all queues
                     </button>

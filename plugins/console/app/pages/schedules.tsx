@@ -31,11 +31,11 @@ interface Found {
   readonly asked: number
 }
 
-/** Workers that are asked for their schedules, and how many at once. */
+/** Limit on workers whose schedules are read, and how many are read concurrently. */
 const mostWorkers = 200
 const atOnce = 8
 
-/** The schedules of all workers: each worker is asked once, since they belong to it. */
+/** Reads the schedules of all workers, with one request per worker. */
 function useSchedules(): ConsoleData<Found> {
   const [state, set] = useState<Omit<ConsoleData<Found>, 'reload'>>({ data: undefined, error: undefined, loading: true, at: undefined })
   const [turn, setTurn] = useState(0)
@@ -88,7 +88,7 @@ function Schedules() {
       cell: ({ worker }) => <Link to={path`/workers/${worker}`}>{worker}</Link>,
       sort: ({ worker }) => worker,
     },
-    { key: 'name', title: 'Adds', hideOn: 'phone', cell: ({ name }) => name, sort: ({ name }) => name },
+    { key: 'name', title: 'Job name', hideOn: 'phone', cell: ({ name }) => name, sort: ({ name }) => name },
     {
       key: 'timing',
       title: 'When',
@@ -122,7 +122,7 @@ function Schedules() {
                 tone="bad"
                 confirm={{
                   title: `Remove the schedule ${id}?`,
-                  text: `${worker} gets no further jobs from it. Jobs that it has added stay.`,
+                  text: `It adds no further jobs for ${worker}. Jobs it has already added stay.`,
                 }}
                 run={async () => {
                   await request('DELETE', path`/api/workers/${worker}/schedules/${id}`)
@@ -149,7 +149,7 @@ function Schedules() {
           <>
             {asked < workers && (
               <p class="note">
-                The schedules of the first {asked} of {plural(workers, 'worker')}
+                Showing the schedules of the first {asked} of {plural(workers, 'worker')}
               </p>
             )}
             <Card flush>
@@ -161,7 +161,7 @@ function Schedules() {
                 sort={{ key: 'next', down: false }}
                 empty={
                   <Empty title="No schedules">
-                    A worker gets one with <span class="mono">PUT /api/workers/:name/schedules/:id</span>.
+                    Create one with <span class="mono">PUT /api/workers/:name/schedules/:id</span>.
                   </Empty>
                 }
               />

@@ -11,28 +11,28 @@ export interface Series {
 }
 
 export interface ChartProps {
-  /** What it shows, in a sentence for those who do not see it. */
+  /** Text alternative: a sentence that describes the chart. */
   readonly label: string
-  /** ms since 1970, rising. */
+  /** In ms since the Unix epoch, ascending. */
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly format: (value: number) => string
   readonly height?: number
-  /** The axis reaches at least this. Default 1. */
+  /** Minimum for the top of the value axis. Default: 1. */
   readonly least?: number
-  /** Vertical marks: what happened. */
+  /** Events, drawn as vertical lines. */
   readonly marks?: readonly { readonly at: number; readonly text: string }[]
-  /** A click on a time. */
+  /** Called when a point in time is clicked. */
   readonly onPick?: ((at: number) => void) | undefined
-  /** Why it is empty. */
+  /** Title of the empty state. */
   readonly empty?: string
 }
 
 type Draw = typeof import('./draw-chart.js')
 
-/** Lines over time. What draws them is loaded with the first one. */
+/** A line chart over time. The chart library is loaded with the first chart. */
 export function Chart(props: ChartProps) {
-  const { empty = 'Nothing was sampled in this range', label, series, times } = props
+  const { empty = 'No samples in this range', label, series, times } = props
   const box = useRef<HTMLDivElement>(null)
   const [draw, setDraw] = useState<Draw | undefined>(undefined)
   const chosen = useValue(theme)

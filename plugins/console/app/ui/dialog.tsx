@@ -4,20 +4,20 @@ import { messageOf } from '../data/message.js'
 import { useValue, Value } from '../data/signal.js'
 import { toast } from './toast.js'
 
-/** What is asked before something is done. */
+/** A confirmation that is requested before an action. */
 export interface Question {
   readonly title: string
   readonly text: ComponentChildren
-  /** Looked up before it can be confirmed: what would happen, and what has to be typed then. */
+  /** Runs before the action can be confirmed: returns its effect, and the text to type, if any. `none`: nothing would change. */
   readonly dryRun?: () => Promise<{ readonly text: ComponentChildren; readonly typed?: string | undefined; readonly none?: boolean }>
-  /** What has to be typed to go on. */
+  /** Text that must be typed to confirm. */
   readonly typed?: string | undefined
-  /** Word on the button. */
+  /** Label of the confirm button. */
   readonly verb: string
   readonly tone?: 'bad' | undefined
-  /** Fields of its own. */
+  /** Additional form fields. */
   readonly fields?: ComponentChildren
-  /** Returns what is said afterwards. */
+  /** Performs the action; returns the text of the success message, if any. */
   readonly run: () => Promise<string | undefined>
 }
 
@@ -31,7 +31,7 @@ export function isAsking(): boolean {
   return question.value !== undefined
 }
 
-/** The one dialog of the page, which is modal: the browser keeps the focus in it. */
+/** The confirmation dialog of the page. It is modal, so the browser keeps the focus in it. */
 export function QuestionDialog() {
   const asked = useValue(question)
   return asked === undefined ? null : <Asked key={asked.title} asked={asked} close={() => question.set(undefined)} />
@@ -78,13 +78,13 @@ function Asked({ asked, close }: { readonly asked: Question; readonly close: () 
         {asked.fields}
         {asked.dryRun !== undefined && (
           <div class="dry-run" role="status">
-            {problem !== undefined && found === undefined ? 'Not counted' : found === undefined ? 'Counting…' : found.text}
+            {problem !== undefined && found === undefined ? 'Could not count' : found === undefined ? 'Counting…' : found.text}
           </div>
         )}
         {wanted !== undefined && found?.none !== true && (
           <label class="field">
             <span>
-              Type <b class="mono">{wanted}</b> to go on
+              Type <b class="mono">{wanted}</b> to confirm
             </span>
             <input
               class="input mono"
@@ -113,7 +113,7 @@ function Asked({ asked, close }: { readonly asked: Question; readonly close: () 
   )
 }
 
-/** A button that asks first, or acts at once without `question`. */
+/** A button that asks for confirmation, or acts at once without `confirm`. */
 export function ActionButton(props: {
   readonly label: string
   readonly tone?: 'bad' | undefined

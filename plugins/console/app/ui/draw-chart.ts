@@ -4,7 +4,7 @@ import type { ChartProps } from './chart.js'
 
 const defaultHeight = 220
 
-/** Draws until the returned function is called. Colours are those of the theme. */
+/** Draws a chart in the colours of the theme; the returned function removes it. */
 export function drawChart(
   box: HTMLElement,
   { format, height = defaultHeight, least = 1, marks = [], onPick, series, times }: ChartProps,
@@ -38,7 +38,7 @@ export function drawChart(
             label,
             stroke: colour(`--series-${hue}`),
             width: 1.5,
-            // A value between gaps has no line.
+            // A value between gaps has no line, so it is drawn as a point.
             points: { show: values.length <= 200 && values.includes(null), size: 4, fill: colour(`--series-${hue}`) },
             ...(dashed ? { dash: [4, 3] } : {}),
           }),
@@ -66,7 +66,7 @@ export function drawChart(
   }
 }
 
-/** Reads a colour of the theme as a canvas takes it: the variable itself has one for each theme. */
+/** Resolves a theme colour to a value that a canvas accepts; the CSS variable itself holds one colour per theme. */
 function colours(box: HTMLElement): (name: string) => string {
   return (name) => {
     const probe = box.appendChild(document.createElement('span'))
@@ -77,7 +77,7 @@ function colours(box: HTMLElement): (name: string) => string {
   }
 }
 
-/** `14:05`, and the day where it changes. */
+/** `14:05`, with the date where it changes. */
 function timeLabel(at: number, before: number | undefined, [first = 0, second = 60]: readonly number[]): string {
   const date = new Date(at * 1000)
   const day = date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })

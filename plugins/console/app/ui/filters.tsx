@@ -3,12 +3,12 @@ import { setQuery } from '../router.js'
 
 const ranges = { hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const
 
-/** Shows the first page of what now matches, with nothing selected. */
+/** Sets a filter and resets the page and the selected entry. */
 export function setFilter(name: string, value: string): void {
   setQuery({ [name]: value, page: undefined, entry: undefined })
 }
 
-/** When the range in the query began, in milliseconds, or ''. Fixed when it is chosen, so that the address of the request stays the same. */
+/** Start of the chosen range in ms since the Unix epoch, or ''. Fixed when the range is chosen, so the request URL stays the same. */
 export function useSince(range: string): string {
   const [since, set] = useState({ range, at: Date.now() })
   if (since.range !== range) set({ range, at: Date.now() })
@@ -16,7 +16,7 @@ export function useSince(range: string): string {
   return length === undefined ? '' : String(since.at - length)
 }
 
-/** Text that filters once it is entered. The page may be drawn anew while somebody types. */
+/** A text filter, applied on Enter or blur. Keeps the draft when the page re-renders while the user types. */
 export function FilterInput(props: {
   readonly name: string
   readonly label: string
@@ -47,7 +47,7 @@ export function FilterSelect(props: {
   readonly name: string
   readonly label: string
   readonly value: string
-  /** Shown when nothing is chosen. */
+  /** Label of the option without a filter. */
   readonly any: string
   readonly options: readonly (readonly [value: string, text: string])[]
 }) {
@@ -73,7 +73,7 @@ const rangeOptions = [
   ['week', 'Last 7 days'],
 ] as const satisfies readonly (readonly [keyof typeof ranges, string])[]
 
-/** The range that {@link useSince} reads. */
+/** A select for the range that {@link useSince} reads. */
 export function RangeSelect({ value }: { readonly value: string }) {
   return <FilterSelect name="range" label="Range" value={value} any="Any time" options={rangeOptions} />
 }

@@ -1,7 +1,7 @@
 import { Component, type ComponentChildren } from 'preact'
 import { messageOf } from '../data/message.js'
 
-/** A page or panel that fails while it is drawn does not take the rest along. */
+/** An error boundary: a page or panel that fails to render does not break the rest. */
 export class Guarded extends Component<{ readonly children?: ComponentChildren }, { readonly problem: string | undefined }> {
   override state = { problem: undefined }
 
@@ -15,7 +15,7 @@ export class Guarded extends Component<{ readonly children?: ComponentChildren }
       this.props.children
     ) : (
       <div class="problem" role="alert">
-        <p class="empty-title">This cannot be shown</p>
+        <p class="empty-title">This could not be displayed</p>
         <p class="mono">{problem}</p>
       </div>
     )

@@ -1,6 +1,6 @@
 import type { ConsoleIcon } from '../../contract.js'
 
-/** One stroke width, 16 px, drawn for this. */
+/** SVG paths of 16 px, drawn with one stroke width. */
 const shapes = {
   overview: 'M2.5 2.5h4.5v6h-4.5zM9 2.5h4.5v3.5h-4.5zM9 8h4.5v5.5h-4.5zM2.5 10.5h4.5v3h-4.5z',
   queue: 'M2.5 4h11M2.5 8h11M2.5 12h7',
@@ -36,7 +36,7 @@ const shapes = {
 
 export type IconName = keyof typeof shapes
 
-/** Decoration: what it means stands beside it in words. */
+/** A decorative icon: its meaning is always given as text next to it. */
 export function Icon({ name }: { readonly name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true" focusable="false">

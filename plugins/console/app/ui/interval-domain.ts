@@ -1,4 +1,4 @@
-/** Where a value stands on the line of an interval, 0–100 %: all of the interval, no difference and the limit are within it. Pure. */
+/** Returns the scale of an interval axis, from a value to 0–100 %. The axis covers the whole interval, zero and the limit. Pure. */
 export function intervalDomain(difference: number, halfWidth: number, limit: number): (value: number) => number {
   const low = Math.min(difference - halfWidth, -limit)
   const high = Math.max(difference + halfWidth, 2 * limit)

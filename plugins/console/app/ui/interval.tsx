@@ -1,20 +1,20 @@
 import { intervalDomain } from './interval-domain.js'
 
 interface IntervalProps {
-  /** In words what it shows. */
+  /** Text alternative. */
   readonly label: string
-  /** The measured difference; above 0 it is worse. */
+  /** The measured difference; above 0 is worse. */
   readonly difference: number
-  /** Half of the interval's width. */
+  /** Half the width of the interval. */
   readonly halfWidth: number
-  /** Differences up to it do not matter. */
+  /** Differences up to this are tolerated. */
   readonly limit: number
   readonly tone: 'neutral' | 'ok' | 'bad'
-  /** Writes a value of the axis. */
+  /** Formats a value of the axis. */
   readonly format: (value: number) => string
 }
 
-/** A difference as a dot with its interval on a line, against no difference and the limit. */
+/** Draws a difference as a dot with its interval, against zero and the limit. */
 export function Interval({ difference, format, halfWidth, label, limit, tone }: IntervalProps) {
   const x = intervalDomain(difference, halfWidth, limit)
   const [low, high] = [x(difference - halfWidth), x(difference + halfWidth)]

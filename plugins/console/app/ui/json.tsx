@@ -1,10 +1,10 @@
 import { toast } from './toast.js'
 
-/** Levels that are open at first, and entries of a list or object that are shown at once. */
+/** Levels that are expanded initially, and entries shown per list or object. */
 const openLevels = 2
 const mostEntries = 200
 
-/** JSON that folds. A click on a name copies its path. */
+/** Collapsible JSON. A click on a name copies its path. */
 export function JsonView({ value }: { readonly value: unknown }) {
   return (
     <div class="json mono">
@@ -57,7 +57,7 @@ function Node({
         {entries.slice(0, mostEntries).map(([child, entry]) => (
           <Node key={child} name={child} value={entry} path={isList ? `${path}[${child}]` : `${path}.${child}`} level={level + 1} />
         ))}
-        {entries.length > mostEntries && <div class="dim">{entries.length - mostEntries} more; download the whole</div>}
+        {entries.length > mostEntries && <div class="dim">{entries.length - mostEntries} more; download to see all</div>}
       </div>
     </details>
   )
@@ -84,6 +84,6 @@ export async function copyText(text: string): Promise<void> {
     await navigator.clipboard.writeText(text)
     toast('ok', `Copied ${text.length > 60 ? `${text.slice(0, 59)}…` : text}`)
   } catch {
-    toast('bad', 'The browser does not let this page copy')
+    toast('bad', 'The browser blocked access to the clipboard')
   }
 }

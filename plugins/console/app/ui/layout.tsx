@@ -5,7 +5,7 @@ import { Link } from './link.js'
 
 interface PageProps {
   readonly title: string
-  /** Where it belongs: shown before the title. */
+  /** Breadcrumb, shown before the title. */
   readonly parent?: { readonly title: string; readonly to: string } | undefined
   readonly badge?: ComponentChildren
   readonly actions?: ComponentChildren
@@ -70,7 +70,7 @@ interface StatProps {
   readonly children?: ComponentChildren
 }
 
-/** A number under its name. With `href` it is a door to what it counts. */
+/** A number with its label. With `href` it links to what it counts. */
 export function Stat({ children, hint, href, label, value }: StatProps) {
   const inner = (
     <>
@@ -89,7 +89,7 @@ export function Stat({ children, hint, href, label, value }: StatProps) {
   )
 }
 
-/** Names and values. */
+/** A list of names and values. */
 export function Facts({ of }: { readonly of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">

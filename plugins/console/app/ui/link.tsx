@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { base, router } from '../router.js'
 
-/** A link inside the console. With a modifier key the browser opens it as it would any other. */
+/** A link inside the console. Clicks with a modifier key are left to the browser. */
 export function Link(props: {
   readonly to: string
   readonly children?: ComponentChildren

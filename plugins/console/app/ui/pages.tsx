@@ -1,7 +1,7 @@
 import { exact } from '../format.js'
 import { setQuery } from '../router.js'
 
-/** Steps through the pages of a list, newest first, by `page` in the query. */
+/** Pagination of a list, newest first, using `page` in the query. */
 export function Pages(props: {
   readonly of: string
   readonly perPage: number

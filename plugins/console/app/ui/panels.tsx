@@ -5,7 +5,7 @@ import { useValue } from '../data/signal.js'
 import { Guarded } from './guarded.js'
 import { Card } from './layout.js'
 
-/** The panels that plugins add to a page. */
+/** The panels added to a page by plugins. */
 export function Panels({ on, place }: { readonly on: ConsolePanel['on']; readonly place: ConsolePlace }) {
   const panels = useValue(additions).panels.filter((panel) => panel.on === on)
   return (

@@ -1,4 +1,4 @@
-/** A line of 96 × 20 px. Undefined values are gaps. `label` says in words what it shows. */
+/** A small line chart, 96 × 20 px by default. Null values are gaps. `label` is the text alternative. */
 export function Sparkline(props: {
   readonly values: readonly (number | null)[]
   readonly label: string

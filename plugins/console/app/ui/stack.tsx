@@ -1,4 +1,4 @@
-/** A stack: frames of the app are shown, those of packages and of Node fold. */
+/** A stack trace: frames of the app are shown, frames of packages and Node.js are collapsed. */
 export function StackView({ text }: { readonly text: string }) {
   const lines = text.split('\n')
   const first = lines.findIndex((line) => /^\s+at /.test(line))
@@ -12,7 +12,9 @@ export function StackView({ text }: { readonly text: string }) {
       {own.length > 0 && <pre>{own.join('\n')}</pre>}
       {foreign.length > 0 && (
         <details>
-          <summary class="dim">{foreign.length === 1 ? '1 frame of packages' : `${foreign.length} frames of packages`}</summary>
+          <summary class="dim">
+            {foreign.length === 1 ? '1 frame in packages or Node.js' : `${foreign.length} frames in packages or Node.js`}
+          </summary>
           <pre class="dim">{foreign.join('\n')}</pre>
         </details>
       )}

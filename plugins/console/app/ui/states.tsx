@@ -4,7 +4,7 @@ import { useNow } from '../data/clock.js'
 import { duration } from '../format.js'
 import { Icon } from './icon.js'
 
-/** Nothing to show, and what to do next. */
+/** An empty state with a hint. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -22,19 +22,19 @@ export function Loading({ what = 'Loading' }: { readonly what?: string }) {
   )
 }
 
-/** What failed, and what helps. */
+/** An error with a title and, where it makes sense, a retry button. */
 export function Problem({ error, retry }: { readonly error: NonNullable<ConsoleData<unknown>['error']>; readonly retry: () => void }) {
   const { code, message, status } = error
   const title =
     status === 0
       ? 'The app does not respond'
       : status === 401
-        ? 'You are not signed in for this'
+        ? 'Your credentials are not accepted here'
         : status === 403
-          ? 'Your credentials do not cover this'
+          ? 'You do not have access to this'
           : status === 404
             ? 'Not found'
-            : 'This could not be read'
+            : 'This could not be loaded'
   return (
     <div class="problem" role="alert">
       <p class="empty-title">
@@ -51,7 +51,7 @@ export function Problem({ error, retry }: { readonly error: NonNullable<ConsoleD
   )
 }
 
-/** Shows what was read; while reading it again fails, with a line that says how old it is. */
+/** Renders loaded data, or a loading or error state. If a later read failed, the data is shown with a note on its age. */
 export function Loaded<T>({ children, from, what }: { from: ConsoleData<T>; what?: string; children: (data: T) => ComponentChildren }) {
   const { data, error, reload } = from
   if (data === undefined)
@@ -70,7 +70,7 @@ export function Stale({ at, message, retry }: { readonly at: number | undefined;
     <p class="stale" role="status">
       <Icon name="warn" />
       <span>
-        {at === undefined ? 'Not read yet' : `As it was ${duration(now - at)} ago`}: {message}
+        {at === undefined ? 'Not loaded yet' : `Last updated ${duration(now - at)} ago`}: {message}
       </span>
       <button type="button" class="button small" onClick={retry}>
         Try again

@@ -3,7 +3,7 @@ import { router } from '../router.js'
 import { Link } from './link.js'
 import type { Column } from './table.js'
 
-/** What happens to a row; the same object for all rows and draws of a table. */
+/** Callbacks of a row; the same object for all rows and renders of a table. */
 export interface RowActs {
   readonly focus: (index: number) => void
   readonly toggle: (index: number) => void
@@ -16,13 +16,13 @@ interface TableRowProps<Row> {
   readonly name: string
   readonly columns: readonly Column<Row>[]
   readonly to: string | undefined
-  /** Undefined: rows of this table cannot be marked. */
+  /** Whether the row is selected; undefined if rows of this table cannot be selected. */
   readonly marked: boolean | undefined
   readonly tabbable: boolean
   readonly acts: RowActs
 }
 
-/** A row, which is drawn again only when something of it has changed: a long list is scrolled by many rows a frame. */
+/** A table row, re-rendered only when one of its props changes: a long list scrolls by many rows per frame. */
 export class TableRow<Row> extends Component<TableRowProps<Row>> {
   override shouldComponentUpdate(next: TableRowProps<Row>): boolean {
     return (Object.keys(next) as (keyof TableRowProps<Row>)[]).some((name) => next[name] !== this.props[name])
@@ -47,7 +47,7 @@ export class TableRow<Row> extends Component<TableRowProps<Row>> {
           <td class="mark">
             <input
               type="checkbox"
-              aria-label={`Mark ${name}`}
+              aria-label={`Select ${name}`}
               checked={marked}
               onClick={(event) => (event.shiftKey ? acts.extend(index) : acts.toggle(index))}
             />
@@ -66,7 +66,7 @@ function Cell<Row>({ column, row, to }: { readonly column: Column<Row>; readonly
   return <td class={classOf(column)}>{to === undefined ? content : <Link to={to}>{content}</Link>}</td>
 }
 
-/** The classes of a cell of a column, its heading included. */
+/** CSS classes of the cells of a column, including its heading. */
 export function classOf<Row>({ hideOn, numeric }: Column<Row>): string | undefined {
   const names = [numeric === true ? 'numeric' : '', hideOn === undefined ? '' : `hide-${hideOn}`].filter((name) => name !== '')
   return names.length === 0 ? undefined : names.join(' ')

@@ -6,7 +6,7 @@ import { classOf, type RowActs, TableRow } from './table-row.js'
 import { rowWindow, windowTop } from './window.js'
 
 const rowHeight = 32
-/** Lists that are not longer are in the document as a whole. */
+/** Lists up to this length are rendered completely. */
 const shortList = 60
 
 export interface Column<Row> extends ConsoleColumn<Row> {
@@ -18,16 +18,16 @@ export interface TableProps<Row> {
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rowKey: (row: Row) => string
-  /** Where a row leads; its first cell is the link. */
+  /** Link target of a row; its first cell is the link. */
   readonly href?: ((row: Row) => string | undefined) | undefined
   readonly empty?: ComponentChildren
 }
 
-/** Rows that are marked, and what marks them. */
+/** The selected rows, and callbacks that select rows. */
 export interface Selection<Row> {
   readonly has: (row: Row) => boolean
   readonly toggle: (index: number) => void
-  /** Marks the rows between the one that was marked last, or else `from`, and `to`. */
+  /** Selects the rows from the last selected one, or `from` if there is none, up to `to`. */
   readonly extend: (from: number, to: number) => void
 }
 
@@ -36,13 +36,13 @@ export interface Sorting {
   readonly down: boolean
 }
 
-/** A table of rows that are all here. A click on a heading sorts it. */
+/** A table whose rows are all loaded. A click on a heading sorts it. */
 export function Table<Row>(props: TableProps<Row> & { readonly rows: readonly Row[]; readonly sort?: Sorting }) {
   const { columns, rows, ...rest } = props
   const [sorting, setSorting] = useState<Sorting | undefined>(props.sort)
   const [held, hold] = useState<readonly string[] | undefined>(undefined)
   const sorted = useMemo(() => inOrder(rows, columns, sorting), [rows, columns, sorting])
-  // Rows do not change places under the pointer.
+  // Rows keep their order while the pointer is over the table.
   const shown = held === undefined ? sorted : keepOrder(sorted, held, props.rowKey)
   return (
     <div onPointerEnter={() => hold(sorted.map(props.rowKey))} onPointerLeave={() => hold(undefined)}>
@@ -71,7 +71,7 @@ function inOrder<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sor
   })
 }
 
-/** Known rows in the held order, then new ones. */
+/** Known rows in the held order, followed by new rows. */
 function keepOrder<Row>(rows: readonly Row[], held: readonly string[], rowKey: (row: Row) => string): readonly Row[] {
   const byKey = new Map(rows.map((row) => [rowKey(row), row]))
   const kept = held.flatMap((key) => {
@@ -84,16 +84,16 @@ function keepOrder<Row>(rows: readonly Row[], held: readonly string[], rowKey: (
 
 interface RowsTableProps<Row> extends TableProps<Row> {
   readonly count: number
-  /** Undefined: not here yet. */
+  /** Undefined if not loaded yet. */
   readonly rowAt: (index: number) => Row | undefined
   readonly selection?: Selection<Row> | undefined
-  /** Which rows are in the document. */
+  /** Called with the range of rendered rows. */
   readonly onWindow?: (first: number, end: number) => void
   readonly sorting?: Sorting | undefined
   readonly onSort?: ((key: string) => void) | undefined
 }
 
-/** A table of which only the rows in sight are in the document. Arrow keys, `j` and `k` move, Enter opens, `x` marks; with Shift a range. */
+/** A virtualized table. Arrow keys, `j` and `k` move, Enter opens, `x` selects; with Shift, a range. */
 export function RowsTable<Row>(props: RowsTableProps<Row>) {
   const { columns, count, empty, href, label, onSort, onWindow, rowAt, rowKey, selection, sorting } = props
   const box = useRef<HTMLDivElement>(null)
@@ -114,13 +114,13 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
     observer.observe(element)
     return () => observer.disconnect()
   }, [isLong])
-  /** The row that the keys moved to, until it is here and has the focus. */
+  /** The row moved to by keyboard, until it is rendered and focused. */
   const wanted = useRef<number | undefined>(undefined)
   const focusWanted = (): void => {
     const row = box.current?.querySelector<HTMLElement>(`tr[data-index="${wanted.current}"]`)
     if (row === null || row === undefined) return
     wanted.current = undefined
-    // Not when the user has gone elsewhere meanwhile.
+    // Unless the user has moved the focus elsewhere.
     if (document.activeElement === document.body || box.current?.contains(document.activeElement) === true) row.focus()
   }
   useEffect(() => {
@@ -195,7 +195,7 @@ export function RowsTable<Row>(props: RowsTableProps<Row>) {
           <tr>
             {selection !== undefined && (
               <th class="mark" scope="col">
-                <span class="visually-hidden">Marked</span>
+                <span class="visually-hidden">Selected</span>
               </th>
             )}
             {columns.map((column) => (

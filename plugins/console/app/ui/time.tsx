@@ -2,13 +2,13 @@ import { Component } from 'preact'
 import { now } from '../data/clock.js'
 import { absolute, count, duration, exact, relative } from '../format.js'
 
-/** Relative to now; the absolute time in the viewer's zone on hover. */
+/** A time relative to now; the absolute time in the viewer's time zone on hover. */
 export function Time({ at }: { readonly at: string | number | null | undefined }) {
   if (at === null || at === undefined) return <span class="dim">–</span>
   return <RelativeTime ms={typeof at === 'number' ? at : Date.parse(at)} />
 }
 
-/** Drawn again only when it reads differently: a long list has many, and the time moves every second. */
+/** Re-rendered only when its text changes: a long list has many, and the clock ticks every second. */
 class RelativeTime extends Component<{ readonly ms: number }> {
   #text = ''
   #stop: (() => void) | undefined
@@ -38,7 +38,7 @@ class RelativeTime extends Component<{ readonly ms: number }> {
   }
 }
 
-/** The absolute time, with its zone. */
+/** The absolute time with its time zone, followed by the relative time. */
 export function FullTime({ at }: { readonly at: string | number | null | undefined }) {
   if (at === null || at === undefined) return <span class="dim">–</span>
   const ms = typeof at === 'number' ? at : Date.parse(at)

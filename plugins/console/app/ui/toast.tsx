@@ -11,7 +11,7 @@ interface Toast {
 const toasts = new Value<readonly Toast[]>([])
 const mostToasts = 4
 const shownMs = 8_000
-/** What can be undone is shown longer. */
+/** Messages with an Undo button are shown longer. */
 const undoShownMs = 30_000
 let last = 0
 
@@ -25,7 +25,7 @@ function dismiss(id: number): void {
   toasts.set(toasts.value.filter((one) => one.id !== id))
 }
 
-/** What was done, and what failed; a failure stays until it is dismissed. */
+/** Success and failure messages; a failure stays until dismissed. */
 export function Toasts() {
   const shown = useValue(toasts)
   return (

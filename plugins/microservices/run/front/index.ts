@@ -11,14 +11,14 @@ export interface FrontOptions {
 const bodyLimit = 10_485_760
 
 /**
- * What stands before all routes of a service but probes: its trace, and its strategy. Built into the app of the service, so that it needs
- * no second port.
+ * Plugin that handles tracing and authentication before all routes of a service except probes. It is part of the service's app, so no
+ * second port is needed.
  */
 export function serviceFront({ auth, tracing }: FrontOptions): Plugin {
   const front = definePlugin({
     name: 'service-front',
     version: '1.0.0',
-    description: 'Checks who calls the service',
+    description: 'Authenticates callers of the service',
     errors: { SERVICE_UNAUTHORIZED: microserviceErrors.SERVICE_UNAUTHORIZED },
     setup({ log, use }) {
       use(tracingMiddleware({ ...tracing, log }))
@@ -26,7 +26,7 @@ export function serviceFront({ auth, tracing }: FrontOptions): Plugin {
         const { headers, method = 'GET', rawHeaders, url = '/' } = ctx.req
         const why = await auth.refusal({ method, path: url, headers, rawHeaders, body: () => captureBody(ctx, bodyLimit) })
         if (why === undefined) return next()
-        log.debug({ path: ctx.path, why }, 'call of the service refused')
+        log.debug({ path: ctx.path, why }, 'call to the service refused')
         throw microserviceErrors.SERVICE_UNAUTHORIZED(why)
       })
     },

@@ -3,7 +3,7 @@ import { type WorkerHooks, workerHooks } from '../../hooks.js'
 
 export type Listeners = { readonly [K in keyof WorkerHooks]?: HookSlots[K]['call'] }
 
-/** Hook slots with one listener each at most. */
+/** Hook slots with at most one listener each. */
 export function fakeHooks(listeners: Listeners = {}): HookSlots {
   const slots = Object.keys(workerHooks).map((name) => {
     const listener = listeners[name as keyof WorkerHooks]

@@ -16,13 +16,13 @@ import { WorkerJobs } from '../jobs.js'
 import { fakeHooks } from './fake-hooks.js'
 import { LabWorker } from './lab-worker.js'
 
-/** A processor that fails as soon as its signal is aborted, and not before. */
+/** A processor that fails when its signal is aborted. */
 export const listening: WorkerProcessor = (_job, _token, signal) =>
   new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('heard it')), { once: true }))
 
 type PayloadListeners = { readonly [K in keyof QueueHooks]?: ListenerOf<QueueHooks[K]> }
 
-/** The jobs of one worker on a queue of its own for each test, consumed as a node does, on the store of the environment. */
+/** The jobs of one worker, with a separate queue per test, consumed as on a node, in the store that the environment selects. */
 export class JobLab {
   host!: TestHost
   store!: Queues
@@ -34,14 +34,14 @@ export class JobLab {
   middlewares: readonly JobMiddleware[] = []
   counters = new Counters()
   logs = memoryLogger()
-  /** What other processes were asked to cancel, and what they say. */
+  /** Cancel requests to other processes, and their reply. */
   asked: CancelRequest[] = []
   elsewhere = (_request: CancelRequest): boolean => false
   jobLockMs = 30_000
   maxStalls = 3
   #opened: { readonly queue: string; readonly worker: LabWorker; readonly cancel: (id: string, reason: string) => boolean }[] = []
 
-  /** Registers its set-up and its end with the suite it is made in. */
+  /** Registers its setup and teardown with the current suite. */
   constructor(env: Readonly<Record<string, string>>) {
     let count = 0
     before(async () => {
@@ -140,7 +140,7 @@ export class JobLab {
     return worker
   }
 
-  /** The counts since the last call that are not zero, without times. */
+  /** Nonzero counts since the last call, without times. */
   counted(): readonly object[] {
     return this.counters.drain().map(({ totalMs: _, durations: _times, ...counts }) => {
       return Object.fromEntries(Object.entries(counts).filter(([, value]) => value !== 0))

@@ -10,7 +10,7 @@ export interface LabWorkerParts extends ConsumerParts {
   readonly makeAttempts: (hooks: HookSlots) => Attempts
 }
 
-/** A worker as a node runs it, and what its hooks tell. */
+/** A worker as a node runs it, with promises for its hook calls. */
 export class LabWorker {
   readonly #told = new EventEmitter()
   readonly #consumer: Promise<Consumer>
@@ -32,7 +32,7 @@ export class LabWorker {
       onJobFailed: tell('failed', onJobFailed),
     } as HookSlots
     this.#consumer = Consumer.open(record, makeAttempts(telling), parts, new AbortController().signal)
-    // A node does it for its workers.
+    // A node does this for its workers.
     this.#stalledChecks = setInterval(() => void this.#checkStalled(), stalledCheckMs(parts.jobLockMs))
     this.#consumer.then((consumer) => consumer.resume()).catch((error: unknown) => this.#told.emit('error', error))
   }

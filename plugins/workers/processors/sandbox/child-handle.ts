@@ -5,21 +5,21 @@ import type { ToChild } from './protocol.js'
 export interface ChildOptions {
   readonly entry: Entry
   readonly env: Readonly<Record<string, string>>
-  /** Heap of old objects, in MiB. */
+  /** Maximum size of the old generation of the heap, in MiB. */
   readonly memoryMb: number
 }
 
-/** A thread or process that runs the entry. */
+/** Handle of a thread or process that runs the entry. */
 export interface ChildHandle {
   readonly kind: 'thread' | 'process'
   readonly stdout: Readable
   readonly stderr: Readable
-  /** How it ended, for people. Never rejects. */
+  /** Resolves to a description of how it ended. Never rejects. */
   readonly ended: Promise<string>
-  /** Throws when the message cannot be copied; does nothing when it has ended. */
+  /** Sends a message. Throws if it cannot be cloned; does nothing after the end. */
   post(message: ToChild): void
-  /** What comes may be anything: a processor can send messages as well. */
+  /** Messages are untrusted: the processor can send messages as well. */
   onMessage(listener: (message: unknown) => void): void
-  /** Ends it without asking. */
+  /** Ends it immediately. */
   kill(): void
 }

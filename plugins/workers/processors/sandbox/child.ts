@@ -1,4 +1,4 @@
-// The entry of the threads and processes that run processors: it may import nothing that is heavy.
+// The entry of the threads and processes that run processors: keep its imports light.
 import { pathToFileURL } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { exportedFunction, missingExport } from '../exported.js'
@@ -9,7 +9,7 @@ import { fromWire, toWire } from './wire-error.js'
 type Load = Extract<ToChild, { type: 'load' }>
 type Run = Extract<ToChild, { type: 'run' }>
 
-/** Longest result as JSON, in characters. */
+/** Maximum length of a result as JSON, in characters. */
 const maxResult = 16 * 1024 * 1024
 
 const watchMs = 250
@@ -36,8 +36,8 @@ function receive(message: ToChild): void {
         current.abort.abort(typeof message.reason === 'string' ? message.reason : fromWire(message.reason))
       }
       break
-    case 'answer':
-      if (current?.run === message.run) current.calls.answer(message)
+    case 'reply':
+      if (current?.run === message.run) current.calls.reply(message)
       break
   }
 }
@@ -45,7 +45,7 @@ function receive(message: ToChild): void {
 async function load({ file, exports, typescript }: Load): Promise<void> {
   try {
     if (typescript) {
-      // Both: Node takes a `.ts` file outside of a module package as CommonJS.
+      // Both are needed: Node treats a `.ts` file outside of a module package as CommonJS.
       const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')])
       esm.register()
       cjs.register()
@@ -64,7 +64,7 @@ async function run({ run, job, token }: Run): Promise<void> {
   current = { run, abort, calls }
   try {
     const result = await (processor as (...args: unknown[]) => unknown)(jobOf(job, calls), token, abort.signal)
-    // What it reported without waiting is stored before the job counts as done.
+    // Calls that the processor did not await are stored before the job counts as done.
     await calls.settled()
     send({ type: 'done', run, json: jsonOf(result) })
   } catch (error) {
@@ -97,19 +97,19 @@ function jsonOf(result: unknown): string | undefined {
   throw invalidResult(`has more than ${maxResult} characters as JSON`)
 }
 
-/** The job is done, so it is not tried again: BullMQ knows that by the name. */
+/** The work is done, so the job must not be retried; the name of the error prevents that in BullMQ. */
 function invalidResult(what: string): Error {
   return Object.assign(new Error(`the result of the job ${what}`), { name: 'UnrecoverableError', code: 'PROCESSOR_RESULT_INVALID' })
 }
 
 function becomeProcess(): void {
   process.on('message', receive)
-  // Signals of a terminal or service manager go to all processes; the app decides when running jobs end.
+  // A terminal or service manager signals all processes; the app decides when running jobs end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   process.on('disconnect', () => process.exit(0))
   process.on('uncaughtException', (error) => send({ type: 'fatal', error: toWire(error) }, () => process.exit(1)))
-  // A processor that blocks would outlive an app that was killed, and what buffers take is no part of its heap: a thread sees both when
-  // the event loop cannot.
+  // A blocked processor would outlive an app that was killed, and buffers do not count towards the heap limit: a thread detects both even
+  // while the event loop is blocked.
   const watch = `
     const { writeSync } = require('node:fs')
     const end = () => process.kill(process.pid, 'SIGKILL')

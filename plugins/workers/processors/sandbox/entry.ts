@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The file that threads and processes begin with. */
+/** The entry file of threads and processes. */
 export interface Entry {
   readonly file: string
-  /** URLs of tsx for a thread and for a process, when the entry is TypeScript itself. */
+  /** URLs of tsx for threads and processes, if the entry itself is TypeScript. */
   readonly tsx: { readonly esm: string; readonly cjs: string; readonly loader: string } | undefined
 }
 
 const built = 'plugins/workers/processors/sandbox/child.js'
 
-/** Its place in the sources or in the build, where this code may be in any chunk. */
+/** Locates the entry in the sources or in the build, where this code may be in any chunk. */
 export function childEntry(): Entry {
   const here = fileURLToPath(import.meta.url)
   if (here.endsWith('.ts')) {

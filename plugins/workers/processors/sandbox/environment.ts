@@ -1,6 +1,6 @@
 import { env } from 'zin'
 
-// What programs need to find their way, and nothing that is a secret anywhere.
+// Variables that programs commonly need, and that never contain secrets.
 const passedOn = ['PATH', 'HOME', 'TZ', 'LANG', 'LC_ALL', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'NODE_EXTRA_CA_CERTS'] as const
 
 /** The whole environment of an isolated processor. */

@@ -8,11 +8,11 @@ import { thrownError } from './outcome.js'
 import type { FromChild } from './protocol.js'
 import { toWire, type WireError } from './wire-error.js'
 
-/** What an executor runs. */
+/** The code that an executor runs. */
 export interface ExecutorCode {
   readonly worker: string
   readonly file: string
-  /** How people call it. */
+  /** Display name. */
   readonly processor: string
   readonly exports: ExportNames
   /** Whether tsx must be registered first. */
@@ -20,9 +20,9 @@ export interface ExecutorCode {
 }
 
 export interface ExecutorLimits {
-  /** Loading the module, in ms. */
+  /** Deadline for loading the module, in ms. */
   readonly loadMs: number
-  /** From the abort of a job until what ignores it is killed, in ms. */
+  /** Time between aborting a job and killing it if it is still running, in ms. */
   readonly graceMs: number
 }
 
@@ -33,11 +33,11 @@ interface CurrentJob {
   readonly settle: (outcome: Promise<unknown>) => void
 }
 
-/** One thread or process with a loaded processor. It does one job at a time. */
+/** One thread or process with a loaded processor. Runs one job at a time. */
 export class Executor {
   /** Rejects with PROCESSOR_LOAD_FAILED or INVALID_PROCESSOR_URL_EXPORT. */
   readonly ready: Promise<void>
-  /** Resolves when nothing of it is left. */
+  /** Resolves when the thread or process has ended. */
   readonly ended: Promise<void>
   readonly #child: ChildHandle
   readonly #code: ExecutorCode
@@ -54,7 +54,7 @@ export class Executor {
     this.ended = child.ended.then((how) => this.#end(how))
   }
 
-  /** Whether it can take no more jobs. */
+  /** Whether it has ended or been killed, and takes no more jobs. */
   get dead(): boolean {
     return this.#dead
   }
@@ -67,12 +67,12 @@ export class Executor {
   async run(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<unknown> {
     const run = ++this.#runs
     const id = String(job.id)
-    if (this.#dead) throw processorErrors.PROCESSOR_DIED(this.#code.worker, id, this.#child.kind, 'it had ended before')
+    if (this.#dead) throw processorErrors.PROCESSOR_DIED(this.#code.worker, id, this.#child.kind, 'it had already ended')
     let grace: NodeJS.Timeout | undefined
     let onAbort: (() => void) | undefined
     try {
       return await new Promise<unknown>((settle, reject) => {
-        const calls = new JobCallHandler(job, (answer) => this.#child.post({ ...answer, run }))
+        const calls = new JobCallHandler(job, (reply) => this.#child.post({ ...reply, run }))
         this.#current = { run, id, calls, settle }
         this.#child.post({ type: 'run', run, job: jobSnapshot(job), token })
         onAbort = () => {
@@ -97,7 +97,7 @@ export class Executor {
     const { file, exports, typescript, processor } = this.#code
     const { loadMs } = this.#limits
     let timer: NodeJS.Timeout | undefined
-    const answered = new Promise<void>((resolve, reject) => {
+    const loaded = new Promise<void>((resolve, reject) => {
       const fail = (why: string): void => reject(processorErrors.PROCESSOR_LOAD_FAILED(processor, why))
       timer = setTimeout(() => fail(`it did not load within ${loadMs} ms`), loadMs)
       this.#child.onMessage((message) => {
@@ -110,7 +110,7 @@ export class Executor {
     })
     this.#child.post({ type: 'load', file, exports, typescript })
     try {
-      await answered
+      await loaded
     } catch (error) {
       this.kill()
       throw error
@@ -129,7 +129,7 @@ export class Executor {
 
   #receive(message: Partial<FromChild>): void {
     const current = this.#current
-    // Of a job that is over, or nothing of ours.
+    // A message of an earlier job, or an unknown one.
     if (current === undefined || !('run' in message) || message.run !== current.run) return
     if (message.type === 'call') current.calls.handle(message as Extract<FromChild, { type: 'call' }>)
     if (message.type === 'done') current.settle(resultOf(message.json))

@@ -1,16 +1,16 @@
-// Also runs in the threads and processes of processors: it may import nothing that is heavy.
+// Also runs in the threads and processes of processors: keep its imports light.
 import { type FromChild, type JobMethod, maxCalls, type ToChild } from './protocol.js'
 import { fromWire } from './wire-error.js'
 
 type CallMessage = Omit<Extract<FromChild, { type: 'call' }>, 'run'>
-type Answer = Extract<ToChild, { type: 'answer' }>
+type Reply = Extract<ToChild, { type: 'reply' }>
 
 interface Pending {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
 }
 
-/** Calls of one run to the real job: a few at a time, so that a flood of them stays where it comes from. */
+/** RPC client for the calls of one run on the real job. The number of pending calls is limited; further ones wait here. */
 export class JobCalls {
   readonly #send: (call: CallMessage) => void
   readonly #pending = new Map<number, Pending>()
@@ -39,13 +39,13 @@ export class JobCalls {
     })
   }
 
-  answer({ call, value, error }: Answer): void {
+  reply({ call, value, error }: Reply): void {
     const pending = this.#end(call)
     if (error === undefined) pending?.resolve(value)
     else pending?.reject(fromWire(error))
   }
 
-  /** Resolves once every call so far has its answer. */
+  /** Resolves once there are no pending calls. */
   async settled(): Promise<void> {
     if (this.#pending.size > 0) await new Promise<void>((resolve) => (this.#whenSettled = resolve))
   }

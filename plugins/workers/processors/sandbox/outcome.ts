@@ -1,6 +1,6 @@
 import { fromWire, outcomes, type WireError } from './wire-error.js'
 
-/** The error that a processor threw. One of BullMQ's that say what becomes of the job is of that class again. */
+/** Returns the error that a processor threw. BullMQ errors that determine what happens to the job have their class again. */
 export async function thrownError(wire: WireError): Promise<Error> {
   const outcome = outcomes.find((known) => known === wire.outcome)
   if (outcome === undefined) return fromWire(wire)

@@ -3,9 +3,9 @@ import type { Logger } from 'zin'
 
 export interface OutputLimits {
   readonly windowMs: number
-  /** Read per window; more waits in the thread or process. */
+  /** Maximum output to read per window; more waits in the thread or process. */
   readonly bytes: number
-  /** Logged per window; the rest is counted. */
+  /** Maximum lines to log per window; further ones are only counted. */
   readonly lines: number
 }
 
@@ -14,7 +14,7 @@ const maxLine = 2_000
 
 type Level = 'debug' | 'info'
 
-/** Logs what processors print, within limits: one that floods its output is slowed down, not the app. */
+/** Logs the output of processors within limits, so that excessive output slows down the processor and not the app. */
 export class OutputLog {
   readonly #log: Logger
   readonly #limits: OutputLimits
@@ -49,7 +49,7 @@ export class OutputLog {
     stream.setEncoding('utf8')
     stream.on('data', (text: string) => {
       const lines = (rest + text).split('\n')
-      // A line without an end is cut rather than collected.
+      // A line without an end is truncated rather than buffered.
       rest = (lines.pop() ?? '').slice(0, maxLine)
       for (const line of lines) this.#line(line, level)
       this.#count(text.length, stream)
@@ -59,7 +59,7 @@ export class OutputLog {
       this.#paused.delete(stream)
       if (rest !== '') this.#line(rest, level)
     })
-    // A pipe that breaks off is how a killed process ends.
+    // The pipe of a killed process may break.
     stream.on('error', () => undefined)
   }
 

@@ -42,7 +42,7 @@ describe('the threads and processes of a processor', () => {
       ...options,
     })
 
-  /** As many jobs at once, all of which must have begun before one ends; in which threads they ran. */
+  /** Runs jobs concurrently, none of which ends before all have begun. Returns the threads in which they ran. */
   async function together(own: Sandbox, count: number): Promise<ReadonlySet<unknown>> {
     let begun = 0
     let all = (): void => undefined
@@ -51,7 +51,7 @@ describe('the threads and processes of a processor', () => {
     return new Set(await Promise.all(Array.from({ length: count }, () => own.run(jobOf(1, { log })))))
   }
 
-  it('are ended when they were not needed for a while, but for one', async () => {
+  it('are ended when they have been idle for a while, except for one', async () => {
     const own = sandbox('where.mjs', { idleMs: 50 })
     const places = await together(own, 3)
     assert.deepEqual([places.size, own.size], [3, 3])
@@ -63,21 +63,21 @@ describe('the threads and processes of a processor', () => {
     assert.equal(own.size, 0)
   })
 
-  it('that load for ever are given up', async () => {
+  it('are abandoned if they do not load in time', async () => {
     const own = sandbox('hangs.mjs', { limits: { loadMs: 1_500, graceMs: 100 } })
     await assert.rejects(own.warm(), { code: 'PROCESSOR_LOAD_FAILED', message: /within 1500 ms/ })
     await own.close()
   })
 
-  it('are closed while they still load', async () => {
+  it('can be closed while they load', async () => {
     const own = sandbox('hangs.mjs')
     const failed = assert.rejects(own.warm(), { code: 'PROCESSOR_CLOSED' })
     await own.close()
     await failed
   })
 
-  it('go down with an app that is killed, even when the processor blocks', async () => {
-    // An app of its own whose processor tells its pid and then blocks.
+  it('end with an app that is killed, even if the processor blocks', async () => {
+    // A separate app whose processor reports its pid and then blocks.
     await writeFile(join(folder, 'blocks.mjs'), `export default async (job) => { await job.log(process.pid); for (;;); }`)
     const support = runnable(new URL('../test-support.ts', import.meta.url))
     const app = `import { openBench, specOf, jobOf } from ${JSON.stringify(pathToFileURL(support.file).href)}
@@ -99,7 +99,7 @@ describe('the threads and processes of a processor', () => {
   })
 })
 
-/** A process that ended and that nobody waited for is not alive. */
+/** A zombie process does not count as alive. */
 function isAlive(pid: number): boolean {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')

@@ -5,16 +5,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { ChildHandle, ChildOptions } from './child-handle.js'
 import { type FromChild, watchFd } from './protocol.js'
 
-/** What a process takes beside its heap of old objects before it counts as too much, in MiB: Node itself, code, new objects. */
+/** Memory that a process may use in addition to its old generation, in MiB: Node itself, code, new objects. */
 const besideHeapMb = 192
 
-/** How long the last words of a killed process may take, in ms. */
+/** How long to wait for the final message of a killed process, in ms. */
 const wordsMs = 500
 
 export function startProcess({ entry, env, memoryMb }: ChildOptions): ChildHandle {
   const child = fork(entry.file, [String(memoryMb + besideHeapMb)], {
     env: { ...env },
-    // Not those of the app: its debugging port is taken.
+    // Not the arguments of the app: its debugging port is in use.
     execArgv: [`--max-old-space-size=${memoryMb}`, ...(entry.tsx === undefined ? [] : ['--import', entry.tsx.loader])],
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
@@ -29,7 +29,7 @@ export function startProcess({ entry, env, memoryMb }: ChildOptions): ChildHandl
   watch.on('data', (data: Buffer) => {
     const [, mb] = /^(\d{1,9})\n/.exec(data.toString('latin1', 0, 10)) ?? []
     if (mb !== undefined)
-      cause = `it took ${mb} MiB of memory, more than ${memoryMb} MiB (sandbox.memoryMb) and ${besideHeapMb} MiB beside them`
+      cause = `it took ${mb} MiB of memory, more than ${memoryMb} MiB (sandbox.memoryMb) plus ${besideHeapMb} MiB for Node itself`
   })
   const ended = new Promise<string>((resolve) => {
     const end = (how: string): void => resolve(cause === '' ? how : `${how} (${cause})`)

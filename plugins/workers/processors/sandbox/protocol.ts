@@ -1,8 +1,8 @@
-// Also runs in the threads and processes of processors: it may import nothing that is heavy.
+// Also runs in the threads and processes of processors: keep its imports light.
 import type { ExportNames } from '../exported.js'
 import type { WireError } from './wire-error.js'
 
-/** What a processor sees of its job, beside the methods. */
+/** The fields of its job that a processor receives, besides the methods. */
 export const jobFields = [
   'id',
   'name',
@@ -37,24 +37,24 @@ export type JobMethod = (typeof jobMethods)[number]
 
 export type JobFields = Readonly<Partial<Record<(typeof jobFields)[number], unknown>>>
 
-/** Where the thread that watches over a process writes how many MiB of memory it took, before it ends the process. */
+/** File descriptor to which the watchdog thread of a process writes its memory use in MiB before it kills the process. */
 export const watchFd = 4
 
-/** Calls of one job that wait for their answer; further ones wait in the thread or process. */
+/** Maximum number of pending calls of one job; further ones wait in the thread or process. */
 export const maxCalls = 64
 
 export type ToChild =
   | { readonly type: 'load'; readonly file: string; readonly exports: ExportNames; readonly typescript: boolean }
   | { readonly type: 'run'; readonly run: number; readonly job: JobFields; readonly token: string | undefined }
   | { readonly type: 'abort'; readonly run: number; readonly reason: string | WireError }
-  | { readonly type: 'answer'; readonly run: number; readonly call: number; readonly value?: unknown; readonly error?: WireError }
+  | { readonly type: 'reply'; readonly run: number; readonly call: number; readonly value?: unknown; readonly error?: WireError }
 
 export type FromChild =
   | { readonly type: 'ready' }
   | { readonly type: 'unloadable'; readonly why: string; readonly missing: boolean }
-  /** `json` is undefined when the result is. */
+  /** `json` is undefined if the result is undefined. */
   | { readonly type: 'done'; readonly run: number; readonly json: string | undefined }
   | { readonly type: 'failed'; readonly run: number; readonly error: WireError }
   | { readonly type: 'call'; readonly run: number; readonly call: number; readonly method: JobMethod; readonly args: readonly unknown[] }
-  /** It is about to end because of an uncaught error. */
+  /** The process is about to exit because of an uncaught error. */
   | { readonly type: 'fatal'; readonly error: WireError }

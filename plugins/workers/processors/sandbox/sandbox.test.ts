@@ -4,7 +4,7 @@ import * as bullmq from 'bullmq'
 import type { LoadedProcessor } from '../processor.js'
 import { type Bench, jobOf, openBench, specOf } from '../test-support.js'
 
-// One processor that does what its job says, so that most tests need no start of their own.
+// One processor that does what its job requests, so that most tests can share it.
 const acts = `
 import { parentPort, threadId } from 'node:worker_threads'
 const here = process.pid + ':' + threadId
@@ -53,7 +53,7 @@ const all = {
     job.log('listening')
     signal.addEventListener('abort', () => reject(new Error('stopped: ' + (signal.reason.message ?? signal.reason))))
   }),
-  // A list, not an array: where an array would need one big piece of memory, Node ends the whole process, threads and all.
+  // A linked list: when an array could not grow, Node would end the whole process, including all threads.
   leak: () => { for (let last = {};;) last = { last, text: 'x' + Math.random() } },
   buffers: async () => {
     for (const kept = [];;) {
@@ -100,7 +100,7 @@ const files = {
 const doing = (act: string, more: object = {}, methods = {}) => jobOf({ act, ...more }, methods)
 
 for (const isolation of ['thread', 'process'] as const) {
-  describe(`a processor in a ${isolation} of its own`, { concurrency: 2 }, () => {
+  describe(`a processor in a child ${isolation}`, { concurrency: 2 }, () => {
     let bench: Bench
     let shared: LoadedProcessor
     const load = (file: string, concurrency = 1) => bench.processors.load(specOf(file, { isolation, concurrency }))
@@ -112,7 +112,7 @@ for (const isolation of ['thread', 'process'] as const) {
     })
     after(() => bench.close())
 
-    it('sees its job, token and signal', async () => {
+    it('receives its job, token and signal', async () => {
       const expected = {
         id: '7',
         name: 'mail',
@@ -136,7 +136,7 @@ for (const isolation of ['thread', 'process'] as const) {
       }
     })
 
-    it('reports through its job, and what it did not wait for is there before the result', async () => {
+    it('reports through its job, and calls that it did not await are stored before the result', async () => {
       const refuse = (): never => {
         throw new RangeError('not now')
       }
@@ -154,7 +154,7 @@ for (const isolation of ['thread', 'process'] as const) {
       assert.deepEqual(job.calls, calls)
     })
 
-    it('cannot have more than a few calls of its job under way', async () => {
+    it('can have only a few pending calls on its job', async () => {
       let open = 0
       let most = 0
       const log = async (): Promise<void> => {
@@ -167,7 +167,7 @@ for (const isolation of ['thread', 'process'] as const) {
       assert.deepEqual([job.calls.length, most <= 64], [500, true])
     })
 
-    it('gives what JSON makes of its result, and fails when that is nothing', async () => {
+    it('returns its result as JSON, and fails if it is not JSON', async () => {
       const results = await Promise.all(['nothing', 'fn', 'date', 'map'].map((kind) => run(doing('result', { kind }))))
       assert.deepEqual(results, [undefined, undefined, '1970-01-01T00:00:00.000Z', {}])
       for (const kind of ['big', 'cycle', 'huge']) {
@@ -175,7 +175,7 @@ for (const isolation of ['thread', 'process'] as const) {
       }
     })
 
-    it('throws to its worker: name, message, stack and code', async () => {
+    it('passes on errors with name, message, stack and code', async () => {
       const plain = { name: 'TypeError', message: 'broken on purpose', code: 'E_BROKEN', stack: /acts\.mjs/ }
       await assert.rejects(run(doing('throw', { kind: 'plain' })), plain)
       await assert.rejects(run(doing('throw', { kind: 'text' })), { name: 'Error', message: 'only text' })
@@ -183,7 +183,7 @@ for (const isolation of ['thread', 'process'] as const) {
       await assert.rejects(run(doing('throw', { kind: 'hostile' })), { name: 'Error' })
     })
 
-    it('throws errors of BullMQ that keep their class', async () => {
+    it('passes on BullMQ errors with their class', async () => {
       const thrown = (kind: string): Promise<unknown> => run(doing('throw', { kind })).catch((error: unknown) => error)
       const subclass = await thrown('subclass')
       assert.ok(subclass instanceof bullmq.UnrecoverableError)
@@ -194,13 +194,13 @@ for (const isolation of ['thread', 'process'] as const) {
       assert.equal(limit.message, 'bullmq:rateLimitExceeded')
     })
 
-    /** Runs an act that logs when it begins, and aborts it then. */
+    /** Runs an act, and aborts it when it logs that it has begun. */
     const aborted = (act: string, reason?: unknown): Promise<unknown> => {
       const abort = new AbortController()
       return run(doing(act, {}, { log: () => abort.abort(reason) }), 't', abort.signal)
     }
 
-    it('that blocks for ever is killed after its abort, while the app goes on', async () => {
+    it('is killed after its abort if it blocks, while the app keeps running', async () => {
       let ticks = 0
       const timer = setInterval(() => ticks++, 10)
       await assert.rejects(aborted('block', 'cancelled by a test'), { code: 'PROCESSOR_KILLED' })
@@ -208,13 +208,13 @@ for (const isolation of ['thread', 'process'] as const) {
       assert.ok(ticks > 20, `the event loop ran ${ticks} times`)
     })
 
-    it('that ignores its signal is killed, and one that listens to it ends as it likes', async () => {
+    it('is killed if it ignores its signal, and otherwise determines its own error', async () => {
       await assert.rejects(aborted('ignore'), { code: 'PROCESSOR_KILLED' })
       await assert.rejects(aborted('listen', 'by text'), { message: 'stopped: by text' })
       await assert.rejects(aborted('listen', new Error('by error')), { message: 'stopped: by error' })
     })
 
-    it('gives up a job that is aborted while it waits for its turn', async () => {
+    it('rejects a job that is aborted while it waits for a free child', async () => {
       const own = await load('acts.mjs')
       const abort = new AbortController()
       const first = doing('listen', {}, { log: () => abort.abort('not needed') })
@@ -227,19 +227,19 @@ for (const isolation of ['thread', 'process'] as const) {
       await own.close()
     })
 
-    it('is not even asked when its signal is aborted before', async () => {
+    it('does not run a job whose signal is already aborted', async () => {
       const reason = new Error('too late')
       await assert.rejects(run(doing('block'), 't', AbortSignal.abort(reason)), reason)
       await assert.rejects(run(doing('block'), 't', AbortSignal.abort('as text')), { message: 'as text' })
     })
 
-    it('that leaks memory dies at its limit', async () => {
+    it('ends at its memory limit', async () => {
       const message = isolation === 'thread' ? /more than 64 MiB of memory/ : /signal SIGABRT|exit code 134/
       await assert.rejects(run(doing('leak')), { code: 'PROCESSOR_DIED', message })
     })
 
     if (isolation === 'process')
-      it('that takes too much memory outside of its heap dies alone, and the next job runs', async () => {
+      it('ends alone if it takes too much memory outside its heap, and the next job runs', async () => {
         const others = Promise.all([run(doing('fine')), run(doing('fine'))])
         await assert.rejects(run(doing('buffers')), { code: 'PROCESSOR_DIED', message: /took \d+ MiB of memory, more than 64 MiB/ })
         assert.deepEqual(await others, ['fine', 'fine'])
@@ -248,7 +248,7 @@ for (const isolation of ['thread', 'process'] as const) {
 
     const deaths = { exit: /exit code 3/, uncaught: /nobody caught this/, reject: /nobody awaited this/ }
     for (const [act, message] of Object.entries(deaths)) {
-      it(`that dies of ${act} dies alone, says why, and the next job runs`, async () => {
+      it(`ends alone after "${act}", with the reason, and the next job runs`, async () => {
         const others = Promise.all([run(doing('fine')), run(doing('fine'))])
         await assert.rejects(run(doing(act)), { code: 'PROCESSOR_DIED', message })
         assert.deepEqual(await others, ['fine', 'fine'])
@@ -256,9 +256,9 @@ for (const isolation of ['thread', 'process'] as const) {
       })
     }
 
-    it('runs jobs side by side up to the concurrency, each in a place of its own', async () => {
+    it('runs jobs concurrently up to its concurrency, each in a separate child', async () => {
       const own = await load('acts.mjs', 2)
-      // Nobody goes on before so many have come.
+      // No job continues before `count` have begun.
       const meeting = async (count: number): Promise<number> => {
         const come: unknown[] = []
         let all = (): void => undefined
@@ -276,7 +276,7 @@ for (const isolation of ['thread', 'process'] as const) {
       await own.close()
     })
 
-    it('gets an environment without secrets', async () => {
+    it('has an environment without secrets', async () => {
       process.env.ZIN_TEST_SECRET = 'top-secret'
       const own = await load('acts.mjs')
       try {
@@ -293,10 +293,10 @@ for (const isolation of ['thread', 'process'] as const) {
       }
     })
 
-    it('prints into the log, which it cannot make grow without bound', async () => {
+    it('prints to the log, within limits', async () => {
       const own = await load('acts.mjs')
       await own.run(doing('print'))
-      // A job may be done before its output has come.
+      // The output may arrive after the end of the job.
       const has = (level: string, text: string): boolean => bench.lines.some((line) => line.startsWith(level) && line.includes(text))
       while (!has('debug', 'to stdout') || !has('info', 'to stderr')) await new Promise((resolve) => setImmediate(resolve))
       assert.equal(await own.run(doing('flood')), 'done')
@@ -306,7 +306,7 @@ for (const isolation of ['thread', 'process'] as const) {
       assert.ok(bench.lines.every((line) => line.length < 3000))
     })
 
-    it('cannot end other jobs, or call what is not offered, by forging messages', async () => {
+    it('cannot end other jobs or call other methods by forging messages', async () => {
       const own = await load('acts.mjs')
       const job = doing('forge', { run: 1 }, { remove: () => assert.fail('removed') })
       assert.equal(await own.run(job), 'honest')
@@ -314,13 +314,13 @@ for (const isolation of ['thread', 'process'] as const) {
       await own.close()
     })
 
-    it('that does not load is refused when it is loaded', async () => {
+    it('fails to load if its module does', async () => {
       await assert.rejects(load('broken.mjs'), { code: 'PROCESSOR_LOAD_FAILED', message: /broken on purpose/ })
       await assert.rejects(load('nothing.mjs'), { code: 'PROCESSOR_LOAD_FAILED', message: /exports no function/ })
       await assert.rejects(load('../outside.mjs'), { code: 'INVALID_PROCESSOR_PATH_TRAVERSAL' })
     })
 
-    it('is killed with its jobs when it is closed, and takes no more', async () => {
+    it('is killed with its jobs when it is closed, and accepts no more', async () => {
       const own = await load('acts.mjs')
       let began = (): void => undefined
       const begun = new Promise<void>((resolve) => (began = resolve))
@@ -333,7 +333,7 @@ for (const isolation of ['thread', 'process'] as const) {
     })
 
     if (isolation === 'process') {
-      it('does not follow the signals of a terminal: the app decides when its jobs end', async () => {
+      it('ignores signals of a terminal, because the app decides when its jobs end', async () => {
         assert.equal(await run(doing('signal')), 'alive')
         assert.equal(await run(doing('fine')), 'fine')
       })

@@ -11,11 +11,11 @@ import { startThread } from './thread.js'
 export interface SandboxOptions extends ChildOptions {
   readonly kind: 'thread' | 'process'
   readonly code: Omit<ExecutorCode, 'file'>
-  /** Returns the file of the processor; called before each start. */
+  /** Returns the path of the processor; called before each start of a thread or process. */
   readonly locate: () => Promise<string>
   readonly concurrency: number
   readonly limits: ExecutorLimits
-  /** How long one more thread or process than needed is kept, in ms. */
+  /** How long an idle thread or process is kept, in ms. */
   readonly idleMs: number
   readonly clock: Clock
   readonly log: Logger
@@ -26,17 +26,17 @@ interface Waiter {
   readonly reject: (error: unknown) => void
 }
 
-/** How long the end of killed threads and processes is waited for, in ms. Native code that blocks can put off a thread's. */
+/** How long to wait for killed threads and processes to end, in ms. Blocking native code can delay the end of a thread. */
 const endMs = 2_000
 
-/** Runs a processor in threads or processes: as many as jobs need, at most the concurrency, and one that stays warm. */
+/** Runs a processor in threads or processes: as many as there are jobs, at most the concurrency, and at least one. */
 export class Sandbox implements LoadedProcessor {
   readonly #options: SandboxOptions
   readonly #output: OutputLog
-  /** Everything that has not ended yet. */
+  /** Executors that have not ended yet. */
   readonly #alive = new Set<Executor>()
   readonly #ready = new Set<Executor>()
-  /** The longest idle one first. */
+  /** Idle since, monotonic clock, ms; longest idle first. */
   readonly #idle = new Map<Executor, number>()
   readonly #waiters: Waiter[] = []
   #starting = 0
@@ -50,7 +50,7 @@ export class Sandbox implements LoadedProcessor {
     this.#output = new OutputLog(options.log)
   }
 
-  /** Starts the first thread or process, and rejects when the processor does not load. */
+  /** Starts the first thread or process. Rejects if the processor does not load. */
   async warm(): Promise<void> {
     this.#release(await this.#take(undefined))
   }
@@ -64,7 +64,7 @@ export class Sandbox implements LoadedProcessor {
     }
   }
 
-  /** Threads or processes there are. */
+  /** Number of threads or processes, including those that are starting. */
   get size(): number {
     return this.#ready.size + this.#starting
   }
@@ -87,7 +87,8 @@ export class Sandbox implements LoadedProcessor {
     try {
       await withDeadline(ended, endMs, `some did not end within ${endMs} ms`)
     } catch (error) {
-      this.#options.log.warn(`the ${this.#options.kind}s of worker "${this.#options.code.worker}" were killed: ${messageOf(error)}`)
+      const children = this.#options.kind === 'thread' ? 'threads' : 'processes'
+      this.#options.log.warn(`the ${children} of worker "${this.#options.code.worker}" were killed, but ${messageOf(error)}`)
     }
     this.#output.close()
   }
@@ -122,10 +123,10 @@ export class Sandbox implements LoadedProcessor {
     this.#planSweep()
   }
 
-  /** Gives idle executors to those who wait, and starts what is missing. */
+  /** Assigns idle executors to waiting jobs, and starts further ones if needed. */
   #pump(): void {
     while (this.#waiters.length > 0 && this.#idle.size > 0) {
-      // The one that was busy last, so that others can be ended.
+      // The most recently used one, so that the others stay idle and can be ended.
       const executor = [...this.#idle.keys()].at(-1) as Executor
       this.#idle.delete(executor)
       this.#waiters.shift()?.resolve(executor)
@@ -188,7 +189,7 @@ export class Sandbox implements LoadedProcessor {
   }
 }
 
-/** Whatever cancels a job: BullMQ fails jobs with errors only. */
+/** The abort reason as an error, because BullMQ only fails jobs with errors. */
 function reasonOf({ reason }: AbortSignal): Error {
   return reason instanceof Error ? reason : new Error(String(reason))
 }

@@ -21,7 +21,7 @@ export interface SandboxCode {
   readonly version: string
   readonly kind: 'thread' | 'process'
   readonly concurrency: number
-  /** How people call the code. */
+  /** Display name of the code. */
   readonly processor: string
   readonly exports: ExportNames
   readonly locate: () => Promise<string>
@@ -30,7 +30,7 @@ export interface SandboxCode {
 const graceMs = 2_000
 const idleMs = 30_000
 
-/** Every sandbox of a host. */
+/** All sandboxes of a host. */
 export class Sandboxes {
   readonly #options: SandboxesOptions
   readonly #open = new Set<Sandbox>()
@@ -44,7 +44,7 @@ export class Sandboxes {
   async open({ worker, version, kind, concurrency, processor, exports, locate }: SandboxCode): Promise<LoadedProcessor> {
     const { clock, log, environment, memoryMb = 256, loadMs } = this.#options
     this.#entry ??= childEntry()
-    // Only known now: the processor of a path may be a link to it.
+    // Decided by the real path, because the path may be a symbolic link.
     const typescript = this.#entry.tsx === undefined && (await locate()).endsWith('.ts')
     if (this.#closed) throw processorErrors.PROCESSOR_CLOSED(worker)
     const sandbox = new Sandbox({

@@ -20,12 +20,12 @@ export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle
     ended,
     post: (message) => worker.postMessage(message),
     onMessage: (listener) => void worker.on('message', listener),
-    // Its end is seen as an event.
+    // The end is reported by the `exit` event.
     kill: () => void worker.terminate(),
   }
 }
 
-/** Threads do not take `--import tsx`. */
+/** Threads do not support `--import tsx`. */
 function typescriptEntry({ file, tsx }: Entry): string {
   const urls = [tsx?.esm, tsx?.cjs, pathToFileURL(file).href]
   return `(async ([esm, cjs, entry]) => {

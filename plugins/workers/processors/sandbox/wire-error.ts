@@ -1,11 +1,14 @@
-// Also runs in the threads and processes of processors: it may import nothing that is heavy.
+// Also runs in the threads and processes of processors: keep its imports light.
 import { clip, isErrorLike, maxMessage, maxStack, thrownText } from '../../jobs/error-text.js'
 
-/** Classes of BullMQ that say what becomes of a job rather than what went wrong. */
+/** BullMQ error classes that determine what happens to a job, rather than describe a failure. */
 export const outcomes = ['UnrecoverableError', 'DelayedError', 'WaitingError', 'WaitingChildrenError', 'RateLimitError'] as const
 export type Outcome = (typeof outcomes)[number]
 
-/** An error on its way between a processor and the app. */
+/** Maximum length of a name, and of a code that is text, in characters. */
+const maxName = 100
+
+/** An error in transit between a processor and the app. */
 export interface WireError {
   readonly name: string
   readonly message: string
@@ -20,15 +23,15 @@ export function toWire(thrown: unknown): WireError {
   const { code } = thrown as { readonly code?: unknown }
   const outcome = outcomeOf(thrown)
   return {
-    name: typeof thrown.name === 'string' ? thrown.name : 'Error',
+    name: typeof thrown.name === 'string' ? clip(thrown.name, maxName) : 'Error',
     message,
     ...(typeof thrown.stack === 'string' ? { stack: clip(thrown.stack, maxStack) } : {}),
-    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(typeof code === 'string' ? { code: clip(code, maxName) } : typeof code === 'number' ? { code } : {}),
     ...(outcome === undefined ? {} : { outcome }),
   }
 }
 
-/** An error that says the same; of no special class. */
+/** Returns a plain `Error` with the same content. */
 export function fromWire({ name, message, stack, code }: WireError): Error {
   const error = new Error(message)
   Object.defineProperty(error, 'name', { value: name, configurable: true, writable: true })
@@ -36,7 +39,7 @@ export function fromWire({ name, message, stack, code }: WireError): Error {
   return code === undefined ? error : Object.assign(error, { code })
 }
 
-/** By names, because a processor may have its own copy of BullMQ; also of a class that extends one. */
+/** Compares class names, because a processor may have its own copy of BullMQ. Includes subclasses. */
 function outcomeOf(error: Error): Outcome | undefined {
   const names = [error.name]
   for (let proto: unknown = Object.getPrototypeOf(error); proto !== null; proto = Object.getPrototypeOf(proto)) {

@@ -2,13 +2,13 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What is known of an address without a pin. */
+/** The index entry of an unpinned URL. */
 export interface IndexEntry {
   readonly url: string
-  /** SHA-256 in hex of the code it had. */
+  /** SHA-256 of its code, in hex. */
   readonly sha256: string
   readonly etag: string | null
-  /** Until when it is used without asking, ms since 1970. */
+  /** Until when the code is used without a request, ms since 1970. */
   readonly expiresAt: number
 }
 
@@ -16,12 +16,12 @@ export function sha256Of(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex')
 }
 
-/** How old a file must be to be the rest of a write that was cut off, in ms. */
+/** Age from which a temporary file counts as the remains of an interrupted write, in ms. */
 const abandonedMs = 3_600_000
 
 /**
- * Code on disk under its digest, and an index by address. Files appear by rename and are checked when they are read, so processes may
- * share the folder, and what was tampered with or is half written counts as missing.
+ * Stores code on disk by digest, with an index by URL. Files are renamed into place and verified when they are read, so processes may
+ * share the folder, and a modified or incomplete file counts as missing.
  */
 export class CodeCache {
   readonly #folder: string
@@ -32,19 +32,19 @@ export class CodeCache {
     this.#maxBytes = maxBytes
   }
 
-  /** The code of a digest, when it is there and is what it should be. */
+  /** Returns the code with this digest; undefined if the file is missing or does not match. */
   async read(sha256: string): Promise<Buffer | undefined> {
     const file = this.#file(sha256)
     const code = await contentOf(file)
-    // A corrupt file stays until it is replaced: another process may have done that just now.
+    // A corrupt file is not deleted, because another process may have just replaced it.
     if (code === undefined || sha256Of(code) !== sha256) return undefined
-    // Its time is when it was used last.
+    // The modification time records the last use.
     const now = new Date()
     await utimes(file, now, now).catch(() => undefined)
     return code
   }
 
-  /** Puts code into place, unless it is there already, and gives its file. Removes what was not used for long when there is too much. */
+  /** Stores code unless it is stored already, and returns its file. Evicts the least recently used files if the cache is too large. */
   async keep(code: Buffer, sha256: string): Promise<string> {
     const file = this.#file(sha256)
     if ((await this.read(sha256)) === undefined) {
@@ -89,7 +89,7 @@ export class CodeCache {
     }
   }
 
-  /** Other processes may do the same: a file that is gone by now is fine, and one in use is put back when it is needed. */
+  /** Other processes may evict at the same time: missing files are ignored, and an evicted file that is in use is restored on demand. */
   async #evict(except: string): Promise<void> {
     const files: { readonly file: string; readonly size: number; readonly used: number }[] = []
     for (const name of await readdir(this.#folder)) {

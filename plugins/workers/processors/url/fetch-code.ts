@@ -4,12 +4,12 @@ import { processorErrors } from '../errors.js'
 import type { CodeSource } from './source.js'
 
 export interface FetchLimits {
-  /** One attempt, in ms. */
+  /** Timeout of one attempt, in ms. */
   readonly timeoutMs: number
   readonly maxBytes: number
-  /** The first included. */
+  /** Maximum number of attempts, including the first. */
   readonly attempts: number
-  /** Before the second attempt, in ms; doubled before each further one. */
+  /** Wait before the second attempt, in ms; doubled before each further one. */
   readonly backoffMs: number
 }
 
@@ -21,29 +21,31 @@ export const guardedEgress: Egress = (url, options) => egressFetch(url, options)
 export interface FetchInput {
   readonly source: CodeSource
   readonly allowHosts: readonly string[]
-  /** Of the code that is there already. */
+  /** ETag of the cached code. */
   readonly etag: string | null
   readonly limits: FetchLimits
   readonly egress: Egress
   readonly signal: AbortSignal
 }
 
-/** The answer with status 200, or 304 when there is an ETag. Attempts again after network errors, 429 and 5xx only. */
+/** Returns the response with status 200, or 304 if there is an ETag. Retries only after network errors, 429 and 5xx. */
 export async function fetchCode(input: FetchInput): Promise<EgressResponse> {
   const { limits, signal, source } = input
   for (let attempt = 1; ; attempt++) {
     const outcome = await attemptOnce(input)
     if (typeof outcome !== 'string') return outcome
     if (attempt >= limits.attempts) throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `${outcome}; attempts: ${attempt}`)
-    await delay(limits.backoffMs * 2 ** (attempt - 1), undefined, { signal })
+    await delay(limits.backoffMs * 2 ** (attempt - 1), undefined, { signal }).catch(() => {
+      throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, messageOf(signal.reason))
+    })
   }
 }
 
-/** The answer, or why another attempt may help. */
+/** Returns the response, or the reason why another attempt may help. */
 async function attemptOnce({ source, allowHosts, etag, limits, egress, signal }: FetchInput): Promise<EgressResponse | string> {
-  let answer: EgressResponse
+  let response: EgressResponse
   try {
-    answer = await egress(source.url, {
+    response = await egress(source.url, {
       allowHosts,
       schemes: ['https:'],
       maxBytes: limits.maxBytes,
@@ -57,19 +59,19 @@ async function attemptOnce({ source, allowHosts, etag, limits, egress, signal }:
     if (code !== 'EGRESS_FAILED' && code !== 'EGRESS_TIMEOUT') throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, messageOf(error))
     return messageOf(error)
   }
-  const { status, headers } = answer
-  if (status === 429 || status >= 500) return `its host answered ${status}`
+  const { status, headers } = response
+  if (status === 429 || status >= 500) return `its host responded with ${status}`
   if (status !== 304 && status >= 300 && status < 400) {
     throw processorErrors.PROCESSOR_FETCH_FAILED(
       source.shown,
-      `its host answered ${status}, and redirects are not followed; give the URL that the code is at`,
+      `its host responded with ${status}; redirects are not followed, so use the final URL`,
     )
   }
   if (status !== 200 && (status !== 304 || etag === null)) {
-    throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `its host answered ${status}`)
+    throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `its host responded with ${status}`)
   }
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'identity')
-    throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `it came compressed (${encoding}), which nobody asked for`)
-  return answer
+    throw processorErrors.PROCESSOR_FETCH_FAILED(source.shown, `the response is compressed (${encoding}), although that was not requested`)
+  return response
 }

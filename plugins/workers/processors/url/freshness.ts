@@ -6,7 +6,7 @@ export interface FreshnessLimits {
   readonly maxTtl: number
 }
 
-/** How long an answer may be used without asking again, in ms: its max-age within the limit, else the default. */
+/** Returns how long a response may be used without another request, in ms: its `max-age` up to the limit, else the default. */
 export function freshFor(headers: IncomingHttpHeaders, { defaultTtl, maxTtl }: FreshnessLimits): number {
   const directives = (headers['cache-control'] ?? '')
     .toLowerCase()

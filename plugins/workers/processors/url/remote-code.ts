@@ -6,7 +6,7 @@ import { type FreshnessLimits, freshFor } from './freshness.js'
 import { type CodeSource, codeSource, type SourceRules } from './source.js'
 
 export interface RemoteCodeOptions {
-  /** Where code is kept; made when it is needed. */
+  /** Folder of the cache; created on demand. */
   readonly folder: string
   readonly rules: SourceRules
   readonly fetch: FetchLimits
@@ -17,15 +17,15 @@ export interface RemoteCodeOptions {
   readonly egress?: Egress
 }
 
-/** Code whose bytes are known. */
+/** Code that was fetched. */
 export interface FetchedCode {
-  /** Its file with exactly these bytes, put back when it is gone or was changed. */
+  /** Returns the file with exactly this code, which is restored if it is missing or was modified. */
   locate(): Promise<string>
 }
 
 /**
- * Code from addresses. With a pin what is kept is used for ever: the digest says what it is. Without one it is used while it is fresh,
- * and then only when its host says that it still is.
+ * Code from URLs. Pinned code is cached indefinitely, because the digest identifies it. Unpinned code is used while it is fresh, and
+ * then revalidated with its host.
  */
 export class RemoteCode {
   readonly #options: RemoteCodeOptions
@@ -38,12 +38,12 @@ export class RemoteCode {
     this.#cache = new CodeCache(options.folder, options.cacheBytes)
   }
 
-  /** Refuses what could not be fetched, without asking anybody. */
+  /** Throws if the URL is invalid or not allowed. Does no I/O. */
   check(text: string): void {
     codeSource(text, this.#options.rules)
   }
 
-  /** The code of a processor's URL. Loads of one URL at the same time are one. */
+  /** Returns the code of a processor's URL. Concurrent loads of one URL are merged. */
   load(text: string): Promise<FetchedCode> {
     const running = this.#loading.get(text)
     if (running !== undefined) return running
@@ -52,7 +52,7 @@ export class RemoteCode {
     return loading
   }
 
-  /** Ends what is being fetched. */
+  /** Aborts pending fetches. */
   async close(): Promise<void> {
     this.#stop.abort(new Error('the app stops'))
     await Promise.allSettled(this.#loading.values())
@@ -67,7 +67,7 @@ export class RemoteCode {
       return { locate: () => this.#cache.keep(code, sha256) }
     } catch (error) {
       if (error instanceof ZinError) throw error
-      // A full or read-only disk.
+      // For example, the disk is full or read-only.
       throw processorErrors.PROCESSOR_LOAD_FAILED(source.shown, messageOf(error))
     }
   }

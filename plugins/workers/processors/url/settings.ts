@@ -24,7 +24,7 @@ export interface RemoteInput {
   readonly egress: Egress | undefined
 }
 
-/** What the settings say about processors from URLs. */
+/** Converts the settings for processors from URLs. */
 export function remoteCodeOptions({ settings, app, clock, egress }: RemoteInput): RemoteCodeOptions {
   return {
     folder: join(app.dataDir, 'processors'),

@@ -62,7 +62,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     return bench
   }
 
-  /** Loads, runs one job, closes. */
+  /** Loads a processor, runs one job, and closes it. */
   async function run(bench: Bench, path: string, at = host): Promise<unknown> {
     const processor = await bench.processors.load(specOf(`https://${at}${path}`))
     try {
@@ -77,7 +77,7 @@ describe('processors from URLs', { concurrency: false }, () => {
   }
 
   for (const isolation of ['inline', 'thread', 'process'] as const) {
-    it(`run in a process of their own when their record says ${isolation}`, async () => {
+    it(`run in a child process even if their record says ${isolation}`, async () => {
       reply("import { isMainThread } from 'node:worker_threads'\nexport const ZinTrustProcessor = () => [isMainThread, process.pid]")
       const bench = await open()
       const processor = await bench.processors.load(specOf(`https://${host}/where.mjs`, { isolation }))
@@ -88,7 +88,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     })
   }
 
-  it('are fetched, kept on disk under their digest, and run in a process of their own without the secrets of the app', async () => {
+  it('are fetched, cached on disk by digest, and run in a child process without the secrets of the app', async () => {
     process.env.ZIN_TEST_SECRET = 'top-secret'
     try {
       const text = `export const ZinTrustProcessor = () => [process.ppid, process.env.ZIN_TEST_SECRET ?? 'none']`
@@ -143,7 +143,7 @@ describe('processors from URLs', { concurrency: false }, () => {
       assert.equal(requests.length, 0)
     })
 
-    it('and an allow-list with anything but hosts is refused at boot', () => {
+    it('and an allowlist with anything but hosts is refused at boot', () => {
       for (const entry of ['https://a.example.com', '*.example.com', 'a.example.com/x', 'user@a.example.com', 'a b']) {
         assert.throws(() => allowedHosts(['a.example.com', entry]), { code: 'WORKERS_MISCONFIGURED' }, entry)
       }
@@ -151,13 +151,13 @@ describe('processors from URLs', { concurrency: false }, () => {
     })
   })
 
-  it('go through the egress guard: a host that leads inside is not asked', async () => {
+  it('go through the egress guard, which sends no request to a host with a private address', async () => {
     const bench = await open({ egress: (url, options) => egressFetch(url, options, { ca, resolver: async () => ['127.0.0.1'] }) })
     await assert.rejects(run(bench, '/a.mjs'), { code: 'PROCESSOR_FETCH_FAILED', message: /this machine/ })
     assert.equal(requests.length, 0)
   })
 
-  it('are not fetched from a host whose certificate nobody vouches for', async () => {
+  it('are not fetched from a host with an untrusted certificate', async () => {
     const untrusted: Egress = (url, options) =>
       egressFetch(url, { ...options, allowPrivate: true }, { resolver: async () => ['127.0.0.1'] })
     const bench = await open({ egress: untrusted, settings: { PROCESSOR_FETCH_RETRY_ATTEMPTS: 1 } })
@@ -173,7 +173,7 @@ describe('processors from URLs', { concurrency: false }, () => {
       }
       await assert.rejects(run(await open(), '/on.mjs'), {
         code: 'PROCESSOR_FETCH_FAILED',
-        message: new RegExp(`on\\.mjs.*answered ${status}, and redirects are not followed`),
+        message: new RegExp(`on\\.mjs.*responded with ${status}; redirects are not followed`),
       })
       assert.deepEqual(
         requests.map(({ url }) => url),
@@ -182,7 +182,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     }
   })
 
-  it('are bounded in size and time', async () => {
+  it('are limited in size and time', async () => {
     reply('x'.repeat(2000))
     const small = await open({ settings: { PROCESSOR_FETCH_MAX_SIZE: 1000 } })
     await assert.rejects(run(small, '/a.mjs'), { code: 'PROCESSOR_FETCH_SIZE_EXCEEDED' })
@@ -193,7 +193,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     assert.equal(requests.length, 3)
   })
 
-  it('are tried again after 5xx, 429 and broken connections, and not after other answers', async () => {
+  it('are retried after 5xx, 429 and broken connections, and not after other responses', async () => {
     answer = (request, response) => {
       if (requests.length === 1) response.writeHead(503).end()
       else if (requests.length === 2) request.socket.destroy()
@@ -202,14 +202,14 @@ describe('processors from URLs', { concurrency: false }, () => {
     assert.equal(await run(await open(), '/a.mjs'), 'third')
     requests = []
     reply('', {}, 429)
-    await assert.rejects(run(await open(), '/a.mjs'), { code: 'PROCESSOR_FETCH_FAILED', message: /answered 429; attempts: 3/ })
+    await assert.rejects(run(await open(), '/a.mjs'), { code: 'PROCESSOR_FETCH_FAILED', message: /responded with 429; attempts: 3/ })
     assert.equal(requests.length, 3)
     for (const status of [204, 304, 404, 418]) {
       requests = []
       reply('', {}, status)
       await assert.rejects(
         run(await open(), '/a.mjs?token=hidden'),
-        ({ message }: Error) => message.includes(`answered ${status}`) && !message.includes('hidden'),
+        ({ message }: Error) => message.includes(`responded with ${status}`) && !message.includes('hidden'),
       )
       assert.equal(requests.length, 1)
     }
@@ -227,7 +227,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     assert.ok(second - first >= 59 && third - second >= 119, `at ${at}`)
   })
 
-  it('without a pin are used for PROCESSOR_CACHE_DEFAULT_TTL seconds when their host does not say', async () => {
+  it('are used for PROCESSOR_CACHE_DEFAULT_TTL seconds if they are unpinned and their host sends no max-age', async () => {
     const clock = fakeClock()
     const bench = await open({ clock, settings: { PROCESSOR_CACHE_DEFAULT_TTL: 10 } })
     for (const [ms, asked] of [
@@ -241,12 +241,12 @@ describe('processors from URLs', { concurrency: false }, () => {
     }
   })
 
-  it('are not taken compressed', async () => {
+  it('are refused if they are compressed', async () => {
     reply('x', { 'content-encoding': 'br' })
     await assert.rejects(run(await open(), '/a.mjs'), { code: 'PROCESSOR_FETCH_FAILED', message: /compressed/ })
   })
 
-  it('without a pin are used while they are fresh, and then only when their host says so', async () => {
+  it('are used while they are fresh if they are unpinned, and then revalidated', async () => {
     const clock = fakeClock()
     const bench = await open({ clock, settings: { PROCESSOR_CACHE_MAX_TTL: 100 } })
     reply(code('one'), { etag: '"1"', 'cache-control': 'public, max-age=50' })
@@ -258,7 +258,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     reply('', { 'cache-control': 'max-age=9999' }, 304)
     assert.equal(await run(bench, '/a.mjs'), 'one')
     assert.equal(requests[1]?.headers['if-none-match'], '"1"')
-    // max-age is cut to the limit.
+    // max-age is capped at the limit.
     clock.advance(99_000)
     await run(bench, '/a.mjs')
     assert.equal(requests.length, 2)
@@ -272,7 +272,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     assert.equal(requests.at(-1)?.headers['if-none-match'], undefined)
   })
 
-  it('with a pin are what the pin says, in hex or base64, and then need their host no more', async () => {
+  it('match their pin in hex or base64, and are never fetched again', async () => {
     const sha256 = sha256Of(code('pinned'))
     for (const pin of [sha256, sha256.toUpperCase(), base64Of(sha256), base64Of(sha256).replace('=', '')]) {
       const bench = await open({ production: true })
@@ -284,16 +284,16 @@ describe('processors from URLs', { concurrency: false }, () => {
     assert.equal(requests.length, 4)
   })
 
-  it('that are not what their pin says are refused, and nothing of them is kept', async () => {
+  it('are refused and not cached if they do not match their pin', async () => {
     const bench = await open({ production: true })
     reply(code('swapped'))
     await assert.rejects(run(bench, `/a.mjs#sha256-${sha256Of(code('meant'))}`), { code: 'PROCESSOR_PIN_MISMATCH' })
     await assert.rejects(readdir(join(bench.dataDir, 'processors')), { code: 'ENOENT' })
-    // Also when what is kept for another address has the right digest, the address must be allowed.
+    // The URL must be allowed even if code with the right digest is cached.
     await assert.rejects(run(bench, `/a.mjs#sha256-${sha256Of(code('meant'))}`, 'evil.test'), { code: 'INVALID_PROCESSOR_URL_HOST' })
   })
 
-  it('that were changed on disk are fetched again, and put back for threads that start later', async () => {
+  it('are fetched again if they were modified on disk, and restored for children that start later', async () => {
     const bench = await open()
     const text = 'export const ZinTrustProcessor = async (job) => { await job.log("here"); return "fetched" }'
     reply(text)
@@ -308,7 +308,7 @@ describe('processors from URLs', { concurrency: false }, () => {
       [() => rm(file), 3],
     ] as const) {
       await change()
-      // Jobs wait for each other, so each has a thread of its own.
+      // The jobs wait for each other, so each runs in its own child.
       let begun = 0
       let all = (): void => undefined
       const met = new Promise<void>((resolve) => (all = resolve))
@@ -321,11 +321,11 @@ describe('processors from URLs', { concurrency: false }, () => {
     await processor.close()
   })
 
-  it('share their folder with other processes, and a broken index counts as none', async () => {
+  it('share their folder with other processes, and ignore a broken index', async () => {
     const dataDir = join(folder, 'shared')
     const [one, two] = [await open({ dataDir }), await open({ dataDir })]
     assert.deepEqual(await Promise.all([run(one, '/a.mjs'), run(two, '/a.mjs'), run(one, '/a.mjs')]), ['fetched', 'fetched', 'fetched'])
-    // Loads of one process at the same time are one.
+    // Concurrent loads in one process are merged.
     assert.equal(requests.length, 2)
     assert.equal(await run(two, '/a.mjs'), 'fetched')
     assert.equal(requests.length, 2)
@@ -342,7 +342,7 @@ describe('processors from URLs', { concurrency: false }, () => {
     assert.equal(requests.length, 6)
   })
 
-  it('leave the disk when there is too much of them, those not used for longest first', async () => {
+  it('are evicted when there are too many, least recently used first', async () => {
     const bench = await open({ settings: { PROCESSOR_CACHE_MAX_SIZE: 250 } })
     const kept = join(bench.dataDir, 'processors')
     await mkdir(kept, { recursive: true })
@@ -355,20 +355,36 @@ describe('processors from URLs', { concurrency: false }, () => {
       reply(text)
       await run(bench, `/${name}.mjs#sha256-${sha256Of(text)}`)
       pins.push(`${sha256Of(text)}.mjs`)
-      // As if hours passed between them.
+      // As if hours had passed in between.
       const used = new Date(Date.now() - 3_600_000 * (10 - pins.length))
       await utimes(join(kept, pins.at(-1) ?? ''), used, used)
     }
     assert.deepEqual((await readdir(kept)).sort(), pins.slice(2).sort())
   })
 
-  it('are not waited for when the app stops', async () => {
+  it('are aborted when the app stops', async () => {
     const bench = await open()
     const asked = new Promise<void>((resolve) => {
       answer = () => resolve()
     })
     const loading = assert.rejects(run(bench, '/a.mjs'), { code: 'PROCESSOR_FETCH_FAILED', message: /the app stops/ })
     await asked
+    await bench.processors.close()
+    await loading
+  })
+
+  it('are not retried when the app stops between two attempts', async () => {
+    let failed = (): void => undefined
+    const firstAttempt = new Promise<void>((resolve) => (failed = resolve))
+    const egress: Egress = async (url) => {
+      failed()
+      return { status: 503, headers: {}, body: Buffer.alloc(0), url }
+    }
+    const bench = await open({ egress, settings: { PROCESSOR_FETCH_RETRY_BACKOFF_MS: 60_000 } })
+    const loading = assert.rejects(run(bench, '/a.mjs'), { code: 'PROCESSOR_FETCH_FAILED', message: /the app stops/ })
+    await firstAttempt
+    // The backoff begins in the meantime.
+    await new Promise((resolve) => setImmediate(resolve))
     await bench.processors.close()
     await loading
   })

@@ -28,17 +28,17 @@ import {
 } from './replies.js'
 import * as scripts from './scripts.js'
 
-/** Hours of workers that one script reads: it keeps all others of this Redis waiting for a few ms at most. */
+/** Maximum number of hours (per worker) that one script call reads, so that it blocks Redis for a few ms at most. */
 const hoursAtOnce = 100
 
 export interface RedisStateOptions {
-  /** The client of the plugin kv; undefined before that has started. */
+  /** Returns the client of the plugin kv; undefined before it has started. */
   readonly redis: () => RedisClient | undefined
-  /** Begins every key, after the client's own prefix. */
+  /** Prefix of every key, after that of the client. */
   readonly prefix: string
 }
 
-/** What nodes share of workers, on Redis: all keys in one slot, one script per method. */
+/** Opens a state store in Redis, with all keys in one slot and one script per method. */
 export function redisState(options: RedisStateOptions): StateStore {
   return new RedisState(options)
 }
@@ -48,7 +48,7 @@ class RedisState implements StateStore {
   readonly #scripts: RedisScripts
 
   constructor({ redis, prefix }: RedisStateOptions) {
-    // The first pair of braces of a key chooses its slot, so there must be no other.
+    // The first pair of braces in a key selects its slot, so the prefix must not contain braces.
     const base = `${prefix.replaceAll(/[{}]/g, '_')}:{workers}`
     this.#scripts = new RedisScripts({ redis, base, unavailable: (why) => workerErrors.WORKER_CLUSTER_UNAVAILABLE('Redis', why) })
   }
@@ -113,7 +113,7 @@ class RedisState implements StateStore {
     const hours = Math.min(26, Math.max(0, (systemClock.now() - since) / 3_600_000) + 2)
     const step = Math.max(1, Math.floor(hoursAtOnce / hours))
     const batches = Array.from({ length: Math.ceil(workers.length / step) }, (_, n) => workers.slice(n * step, (n + 1) * step))
-    // All are sent before the first one has replied.
+    // All batches are sent before the first reply.
     const replies = await Promise.all(batches.map((batch) => this.#scripts.run<MinutesReply>(scripts.minutes, since, ...batch)))
     return countsBy(workers, query, minutesOf(workers, replies.flat()))
   }

@@ -5,7 +5,7 @@ import { countsOf, type MinuteTally, type Tally } from '../tally.js'
 export type NewsReply = readonly [revision: number, reported: number, changes: readonly string[]]
 export type StatusesReply = readonly (readonly [node: string, statuses: readonly string[]])[]
 export type TotalsReply = readonly (readonly (string | null)[])[]
-/** For each worker: `minute:version`, counts, … */
+/** Per worker: `minute:version`, counts, … */
 export type MinutesReply = readonly (readonly string[])[]
 
 export function newsOf([revision, reported, changes]: NewsReply, since: number): News {

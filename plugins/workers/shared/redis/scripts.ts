@@ -1,8 +1,7 @@
 import { dayMs } from '../keep.js'
 
 /**
- * What each method does in Redis: KEYS[1] is the base of all keys, with the client's own prefix, so that keys which are made here
- * are right.
+ * The scripts of the methods. KEYS[1] is the base of all keys, including the prefix of the client, so that scripts can build further keys.
  *
  * - `<base>:reporters` (nodes), `<base>:status:<node>` (worker → JSON), `<base>:running:<node>` (workers)
  * - `<base>:revision`, `<base>:changes` (worker → revision)
@@ -28,7 +27,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
 const script = (body: string): string => `${prelude}${body}`
 
-/** node, then for each status: worker, '1' when running, status */
+/** node, then per status: worker, '1' if running, status */
 export const report = script(`
 local status, running = statusOf(ARGV[1]), runningOf(ARGV[1])
 for i = 2, #ARGV, 3 do
@@ -49,7 +48,7 @@ end`)
 export const forgetNode = script(`
 drop(ARGV[1])`)
 
-/** workers → for each node: id, its statuses */
+/** workers → per node: id, its statuses */
 export const statuses = script(`
 local reply = {}
 for _, node in ipairs(redis.call('SMEMBERS', reporters)) do
@@ -69,7 +68,7 @@ for _, node in ipairs(ARGV) do keys[#keys + 1] = runningOf(node) end
 if #keys == 0 then return {} end
 return redis.call('SUNION', unpack(keys))`)
 
-/** Workers whose changes are remembered. */
+/** Maximum number of workers whose last change is kept. */
 const kept = 10_000
 
 /** worker → revision */
@@ -79,7 +78,7 @@ redis.call('ZADD', changes, next, ARGV[1])
 redis.call('ZREMRANGEBYRANK', changes, 0, -${kept + 1})
 return next`)
 
-/** node, since, how many at most → revision, 1 when it has reported, changes (worker, revision, …) */
+/** node, since, limit → revision, 1 if the node has reported, changes (worker, revision, …) */
 export const news = script(`
 local current = tonumber(redis.call('GET', revision) or 0)
 local found = {}
@@ -101,9 +100,9 @@ export const operation = script(`
 return redis.call('GET', base .. ':operation:' .. ARGV[1])`)
 
 /**
- * For each delta: worker, version (empty: in the totals only), completed, failed, lost, µs, timed out, cancelled, run times as
+ * Per delta: worker, version (empty: only in the totals), completed, failed, lost, µs, timed out, cancelled, run times as
  * `bucket:attempts …`. A minute is one field, `<completed> <failed> <lost> <µs> <timed out> <cancelled>;<run times>`, so that an hour
- * stays compact in memory. Totals and minutes written before there were six counts have the first four.
+ * stays compact in memory. Totals and minutes of older releases have only the first four counts.
  */
 export const count = script(`${timed}
 local names = { 'completed', 'failed', 'lost', 'us', 'timedOut', 'cancelled' }
@@ -127,7 +126,7 @@ for i = 1, #ARGV, 9 do
   end
 end`)
 
-/** workers → for each: completed, failed, lost, µs, timed out, cancelled */
+/** workers → per worker: completed, failed, lost, µs, timed out, cancelled */
 export const totals = script(`
 local reply = {}
 for i = 1, #ARGV do
@@ -135,7 +134,7 @@ for i = 1, #ARGV do
 end
 return reply`)
 
-/** since, workers → for each: `minute:version`, counts, … */
+/** since, workers → per worker: `minute:version`, counts, … */
 export const minutes = script(`${timed}
 local from = math.max(ARGV[1], now - ${dayMs})
 local reply = {}
@@ -167,7 +166,7 @@ for _, node in ipairs(redis.call('SMEMBERS', reporters)) do
   redis.call('SREM', runningOf(node), ARGV[1])
 end`)
 
-/** Nodes that are known. Everything else ends by its own expiry. */
+/** known nodes; all other keys expire by themselves */
 export const sweep = script(`
 local known = {}
 for _, node in ipairs(ARGV) do known[node] = true end

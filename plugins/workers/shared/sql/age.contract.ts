@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { tableNames } from './tables.js'
 
-/** Makes all that is kept older, as if so much time had passed. */
+/** Ages all rows, as if `ms` had passed. */
 export async function ageState(db: Kysely<unknown>, prefix: string, ms: number): Promise<void> {
   const names = tableNames(prefix)
   const columns = [

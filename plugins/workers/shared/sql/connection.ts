@@ -7,11 +7,11 @@ import { type StateTables, type TableNames, tableNames } from './tables.js'
 export interface StateStatement extends SqlTools {
   readonly db: Kysely<StateTables>
   readonly names: TableNames
-  /** All or nothing, in order. */
+  /** Runs the queries in order, in one transaction. */
   batch(queries: readonly Compilable[]): Promise<readonly QueryResult<unknown>[]>
 }
 
-/** Where the tables are. */
+/** The database connection with the tables. */
 export class StateConnection {
   readonly #database: Database
   readonly #connection: string
@@ -24,7 +24,7 @@ export class StateConnection {
     this.#names = tableNames(prefix)
   }
 
-  /** Does the work; an unreachable database is WORKER_CLUSTER_UNAVAILABLE. */
+  /** Runs work; throws WORKER_CLUSTER_UNAVAILABLE if the database is unreachable. */
   async run<T>(work: (statement: StateStatement) => Promise<T>): Promise<T> {
     try {
       const db = this.#database.tables<StateTables>(this.#connection)

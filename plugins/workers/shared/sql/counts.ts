@@ -5,16 +5,16 @@ import { countsBy, countsOf, type MinuteTally, noTally, type Tally, tallies } fr
 import type { StateConnection, StateStatement } from './connection.js'
 import type { CountColumns } from './tables.js'
 
-/** Rows of run times that one statement inserts: a database bounds the values of a statement. */
+/** Maximum number of rows of run times per statement, because databases limit the parameters of a statement. */
 const rowsAtOnce = 1_000
-/** A connection whose statements take fewer parameters is behind a proxy, which bounds the statements and the bytes of a batch, too. */
+/** A connection with a lower limit of parameters is behind a proxy, which also limits the statements and the bytes of a batch. */
 const fewParameters = 1_000
-/** Values of a batch behind a proxy: 16 statements with the parameters that the edge proxy takes, and less than 100 KB. */
+/** Maximum number of values per batch behind a proxy: 16 statements with as many parameters as the edge proxy accepts, below 100 KB. */
 const valuesBehindProxy = 1_600
-/** Workers of a read behind a proxy: with all buckets of run times they have less than the 10,000 rows that it sends. */
+/** Maximum number of workers per read behind a proxy: with all buckets of run times, they have less than its limit of 10,000 rows. */
 const workersBehindProxy = 50
 
-/** Attempts, in all and by minutes. */
+/** Counts attempts in SQL, in total and by minute. */
 export class SqlCounts {
   readonly #connection: StateConnection
 
@@ -22,7 +22,7 @@ export class SqlCounts {
     this.#connection = connection
   }
 
-  /** Resolves to the number of deltas that it added, from the first on. */
+  /** Resolves to the number of deltas that were added, from the first on. */
   async add(deltas: readonly AttemptDelta[]): Promise<number> {
     return this.#connection.run(async (statement) => {
       const taken = deltas.slice(0, isBehindProxy(statement.db) ? fitting(deltas) : deltas.length)
@@ -67,7 +67,7 @@ export class SqlCounts {
     return new Map(rows.map((row) => [row.worker, countsOf(tallyOf(row))]))
   }
 
-  /** The database adds up, in one statement; behind a proxy, which bounds the rows of a result, in one for each 50 workers. */
+  /** Sums in the database, in one statement; behind a proxy, which limits the rows of a result, in one statement per 50 workers. */
   async read(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]> {
     if (workers.length === 0) return []
     const atOnce = await this.#connection.run(async ({ db }) => (isBehindProxy(db) ? workersBehindProxy : workers.length))
@@ -132,11 +132,11 @@ function isBehindProxy(db: StateStatement['db']): boolean {
   return maxParameters(db) < fewParameters
 }
 
-/** How many deltas, from the first on, one batch behind a proxy takes; at least one. */
+/** Returns how many deltas, from the first on, one batch behind a proxy can take; at least one. */
 function fitting(deltas: readonly AttemptDelta[]): number {
   let values = 0
   const over = deltas.findIndex(({ durations }, index) => {
-    // A row of the totals, one of the minute, and one for each bucket.
+    // One row of totals, one of the minute, and one per bucket.
     values += 7 + 9 + 5 * Object.keys(durations).length
     return index > 0 && values > valuesBehindProxy
   })
@@ -160,10 +160,10 @@ function tallyOf(row: CountColumns): Tally {
 
 interface SumRow extends CountColumns {
   readonly worker: string
-  /** As text when the driver gives it so; only when the query groups by it, as `version`. */
+  /** A string with some drivers. Present only if the query groups by it, like `version`. */
   readonly minute: number
   readonly version: string
-  /** -1: the attempts. Otherwise `completed` is how many fell in this bucket of run times. */
+  /** -1: counts of attempts. Otherwise `completed` is the number of attempts in this bucket of run times. */
   readonly bucket: number
 }
 

@@ -18,13 +18,13 @@ import { SqlStatuses } from './statuses.js'
 
 export interface SqlStateOptions {
   readonly database: Database
-  /** Name of the connection that has the tables of `stateMigration` and `durationsMigration`. */
+  /** Name of the connection with the tables of the migrations 0002, 0004 and 0005. */
   readonly connection: string
-  /** Begins the name of every table. */
+  /** Prefix of the name of every table. */
   readonly prefix: string
 }
 
-/** What nodes share of workers, in a SQL database. */
+/** Opens a state store in a SQL database. */
 export function sqlState(options: SqlStateOptions): StateStore {
   return new SqlState(options)
 }

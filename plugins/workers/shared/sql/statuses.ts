@@ -2,7 +2,7 @@ import { inList, upsertRows } from 'zin/plugins/database'
 import type { NodeStatus, StoredStatus } from '../contract.js'
 import type { StateConnection } from './connection.js'
 
-/** What nodes say of workers. */
+/** Statuses that nodes report. */
 export class SqlStatuses {
   readonly #connection: StateConnection
 
@@ -15,7 +15,7 @@ export class SqlStatuses {
     await this.#connection.run(({ db, names, now }) => {
       const rows = statuses
         .map((status) => ({ worker: status.worker, node, state: status.state, status: JSON.stringify(status), reported_at: now }))
-        // Writers of several rows take them in the same order, so that they do not wait for each other.
+        // All writers lock rows in the same order, which avoids deadlocks.
         .sort((a, b) => (a.worker < b.worker ? -1 : 1))
       return upsertRows(db, { table: names.statuses, key: ['worker', 'node'], rows, existing: 'replace' })
     })
@@ -62,7 +62,7 @@ export class SqlStatuses {
     return new Set(rows.map(({ worker }) => worker))
   }
 
-  /** Forgets what nodes said that are not among these. */
+  /** Deletes the statuses of nodes other than these. */
   async sweep(nodes: readonly string[]): Promise<void> {
     const reporters = await this.#connection.run(({ db, names }) => db.selectFrom(names.statuses).select('node').distinct().execute())
     for (const { node } of reporters) if (!nodes.includes(node)) await this.forgetNode(node)

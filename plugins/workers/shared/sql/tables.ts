@@ -1,4 +1,4 @@
-/** Times are ms since 1970 by the database's clock. Drivers give bigint columns as number, text or bigint. */
+/** Times are ms since 1970 by the clock of the database. Drivers return bigint columns as number, string or bigint. */
 export interface StateTables {
   readonly statuses: {
     readonly worker: string
@@ -10,7 +10,7 @@ export interface StateTables {
   readonly operations: { readonly id: string; readonly worker: string; readonly body: string; readonly saved_at: number }
   readonly totals: CountColumns & { readonly worker: string }
   readonly minutes: CountColumns & { readonly worker: string; readonly minute: number; readonly version: string }
-  /** Attempts of each minute by the bucket of their run time. */
+  /** Attempts per minute and bucket of run time. */
   readonly durations: {
     readonly worker: string
     readonly minute: number
@@ -33,7 +33,7 @@ export interface CountColumns {
   readonly total_us: number
 }
 
-/** The names that the tables have, typed as what they are called here; a query gives them an alias. */
+/** The actual names of the tables, typed as their keys in {@link StateTables}. */
 export type TableNames = { readonly [Table in keyof StateTables]: Table }
 
 export function tableNames(prefix: string): TableNames {

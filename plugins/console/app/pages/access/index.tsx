@@ -24,7 +24,7 @@ interface Device {
   readonly current: boolean
 }
 
-/** Who uses the console, and what else is signed in as the same user. */
+/** The caller's identity and permissions, and the devices of their account. */
 function Access() {
   return (
     <Page title="Access">
@@ -35,10 +35,10 @@ function Access() {
 }
 
 const kinds: Readonly<Record<string, string>> = {
-  local: 'A caller on the machine of the app, without credentials',
-  user: 'An account of the app',
-  key: 'A key',
-  plugin: 'Code of the app',
+  local: 'A caller on the app’s own machine, without credentials',
+  user: 'An app account',
+  key: 'An API key',
+  plugin: 'Code in the app',
 }
 
 function Caller() {
@@ -51,14 +51,14 @@ function Caller() {
       <Facts
         of={[
           ['Signed in as', <b key="id">{caller.id}</b>],
-          ['What that is', kinds[caller.kind] ?? caller.kind],
-          ['Retry, cancel and add jobs', word(may.write)],
-          ['Purge, pause and stop queues', word(may.admin)],
+          ['Type', kinds[caller.kind] ?? caller.kind],
+          ['Act on jobs, pause queues', word(may.write)],
+          ['Purge queues', word(may.admin)],
           ['See payloads', word(may.payload)],
-          ['Workers, decisions, resources, plugins', word(may.operate)],
+          ['Manage workers; see decisions, resources and plugins', word(may.operate)],
         ]}
       />
-      {readOnly && <p class="dim">The console is read-only here: it has no buttons that change anything, whatever you may do.</p>}
+      {readOnly && <p class="dim">This console is read-only: all actions are hidden, whatever your permissions are.</p>}
     </Card>
   )
 }
@@ -67,7 +67,7 @@ function NoDevices() {
   return (
     <Card title="Devices">
       <Empty title="You are not signed in with a device">
-        Devices belong to accounts of the app. Sign in with an account to see and remove yours.
+        Devices belong to app accounts. Sign in with an app account to see and remove your devices.
       </Empty>
     </Card>
   )
@@ -84,7 +84,7 @@ function Devices() {
             columns={columnsOf(devices.reload)}
             rows={list}
             rowKey={({ deviceId }) => deviceId}
-            empty={<Empty title="No device is in use" />}
+            empty={<Empty title="No devices" />}
           />
         )}
       </Loaded>
@@ -101,8 +101,8 @@ function columnsOf(done: () => void): readonly Column<Device>[] {
       confirm={{
         title: `Remove ${device.label ?? device.deviceId}?`,
         text: device.current
-          ? 'It is the one that you use now: this tab has to sign in again.'
-          : 'Nothing that it signs is accepted any more. Its user has to sign in again there.',
+          ? 'This is the device you are using: this tab will have to sign in again.'
+          : 'Its signatures are no longer accepted. The user will have to sign in again on it.',
       }}
       run={async () => {
         const { message } = await request<{ message: string }>('DELETE', path`/auth/devices/${device.deviceId}`)
@@ -118,12 +118,12 @@ function columnsOf(done: () => void): readonly Column<Device>[] {
       title: 'Device',
       cell: ({ current, deviceId, label }) => (
         <span title={deviceId}>
-          {label ?? <span class="mono">{deviceId}</span>} {current && <Badge tone="neutral">this one</Badge>}
+          {label ?? <span class="mono">{deviceId}</span>} {current && <Badge tone="neutral">this device</Badge>}
         </span>
       ),
       sort: ({ deviceId, label }) => label ?? deviceId,
     },
-    { key: 'profile', title: 'Signs with', cell: ({ profile }) => profile, hideOn: 'phone' },
+    { key: 'profile', title: 'Signature profile', cell: ({ profile }) => profile, hideOn: 'phone' },
     {
       key: 'seen',
       title: 'Last seen',
@@ -133,7 +133,7 @@ function columnsOf(done: () => void): readonly Column<Device>[] {
     },
     {
       key: 'created',
-      title: 'Since',
+      title: 'Added',
       numeric: true,
       cell: ({ createdAt }) => <Time at={createdAt} />,
       sort: ({ createdAt }) => createdAt,
@@ -150,7 +150,7 @@ function LogOutEverywhere() {
       tone="bad"
       confirm={{
         title: 'Log out everywhere?',
-        text: 'All your sessions end and all your devices are removed, this one included.',
+        text: 'All your sessions end and all your devices are removed, including this one.',
         typed: session.value?.caller.id ?? '',
       }}
       run={async () => {

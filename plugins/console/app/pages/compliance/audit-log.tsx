@@ -15,7 +15,7 @@ const perPage = 50
 const outcomes = ['asked', 'done', 'failed', 'completed', 'ended', 'noted', 'intact', 'broken']
 const fields = ['action', 'target', 'actor', 'outcome'] as const
 
-/** Who did what, newest first. */
+/** The audit log, newest first. */
 export function AuditLog({ query }: ConsolePlace) {
   const of = (name: string): string => query.get(name) ?? ''
   const since = useSince(of('range'))
@@ -71,19 +71,19 @@ function withEntry(query: URLSearchParams, id: number): string {
   return String(next)
 }
 
-/** All of one entry. Digests are equal for equal states, and tell nothing else. */
+/** The details of one entry. Digests are equal for equal states and reveal nothing else. */
 function Selected({ entry }: { readonly entry: Entry | undefined }) {
   if (entry === undefined) return null
   const { action, actor, address, after, at, before, device, hash, id, outcome, reason, ref, requestId, target, via } = entry
   const texts: readonly (readonly [name: string, text: string | number | null])[] = [
-    ['Actor', `${actor}, by ${via}`],
+    ['Actor', `${actor}, via ${via}`],
     ['Target', target],
     ['Outcome', outcome],
     ['Reason', reason],
     ['Address', address],
     ['Device', device],
     ['Request', requestId],
-    ['Follows entry', ref],
+    ['Refers to entry', ref],
     ['State before', before],
     ['State after', after],
     ['Hash', hash],
@@ -141,15 +141,15 @@ function Filters({ of }: { readonly of: (name: string) => string }) {
 }
 
 function Nothing({ filtered }: { readonly filtered: boolean }) {
-  if (!filtered) return <Empty title="Nothing is recorded yet">What operators do and how jobs end appears here.</Empty>
+  if (!filtered) return <Empty title="No entries yet">Operator actions and the outcomes of jobs appear here.</Empty>
   return (
-    <Empty title="No entry matches">
+    <Empty title="No matching entries">
       <button
         type="button"
         class="button"
         onClick={() => setQuery({ action: '', target: '', actor: '', outcome: '', range: '', page: '' })}
       >
-        Clear the filters
+        Clear filters
       </button>
     </Empty>
   )

@@ -14,10 +14,10 @@ import { Time } from '../../ui/time.js'
 import { ErasureProgress } from './erasure-progress.js'
 import type { Erasure, Found, FoundJob } from './types.js'
 
-/** How long a request to erase waits for its end, in ms. */
+/** How long the erase request waits for completion, in ms. */
 const waitMs = 1_000
 
-/** What the app keeps about one person. Their id stays out of the address: addresses are kept in histories. */
+/** The data the app stores about a person. Their id is kept out of the URL, because URLs stay in the browser history. */
 export function DataSubjects({ query }: ConsolePlace) {
   const [state, set] = useState<{ readonly found?: Found; readonly error?: ApiError; readonly busy?: boolean }>({})
   const find = async (subject: string): Promise<void> => {
@@ -56,22 +56,22 @@ function Lookup({ busy, find }: { readonly busy: boolean; readonly find: (subjec
         }}
       >
         <label class="grow">
-          <span class="visually-hidden">Id of the subject</span>
+          <span class="visually-hidden">Subject id</span>
           <input
             class="input"
             value={subject}
             maxLength={200}
             autocomplete="off"
             spellcheck={false}
-            placeholder="Id of the subject as it stands in the data of jobs"
+            placeholder="Subject id, as used in job data"
             onInput={(event) => setSubject(event.currentTarget.value)}
           />
         </label>
         <button type="submit" class="button primary" disabled={busy || subject.trim() === ''}>
-          {busy ? 'Looking…' : 'Look up'}
+          {busy ? 'Looking up…' : 'Look up'}
         </button>
       </form>
-      <p class="dim">Each look-up is an export, and the audit log records it.</p>
+      <p class="dim">Each lookup is an export and is recorded in the audit log.</p>
     </Card>
   )
 }
@@ -108,7 +108,7 @@ function Kept({ done, found }: { readonly found: Found; readonly done: () => voi
           onClick={() =>
             ask({
               title: `Erase ${subject}?`,
-              text: `${plural(jobs.length, 'job')} with their results, errors and logs, and ${plural(records.length, 'other record')} are removed for good. Jobs that run are erased when they end.`,
+              text: `${plural(jobs.length, 'job')} with their results, errors and logs, and ${plural(records.length, 'other record')} are permanently removed. Running jobs are erased when they end.`,
               typed: subject,
               verb: 'Erase',
               tone: 'bad',
@@ -129,10 +129,10 @@ function Kept({ done, found }: { readonly found: Found; readonly done: () => voi
     >
       {!complete && (
         <p role="alert">
-          <Badge tone="warn">not complete</Badge> {problems.join('; ')}
+          <Badge tone="warn">incomplete</Badge> {problems.join('; ')}
         </p>
       )}
-      {isNothing && <Empty title="The app keeps nothing about this subject">Check the id: it has to be the one in the data of jobs.</Empty>}
+      {isNothing && <Empty title="No data about this subject">Check the id: it must be the one used in job data.</Empty>}
       {jobs.length > 0 && (
         <Table
           label="Jobs of the subject"

@@ -16,7 +16,7 @@ const words: Readonly<Record<Erasure['state'], readonly [Tone, string]>> = {
   failed: ['bad', 'failed'],
 }
 
-/** How far an erasure is. It goes on without this page. */
+/** The progress of an erasure, which continues without this page. */
 export function ErasureProgress({ id }: { readonly id: string }) {
   const [ended, setEnded] = useState(false)
   const read = useData<{ erasure: Erasure }>(`/api/compliance/erasures/${encodeURIComponent(id)}`, ended ? {} : { refresh: pollMs })

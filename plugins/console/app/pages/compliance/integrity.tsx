@@ -14,7 +14,7 @@ import type { AuditState, Entry, EntryPage } from './types.js'
 const pollMs = 1_000
 const idleMs = 15_000
 
-/** Whether the log is as it was written, as its last verification found, and whether it can be written. */
+/** The result of the last verification of the audit log, and whether the log can be written. */
 export function Integrity({ onChange }: { readonly onChange: () => void }) {
   const [asked, setAsked] = useState(false)
   const last = useData<EntryPage>('/api/compliance/audit?action=audit.verify&limit=1')
@@ -25,13 +25,13 @@ export function Integrity({ onChange }: { readonly onChange: () => void }) {
     try {
       await request('POST', '/api/compliance/audit/verify')
     } catch (error) {
-      // A long log takes longer than a request may: the app goes on, and its state tells how far it is.
+      // Verifying a long log can exceed the request deadline. The app continues, and the status shows the progress.
       if (error instanceof ApiError && error.status === 0) return
       toast('bad', messageOf(error))
     }
     setAsked(false)
   }
-  // A verification that this page did not wait for has ended.
+  // Reload when a verification has ended, including one started elsewhere.
   const isRunning = asked || progress !== undefined
   useEffect(() => {
     if (isRunning) return
@@ -63,7 +63,7 @@ export function Integrity({ onChange }: { readonly onChange: () => void }) {
 }
 
 function Found({ entry }: { readonly entry: Entry | undefined }) {
-  if (entry === undefined) return <p class="dim">It was never verified: nobody knows whether it was changed.</p>
+  if (entry === undefined) return <p class="dim">The log has never been verified.</p>
   const isIntact = entry.outcome === 'intact'
   return (
     <p role="status">
@@ -76,13 +76,13 @@ function Found({ entry }: { readonly entry: Entry | undefined }) {
 }
 
 function Writing({ state: { downSince, enabled, unkept, waiting } }: { readonly state: AuditState }) {
-  if (!enabled) return <p class="dim">Nothing is recorded: WORKER_AUDIT_LOG is false.</p>
+  if (!enabled) return <p class="dim">Audit logging is off: WORKER_AUDIT_LOG is false.</p>
   if (downSince !== null) {
     return (
       <p role="alert">
-        <Badge tone="bad">cannot be written</Badge> Since <Time at={downSince} />. Management actions are refused, and{' '}
-        {plural(waiting, 'entry', 'entries')} {waiting === 1 ? 'waits' : 'wait'}
-        {unkept > 0 && `; ${exact(unkept)} could not be kept`}.
+        <Badge tone="bad">unwritable</Badge> Since <Time at={downSince} />. Management actions are refused, and{' '}
+        {plural(waiting, 'entry is', 'entries are')} buffered
+        {unkept > 0 && `; ${exact(unkept)} could not be buffered`}.
       </p>
     )
   }

@@ -39,7 +39,7 @@ export interface FoundJob {
   readonly createdAt: string
 }
 
-/** What the app keeps about a subject. */
+/** The data stored about a subject. */
 export interface Found {
   readonly subject: string
   readonly jobs: readonly FoundJob[]

@@ -83,14 +83,14 @@ function Filters({ kind, range, subject }: { readonly kind: string; readonly sub
 
 function Nothing({ filtered }: { readonly filtered: boolean }) {
   return filtered ? (
-    <Empty title="No decision matches">
+    <Empty title="No matching decisions">
       <button type="button" class="button" onClick={() => setQuery({ kind: '', subject: '', range: '', page: '' })}>
-        Clear the filters
+        Clear filters
       </button>
     </Empty>
   ) : (
-    <Empty title="Nothing was decided yet">
-      What the app does by itself appears here with its reason: canaries, scaling, breakers, failover and alerts.
+    <Empty title="No decisions yet">
+      Automatic actions and their reasons appear here: canaries, scaling, breakers, failover and alerts.
     </Empty>
   )
 }

@@ -4,7 +4,7 @@ import { path } from '../../router.js'
 import { Link } from '../../ui/link.js'
 import { Time } from '../../ui/time.js'
 
-/** Decisions as sentences, newest first; what the rule saw unfolds in place. */
+/** Decisions as sentences, newest first, each with expandable evidence. */
 export function Timeline({ brief = false, decisions }: { readonly decisions: readonly Decision[]; readonly brief?: boolean }) {
   return (
     <ol class="acts">
@@ -19,17 +19,17 @@ export function Timeline({ brief = false, decisions }: { readonly decisions: rea
 
 function Entry({ brief, decision }: { readonly decision: Decision; readonly brief: boolean }) {
   const { acted, actor, at, inputs, kind, links, reason, rule, subject, verdict } = decision
-  const doors = Object.entries(links ?? {})
+  const related = Object.entries(links ?? {})
   return (
     <>
       <p class="act-reason">{reason}</p>
       <p class="act-facts dim">
         <Time at={at} />
         {!brief && <SubjectLink subject={subject} />}
-        <Link to={`/decisions?kind=${encodeURIComponent(kind)}`} title={`Decisions of the kind ${kind}`}>
+        <Link to={`/decisions?kind=${encodeURIComponent(kind)}`} title={`Show ${kind} decisions`}>
           {kind} {verdict}
         </Link>
-        {!acted && <span>dry run: nothing was changed</span>}
+        {!acted && <span>dry run: no action taken</span>}
       </p>
       <details class="evidence">
         <summary>Evidence</summary>
@@ -41,9 +41,9 @@ function Entry({ brief, decision }: { readonly decision: Decision; readonly brie
           <Fact name="By">
             {actor.kind} {actor.id}
           </Fact>
-          {doors.map(([name, to]) => (
+          {related.map(([name, to]) => (
             <Fact key={name} name={name}>
-              <Door to={to} />
+              <RelatedLink to={to} />
             </Fact>
           ))}
         </dl>
@@ -62,7 +62,7 @@ function Fact({ children, name }: { readonly name: string; readonly children?: p
   )
 }
 
-/** `worker:email-sender` as a link to its page. */
+/** A subject such as `worker:email-sender`, linked to its page. */
 export function SubjectLink({ subject }: { readonly subject: string }) {
   const to = pageOf(subject)
   return to === undefined ? <span>{subject}</span> : <Link to={to}>{subject}</Link>
@@ -77,8 +77,8 @@ function pageOf(subject: string): string | undefined {
   return undefined
 }
 
-/** A path of the API, as the page that shows the same; as text when there is none. */
-function Door({ to }: { readonly to: string }) {
+/** An API path, linked to the page that shows the same data, or as text if there is none. */
+function RelatedLink({ to }: { readonly to: string }) {
   const [, worker] = /^\/api\/workers\/([^/?]+)(?:\/|$)/.exec(to) ?? []
   if (worker !== undefined) return <Link to={`/workers/${worker}`}>worker {decoded(worker)}</Link>
   if (to.startsWith('/api/resources')) return <Link to="/resources">resources</Link>

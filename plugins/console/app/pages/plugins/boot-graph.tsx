@@ -3,14 +3,14 @@ import type { PluginReport } from 'zin'
 import { base, router } from '../../router.js'
 import { type BootLayout, bootLayout, boxHeight, mostShown, type PlacedEdge, type PlacedPlugin } from './boot-layout.js'
 
-/** What each plugin needs, from left to right in the order of the boot. */
+/** The dependency graph of the plugins, from left to right in boot order. */
 export function BootGraph({ chosen, plugins }: { readonly plugins: readonly PluginReport[]; readonly chosen: string }) {
   const layout = useMemo(() => bootLayout(plugins), [plugins])
   const near = useMemo(() => neighbours(layout, chosen), [layout, chosen])
   return (
     <section class="graph-box" aria-label="Boot graph">
       <svg class={chosen === '' ? 'graph' : 'graph focused'} width={layout.width} height={layout.height}>
-        <title>What each plugin needs</title>
+        <title>Dependencies between plugins</title>
         {layout.edges.map((edge) => (
           <Edge key={`${edge.from.plugin.name} ${edge.to.plugin.name}`} edge={edge} chosen={chosen} />
         ))}

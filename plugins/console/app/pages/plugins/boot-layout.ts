@@ -1,9 +1,9 @@
-// Where the plugins of a boot graph stand. Pure.
+// Computes the layout of the boot graph. Pure.
 import type { PluginReport } from 'zin'
 import { grouped } from '../../../shared/group.js'
 
 export const boxHeight = 28
-/** Characters of a name that fit into a box; the rest is left out. */
+/** Characters of a name that fit in a box; longer names are cut. */
 export const mostShown = 15
 /** Width of a character, of the space around a name, and of the narrowest box. */
 const letterWidth = 7
@@ -23,7 +23,7 @@ export interface PlacedPlugin {
 export interface PlacedEdge {
   readonly from: PlacedPlugin
   readonly to: PlacedPlugin
-  /** Another way leads there, too: the order would be the same without it. */
+  /** A transitive edge: the boot order would be the same without it. */
   readonly implied: boolean
 }
 
@@ -35,8 +35,8 @@ export interface BootLayout {
 }
 
 /**
- * A column for each level of the boot order, as wide as its longest name, so that every line goes to the right. A plugin stands near
- * those that it needs.
+ * Lays out one column per level of the boot order, as wide as its longest name, so that every edge points to the right. Plugins are placed
+ * near the plugins they depend on.
  */
 export function bootLayout(plugins: readonly PluginReport[]): BootLayout {
   const boxes = new Map<string, PlacedPlugin>()
@@ -68,7 +68,7 @@ export function bootLayout(plugins: readonly PluginReport[]): BootLayout {
   }
 }
 
-/** Whether another of its needs needs it, at once or by way of others. */
+/** Whether another dependency of the plugin depends on `name`, directly or transitively. */
 function isImplied(name: string, plugin: PluginReport, boxes: ReadonlyMap<string, PlacedPlugin>): boolean {
   const seen = new Set<string>()
   const open = plugin.after.filter((other) => other !== name)

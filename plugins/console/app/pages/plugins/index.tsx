@@ -80,7 +80,7 @@ function Graph({ chosen, data }: { readonly data: PluginsResponse; readonly chos
     <>
       <Card>
         <p class="dim graph-note">
-          A plugin starts after those that lines lead to it from. Choose one to see what it needs and who needs it.
+          A plugin starts after the plugins connected to its left. Select one to see its dependencies and dependents.
         </p>
         <BootGraph plugins={data.plugins} chosen={chosen} />
       </Card>
@@ -104,7 +104,7 @@ interface FilteredProps<Row> {
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
-  /** What the filter looks at. */
+  /** The texts matched by the filter. */
   readonly words: (row: Row) => readonly string[]
 }
 
@@ -131,7 +131,7 @@ function Filtered<Row>({ columns, label, rowKey, rows, text, words }: FilteredPr
           columns={columns}
           rows={found}
           rowKey={rowKey}
-          empty={<Empty title={`None of the ${label.toLowerCase()} matches`} />}
+          empty={<Empty title={`No matching ${label.toLowerCase()}`} />}
         />
       </Card>
     </>

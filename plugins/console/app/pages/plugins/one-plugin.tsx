@@ -5,7 +5,7 @@ import { Card, Facts } from '../../ui/layout.js'
 import { Link } from '../../ui/link.js'
 import { bootMs, type PluginsResponse } from './types.js'
 
-/** What one plugin needs, provides, listens to and serves. */
+/** Details of a plugin: dependencies, services, hooks and routes. */
 export function OnePlugin({ name, of: { hooks, plugins, routes } }: { readonly name: string; readonly of: PluginsResponse }) {
   const plugin = plugins.find((one) => one.name === name)
   if (plugin === undefined) return null

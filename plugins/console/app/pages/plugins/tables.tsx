@@ -84,7 +84,7 @@ export const routeColumns: readonly Column<RouteInfo>[] = [
     ),
     sort: ({ path }) => path,
   },
-  { key: 'summary', title: 'What', cell: ({ summary }) => <span title={summary}>{summary}</span>, hideOn: 'phone' },
+  { key: 'summary', title: 'Summary', cell: ({ summary }) => <span title={summary}>{summary}</span>, hideOn: 'phone' },
   { key: 'use', title: 'Guarded by', cell: ({ use }) => (use.length === 0 ? dash : use.join(', ')), hideOn: 'phone' },
   { key: 'plugin', title: 'Plugin', cell: ({ plugin }) => plugin, sort: ({ plugin }) => plugin, hideOn: 'tablet' },
 ]
@@ -111,7 +111,7 @@ export const settingColumns: readonly Column<SettingReport>[] = [
   },
   {
     key: 'source',
-    title: 'From',
+    title: 'Source',
     cell: ({ source }) => (source === 'default' ? <span class="dim">default</span> : source),
     sort: ({ source }) => source,
   },

@@ -1,6 +1,6 @@
 import type { HookReport, PluginReport, RouteInfo, SettingReport } from 'zin'
 
-/** What a process of the app is made of. */
+/** The plugins, hooks, routes and settings of a process. */
 export interface PluginsResponse {
   readonly plugins: readonly PluginReport[]
   readonly hooks: readonly HookReport[]
@@ -8,7 +8,7 @@ export interface PluginsResponse {
   readonly settings: readonly SettingReport[]
 }
 
-/** Time that the app spent on a plugin until it was ready, ms. */
+/** Returns the boot time of a plugin, in ms. */
 export function bootMs({ timings }: PluginReport): number {
   return (timings.setup ?? 0) + (timings.start ?? 0) + (timings.ready ?? 0)
 }

@@ -46,7 +46,7 @@ function Resources({ query }: ConsolePlace) {
         {({ current: nodes, monitoring }) =>
           nodes.length === 0 && (history.data?.history.length ?? 0) === 0 ? (
             <Card>
-              <Empty title={monitoring.running ? 'No node has been measured yet' : 'Nothing is measured'}>{monitoring.reason}</Empty>
+              <Empty title={monitoring.running ? 'No measurements yet' : 'Monitoring is stopped'}>{monitoring.reason}</Empty>
             </Card>
           ) : (
             <Card title={plural(nodes.length, 'node')} flush>
@@ -71,7 +71,7 @@ function Resources({ query }: ConsolePlace) {
         </fieldset>
         {node !== '' && (
           <button type="button" class="button" onClick={() => setQuery({ node: undefined })}>
-            Only node {node.slice(0, 24)}: show all
+            Node {node.slice(0, 24)}: show all nodes
           </button>
         )}
       </div>
@@ -88,7 +88,7 @@ function Resources({ query }: ConsolePlace) {
         )}
       </Loaded>
       {alerts.data !== undefined && alerts.data.recent.length > 0 && (
-        <Card title="Raised and cleared lately" flush>
+        <Card title="Recent alerts" flush>
           <Timeline decisions={alerts.data.recent.slice(0, 10)} />
         </Card>
       )}
@@ -116,12 +116,12 @@ function Monitoring({ done, running }: { readonly running: boolean; readonly don
   const verb = running ? 'stop' : 'start'
   return (
     <ActionButton
-      label={running ? 'Stop measuring' : 'Start measuring'}
+      label={running ? 'Stop monitoring' : 'Start monitoring'}
       confirm={{
-        title: running ? 'Stop measuring?' : 'Start measuring?',
+        title: running ? 'Stop monitoring?' : 'Start monitoring?',
         text: running
-          ? 'No process of the app measures itself any more, until somebody starts it again: no charts, and no alerts about nodes.'
-          : 'All processes of the app measure themselves, also after a restart.',
+          ? 'No process records measurements until monitoring is started again: there will be no charts and no alerts about nodes.'
+          : 'All processes of the app record measurements, including after a restart.',
       }}
       run={async () => (await request<{ message: string }>('POST', `/api/resources/${verb}`).finally(done)).message}
     />
@@ -154,21 +154,21 @@ function Multiples({ alerts, at, hours, newest, read, trends }: MultiplesProps) 
     [history, nodes, alerts, trends, hours, at],
   )
   const oldest = history.at(-1)
-  if (oldest === undefined) return <Empty title="Nothing was measured in this time">Choose a longer range, or start measuring.</Empty>
+  if (oldest === undefined) return <Empty title="No measurements in this range">Choose a longer range, or start monitoring.</Empty>
   const notes = [
-    ...(nodes.length > mostLines ? [`the ${mostLines} busiest of ${nodes.length} nodes; choose another one in the table`] : []),
-    ...(truncated ? [`reaches back to ${absolute(Date.parse(oldest.at))} only; choose a node to see more`] : []),
-    ...(resolution === 'coarse' ? ['one point for five minutes'] : []),
+    ...(nodes.length > mostLines ? [`the ${mostLines} busiest of ${nodes.length} nodes; select another one in the table`] : []),
+    ...(truncated ? [`only data since ${absolute(Date.parse(oldest.at))}; select a node to see more`] : []),
+    ...(resolution === 'coarse' ? ['one point per five minutes'] : []),
   ]
   return (
     <Card>
-      {notes.length > 0 && <p class="dim">Shows {notes.join('; ')}.</p>}
+      {notes.length > 0 && <p class="dim">Showing {notes.join('; ')}.</p>}
       <ChartGrid charts={charts} />
     </Card>
   )
 }
 
-/** Nodes by how busy their event loop is; those that are gone come last. */
+/** Nodes by event loop utilization; nodes that no longer report come last. */
 function busiest(history: readonly Snapshot[], newest: readonly Snapshot[]): readonly string[] {
   const live = [...newest].sort((a, b) => b.eventLoopUtilization - a.eventLoopUtilization).map(({ node }) => node)
   const known = new Set(history.map(({ node }) => node))

@@ -1,4 +1,4 @@
-// Charts of resources from snapshots. Pure.
+// Builds resource charts from snapshots. Pure.
 import type { ResourceTrend } from 'zin/plugins/resources'
 import { bytes, duration, percent } from '../../format.js'
 import type { Series } from '../../ui/chart.js'
@@ -7,13 +7,13 @@ import type { Alert, Snapshot } from './types.js'
 
 interface Multiple {
   readonly title: string
-  /** As trends and alerts call it. */
+  /** Its name in trends and alerts. */
   readonly metric: ResourceTrend['metric']
   readonly rule?: string
   readonly of: (snapshot: Snapshot) => number | null
   readonly format: (value: number) => string
   readonly most?: number
-  /** What a threshold of an alert is a share of. */
+  /** The value of which an alert threshold is a fraction. */
   readonly whole?: (snapshot: Snapshot) => number
 }
 
@@ -21,7 +21,7 @@ const cores = (value: number): string => value.toFixed(value < 10 ? 2 : 0)
 
 const multiples: readonly Multiple[] = [
   {
-    title: 'Event loop busy',
+    title: 'Event loop utilization',
     metric: 'eventLoopUtilization',
     rule: 'event-loop-busy',
     of: (one) => one.eventLoopUtilization,
@@ -29,23 +29,24 @@ const multiples: readonly Multiple[] = [
     most: 1,
   },
   {
-    title: 'Event loop late, p99',
+    title: 'Event loop delay, p99',
     metric: 'eventLoopDelayP99Ms',
     rule: 'event-loop-delay',
     of: (one) => one.eventLoopDelayP99Ms,
     format: duration,
   },
-  { title: 'Processor cores', metric: 'cpuCores', of: (one) => one.cpuCores, format: cores },
+  { title: 'CPU cores', metric: 'cpuCores', of: (one) => one.cpuCores, format: cores },
   { title: 'Resident memory', metric: 'rss', of: (one) => one.rss, format: bytes },
   { title: 'Heap', metric: 'heapUsed', rule: 'heap', of: (one) => one.heapUsed, format: bytes, whole: (one) => one.heapLimit },
   { title: 'Store round trip', metric: 'storeMs', of: (one) => one.storeMs, format: duration },
 ]
 
-/** Lines that can be told apart. */
+/** Limit on lines per chart, so that they can be told apart. */
 export const mostLines = 6
-/** Points of a chart. */
+/** Limit on points per line. */
 const mostPoints = 300
 
+/** A forecast needs at least this many measured points. */
 const fewPoints = 10
 
 export interface MultiplesInput {
@@ -59,7 +60,7 @@ export interface MultiplesInput {
   readonly now: number
 }
 
-/** One chart for each value, with a line for each node: means of slots of time, and a gap where nothing was measured. */
+/** Returns one chart per metric with one line per node: the mean of each time slot, with gaps where there are no measurements. */
 export function chartsOf(input: MultiplesInput): readonly TitledChart[] {
   const { alerts, history, hours, marks, nodes, now, trends } = input
   const from = now - hours * 3_600_000
@@ -82,7 +83,7 @@ export function chartsOf(input: MultiplesInput): readonly TitledChart[] {
     )
     const forecasts = nodes.flatMap((node, index): readonly Series[] => {
       const trend = trends.find((one) => one.node === node && one.metric === metric && one.direction !== 'steady')
-      // A trend of a few points would point anywhere.
+      // A trend over few points is not reliable.
       const known = lines[index]?.values.filter((value) => value !== null).length ?? 0
       return trend === undefined || known < fewPoints
         ? []

@@ -6,7 +6,7 @@ import { type Column, Table } from '../../ui/table.js'
 import { Duration, Time } from '../../ui/time.js'
 import type { Snapshot } from './types.js'
 
-/** The last snapshot of each node; a row shows its charts alone. */
+/** The latest snapshot of each node. A click on a row shows the charts of that node only. */
 export function NodesTable(props: {
   readonly nodes: readonly Snapshot[]
   readonly trends: readonly ResourceTrend[]
@@ -34,7 +34,7 @@ export function NodesTable(props: {
     },
     {
       key: 'delay',
-      title: 'Late, p99',
+      title: 'Delay, p99',
       numeric: true,
       cell: ({ eventLoopDelayP99Ms }) => <Duration ms={eventLoopDelayP99Ms} />,
       sort: ({ eventLoopDelayP99Ms }) => eventLoopDelayP99Ms ?? -1,

@@ -1,7 +1,7 @@
 import type { Decision } from 'zin/plugins/decisions'
 import type { ResourceTrend, ResourceUsage } from 'zin/plugins/resources'
 
-// Responses of the API of the plugin resources.
+// API responses of the plugin resources.
 
 export interface Alert {
   readonly node: string

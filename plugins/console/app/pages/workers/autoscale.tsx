@@ -3,7 +3,7 @@ import { duration } from '../../format.js'
 import { Facts } from '../../ui/layout.js'
 import { Count, Time } from '../../ui/time.js'
 
-/** What the autoscaler decided last, and why. */
+/** The last decision of the autoscaler and its reason. */
 export function Autoscale({ status }: { readonly status: ScalingStatus }) {
   const { at, backlog, current, desired, dryRun, queueAgeSeconds, reason } = status
   return (
@@ -11,14 +11,14 @@ export function Autoscale({ status }: { readonly status: ScalingStatus }) {
       <p>{reason}</p>
       <Facts
         of={[
-          ['Runs', current],
-          ['Should run', desired],
+          ['Current', current],
+          ['Target', desired],
           ['Ready jobs', <Count key="ready" value={backlog} />],
-          ['Oldest waits', queueAgeSeconds === 0 ? '–' : duration(queueAgeSeconds * 1000)],
+          ['Oldest waiting', queueAgeSeconds === 0 ? '–' : duration(queueAgeSeconds * 1000)],
         ]}
       />
       <p class="dim">
-        {dryRun && 'Dry run: nothing is changed. '}Looked <Time at={at} />
+        {dryRun && 'Dry run: no changes are made. '}Checked <Time at={at} />
       </p>
     </div>
   )

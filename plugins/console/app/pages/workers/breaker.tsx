@@ -18,14 +18,14 @@ export function Breaker({
   readonly done: () => void
 }) {
   const { circuits, enabled, rules, state } = circuit
-  if (!enabled) return <p class="dim">Off: jobs run however many fail. Set features.circuitBreaker of the worker to true.</p>
+  if (!enabled) return <p class="dim">Off. To enable it, set features.circuitBreaker of the worker to true.</p>
   return (
     <div class="stacked">
       <p>
         <Badge tone={tones[state]}>{state}</Badge>{' '}
         {state === 'closed' && (
           <span class="dim">
-            opens when {percent(rules.failureRatio)} of {rules.minimumJobs} jobs or more fail within {duration(rules.windowMs)}, or{' '}
+            opens when {percent(rules.failureRatio)} of at least {rules.minimumJobs} jobs fail within {duration(rules.windowMs)}, or{' '}
             {rules.consecutiveFailures} in a row
           </span>
         )}
@@ -47,10 +47,10 @@ export function Breaker({
       {state !== 'closed' && can('operate') && (
         <div>
           <ActionButton
-            label="Close the breaker"
+            label="Close breaker"
             confirm={{
               title: `Close the breaker of ${worker}?`,
-              text: 'Its jobs run again at once, without waiting for probes. It opens again when they still fail.',
+              text: 'Its jobs run again at once, without probes. It reopens if they still fail.',
             }}
             run={async () => {
               await act(worker, 'circuit/reset', undefined, {}).finally(done)

@@ -5,7 +5,7 @@ import { ActionButton } from '../../ui/dialog.js'
 import { isLive } from './canary-words.js'
 import { act, waiting } from './verbs.js'
 
-/** What a person can decide about a canary, each with its consequence. */
+/** The operator's actions on a canary, each with its consequences. */
 export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; readonly done: () => void }) {
   if (!can('operate')) return null
   const { casualties, state, step, steps, worker } = canary
@@ -23,8 +23,8 @@ export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; rea
         <ActionButton
           label={`Replay ${exact(left)} on ${stable}`}
           confirm={{
-            title: `Run ${exact(left)} jobs again on ${stable}?`,
-            text: `They failed for good on ${version}, and get all their attempts again. What they did until they failed is done twice.`,
+            title: `Replay ${exact(left)} jobs on ${stable}?`,
+            text: `They failed permanently on ${version} and run again with all their attempts. Side effects from before the failure happen twice.`,
           }}
           run={run('replay', {})}
         />
@@ -38,8 +38,8 @@ export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; rea
         <ActionButton
           label="Pause"
           confirm={{
-            title: `Pause the canary ${version}?`,
-            text: 'It keeps its share of the jobs, and is still judged, until somebody resumes it.',
+            title: `Pause canary ${version}?`,
+            text: 'It keeps its share of the jobs and is still evaluated, but takes no further steps until it is resumed.',
           }}
           run={run('pause')}
         />
@@ -48,8 +48,8 @@ export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; rea
         <ActionButton
           label="Resume"
           confirm={{
-            title: `Resume the canary ${version}?`,
-            text: 'It goes on by itself; after a step that waits for a person, with the next step.',
+            title: `Resume canary ${version}?`,
+            text: 'It continues automatically. If it was waiting for approval after a step, it moves to the next step.',
           }}
           run={run('resume')}
         />
@@ -59,7 +59,7 @@ export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; rea
           label={`Promote to ${next} %`}
           confirm={{
             title: `Give ${version} ${next} % of the jobs now?`,
-            text: `It does not wait for a verdict. The judge goes on, and rolls it back when it is worse.`,
+            text: `This does not wait for a verdict. Evaluation continues, and the canary is rolled back if it is worse.`,
           }}
           run={run('promote')}
         />
@@ -69,7 +69,7 @@ export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; rea
           label="Complete"
           confirm={{
             title: `Give all jobs to ${version}?`,
-            text: `Whatever the verdict is, ${version} becomes the active version on every node, and nothing is compared any more.`,
+            text: `Regardless of the verdict, ${version} becomes the active version on every node, and the comparison ends.`,
             typed: version,
           }}
           run={run('complete')}
@@ -80,7 +80,7 @@ export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; rea
         tone="bad"
         confirm={{
           title: `Roll back ${version}?`,
-          text: `All jobs go to ${stable}, and ${version} is refused until somebody forces it.`,
+          text: `All jobs go to ${stable}, and ${version} cannot be activated again unless it is forced.`,
         }}
         run={run('rollback', { ...waiting, reason: 'Rolled back in the console' })}
       />

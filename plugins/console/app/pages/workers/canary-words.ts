@@ -1,4 +1,4 @@
-// How a canary reads. Pure.
+// Texts about a canary. Pure.
 import type { CanaryView, PauseReason } from 'zin/plugins/canary'
 import { exact } from '../../format.js'
 
@@ -7,13 +7,13 @@ type Metric = keyof CanaryView['evidence']['metrics']
 export const metricNames: Readonly<Record<Metric, string>> = { fail: 'Failures', slow: 'Slow jobs', lost: 'Lost jobs' }
 
 export const pauseReasons: Readonly<Record<PauseReason, string>> = {
-  manual: 'Somebody paused it. It keeps its share of the jobs until somebody goes on.',
-  inconclusive: 'Its time is over and there is no verdict. Decide: promote it, roll it back, or resume to wait for more jobs.',
-  gate: 'This step waits for a person. Resume goes to the next step.',
-  'nodes-missing': 'A node cannot load the version. See the nodes below; roll back, or resume once it can.',
-  'regression-observed': 'It is worse, and may not roll back by itself. Roll it back, unless you know better.',
-  'sample-ratio': 'It did not get its share of the jobs, so that its numbers cannot be trusted.',
-  'awaiting-completion': 'It passed. Complete it to give it all jobs.',
+  manual: 'It was paused manually. It keeps its share of the jobs until it is resumed.',
+  inconclusive: 'Its time is up without a verdict. Promote it, roll it back, or resume it to wait for more jobs.',
+  gate: 'This step requires manual approval. Resume to move to the next step.',
+  'nodes-missing': 'A node cannot load the version. See the nodes below. Roll back, or resume once the node can load it.',
+  'regression-observed': 'It is worse, and automatic rollback is off. Roll it back unless you know the cause.',
+  'sample-ratio': 'It did not receive its share of the jobs, so its numbers are not reliable.',
+  'awaiting-completion': 'It passed. Complete it to send it all jobs.',
 }
 
 const ended: readonly CanaryView['state'][] = ['SUCCEEDED', 'ROLLED_BACK', 'FAILED_TO_START']
@@ -41,7 +41,7 @@ export function sentenceOf(metric: Metric, report: CanaryView['evidence']['metri
 }
 
 export function needsOf({ needs: { jobs, minutes } }: CanaryView): string {
-  if (jobs === null) return 'How many more jobs it needs is not known yet.'
+  if (jobs === null) return 'The number of jobs needed for a verdict is not known yet.'
   const time = minutes === null ? '' : minutes < 1 ? ', less than a minute' : `, ${exact(Math.ceil(minutes))} min at this rate`
-  return `About ${exact(jobs)} more jobs of the canary until a verdict${time}.`
+  return `About ${exact(jobs)} more canary jobs until a verdict${time}.`
 }

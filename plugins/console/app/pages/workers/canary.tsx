@@ -19,7 +19,7 @@ const stateTones: Readonly<Record<CanaryView['state'], Tone>> = {
   FAILED_TO_START: 'bad',
 }
 
-/** A canary with its evidence: is the new version good, and may it go on. */
+/** A canary with its steps, verdict and evidence. */
 export function CanaryPanel({ canary, done, queue }: { readonly canary: CanaryView; readonly queue: string; readonly done: () => void }) {
   const { casualties, evidence, pausedFor, state, trafficPercentage, verdict } = canary
   return (
@@ -53,8 +53,8 @@ export function CanaryPanel({ canary, done, queue }: { readonly canary: CanaryVi
       </div>
       {casualties.recorded > 0 && (
         <p class="dim">
-          {exact(casualties.recorded)} jobs failed for good on {canary.canary.version}
-          {casualties.replayed > 0 && `, ${exact(casualties.replayed)} of them were added again`}.{' '}
+          {exact(casualties.recorded)} jobs failed permanently on {canary.canary.version}
+          {casualties.replayed > 0 && `, of which ${exact(casualties.replayed)} were replayed`}.{' '}
           <Link to={path`/queues/${queue}?state=failed`}>Failed jobs</Link>
         </p>
       )}
@@ -63,7 +63,7 @@ export function CanaryPanel({ canary, done, queue }: { readonly canary: CanaryVi
   )
 }
 
-/** The steps of the share, and which one it is at. */
+/** The steps of the rollout, with the current one highlighted. */
 function Ladder({ canary }: { readonly canary: CanaryView }) {
   const { state, step, steps } = canary
   const over = state === 'SUCCEEDED'
@@ -77,10 +77,10 @@ function Ladder({ canary }: { readonly canary: CanaryView }) {
             key={trafficPercentage}
             class={now ? 'now' : passed ? 'passed' : undefined}
             aria-current={now ? 'step' : undefined}
-            title={`${trafficPercentage} % for ${duration(length)}${gate === true ? ', then a person decides' : ''}`}
+            title={`${trafficPercentage} % for ${duration(length)}${gate === true ? ', then manual approval' : ''}`}
           >
             <span>{trafficPercentage} %</span>
-            <small>{gate === true ? 'then you decide' : duration(length)}</small>
+            <small>{gate === true ? 'then approval' : duration(length)}</small>
           </li>
         )
       })}
@@ -101,10 +101,11 @@ function Metric({ decides, metric, of: report }: MetricProps) {
   return (
     <section class={decides ? 'metric decides' : 'metric'} aria-label={metricNames[metric]}>
       <h3>
-        {metricNames[metric]} <Badge tone={tone}>{verdict === 'FAIL' ? 'worse' : verdict === 'PASS' ? 'as good' : 'not sure yet'}</Badge>
+        {metricNames[metric]}{' '}
+        <Badge tone={tone}>{verdict === 'FAIL' ? 'worse' : verdict === 'PASS' ? 'not worse' : 'no verdict yet'}</Badge>
       </h3>
       {difference === null || halfWidth === null ? (
-        <p class="metric-none">No interval yet: too few jobs of both versions.</p>
+        <p class="metric-none">No interval yet: too few jobs on both versions.</p>
       ) : (
         <Interval label={words} difference={difference} halfWidth={halfWidth} limit={tolerance} tone={tone} format={points} />
       )}
@@ -119,7 +120,7 @@ function Metric({ decides, metric, of: report }: MetricProps) {
 function History({ canary: { history } }: { readonly canary: CanaryView }) {
   return (
     <details class="evidence">
-      <summary>What happened so far</summary>
+      <summary>History</summary>
       <ol class="acts">
         {history.toReversed().map(({ actor, at, from, reason, to }) => (
           <li key={`${at} ${to} ${reason}`} class="act brief">

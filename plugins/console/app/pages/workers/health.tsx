@@ -3,7 +3,7 @@ import { Badge } from '../../ui/badge.js'
 import { Time } from '../../ui/time.js'
 import type { HealthResponse } from './types.js'
 
-/** From this many points down, somebody should look. */
+/** Scores below these are a warning, or bad. */
 const well = 80
 const poor = 50
 
@@ -11,7 +11,7 @@ export function healthTone(score: number): 'neutral' | 'warn' | 'bad' {
   return score >= well ? 'neutral' : score >= poor ? 'warn' : 'bad'
 }
 
-/** What took points off the score, from 100 downwards. */
+/** The health score as a sum: 100 minus the deductions. */
 export function HealthLedger({ health }: { readonly health: HealthResponse['health'] }) {
   const { checks, monitored, score, terms } = health
   const failing = checks.filter(({ healthy }) => !healthy)
@@ -19,7 +19,7 @@ export function HealthLedger({ health }: { readonly health: HealthResponse['heal
     <>
       <ul class="ledger">
         <li>
-          <span>Nothing wrong</span>
+          <span>Base score</span>
           <span class="ledger-number">100</span>
         </li>
         {terms.map(({ name, penalty, plugin, reason }) => (
@@ -37,16 +37,16 @@ export function HealthLedger({ health }: { readonly health: HealthResponse['heal
       </ul>
       <p class="dim">
         {!monitored
-          ? 'No health checks run: they are not started for this worker.'
+          ? 'No health checks: monitoring is not started for this worker.'
           : checks.length === 0
-            ? 'No health check has ended yet.'
+            ? 'No health check has finished yet.'
             : failing.length === 0
-              ? `The checks of ${plural(checks.length, 'node')} pass.`
-              : `The checks of ${failing.length} of ${plural(checks.length, 'node')} fail.`}
+              ? `Health checks pass on ${plural(checks.length, 'node')}.`
+              : `Health checks fail on ${failing.length} of ${plural(checks.length, 'node')}.`}
       </p>
       {failing.map(({ at, error, node }) => (
         <p key={node}>
-          <Badge tone="bad">{node}</Badge> {error ?? 'no reason given'}{' '}
+          <Badge tone="bad">{node}</Badge> {error ?? 'no error message'}{' '}
           <span class="dim">
             <Time at={at} />
           </span>

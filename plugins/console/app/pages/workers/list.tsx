@@ -16,7 +16,7 @@ import { useWorkers } from './use-workers.js'
 
 interface Row {
   readonly worker: WorkerView
-  /** Of the queue that the worker takes jobs from; absent: unknown. */
+  /** The queue of the worker; absent if unknown. */
   readonly queue: QueueEntry | undefined
   readonly trouble: Trouble
 }
@@ -61,7 +61,8 @@ const columns: readonly Column<Row>[] = [
     key: 'rate',
     title: 'Jobs/s',
     numeric: true,
-    cell: ({ queue }) => (queue === undefined ? dash : <span title="Of its queue, over the last minutes">{rate(queue.throughput)}</span>),
+    cell: ({ queue }) =>
+      queue === undefined ? dash : <span title="Rate of its queue over the last minutes">{rate(queue.throughput)}</span>,
     sort: ({ queue }) => queue?.throughput ?? -1,
   },
   {
@@ -72,7 +73,7 @@ const columns: readonly Column<Row>[] = [
       queue === undefined || queue.failureRate === null ? (
         dash
       ) : (
-        <span title={`Of ${exact(queue.attempts)} attempts of its queue`}>{percent(queue.failureRate)}</span>
+        <span title={`${exact(queue.attempts)} attempts on its queue`}>{percent(queue.failureRate)}</span>
       ),
     sort: ({ queue }) => queue?.failureRate ?? -1,
     hideOn: 'phone',
@@ -87,7 +88,7 @@ const columns: readonly Column<Row>[] = [
   },
   {
     key: 'concurrency',
-    title: 'Jobs at once',
+    title: 'Concurrency',
     numeric: true,
     cell: ({ worker: { concurrency, scaled } }) =>
       scaled === undefined ? (
@@ -104,7 +105,7 @@ const columns: readonly Column<Row>[] = [
 
 function Health({ rank, text, wanted }: Trouble & { readonly wanted: boolean }) {
   if (rank === 0)
-    return text === '' ? <span class="dim">{wanted ? 'nothing wrong' : 'stopped on purpose'}</span> : <span title={text}>{text}</span>
+    return text === '' ? <span class="dim">{wanted ? 'healthy' : 'stopped by an operator'}</span> : <span title={text}>{text}</span>
   return (
     <span title={text}>
       <Badge tone={rank === 3 ? 'bad' : 'warn'}>{words[rank]}</Badge> <span>{text}</span>
@@ -123,7 +124,7 @@ function Version({ of: { desiredVersion, rollout, version } }: { readonly of: Wo
 
 const filters = {
   all: { title: 'All', has: () => true },
-  trouble: { title: 'Needs you', has: ({ trouble }: Row) => trouble.rank > 0 },
+  trouble: { title: 'Attention', has: ({ trouble }: Row) => trouble.rank > 0 },
   running: { title: 'Running', has: ({ worker }: Row) => worker.state === 'running' },
   stopped: { title: 'Stopped', has: ({ worker }: Row) => worker.desired === 'stopped' },
 } as const
@@ -199,7 +200,7 @@ export function Workers({ query }: ConsolePlace) {
 
 function None() {
   return (
-    <Empty title="No worker yet">
+    <Empty title="No workers yet">
       Create one with <span class="mono">POST /api/workers</span>.
     </Empty>
   )
@@ -207,7 +208,7 @@ function None() {
 
 function NoMatch({ filter }: { readonly filter: Filter }) {
   return (
-    <Empty title={filter === 'trouble' ? 'No worker needs you' : 'No worker matches'}>
+    <Empty title={filter === 'trouble' ? 'No worker needs attention' : 'No matching workers'}>
       <button type="button" class="button" onClick={() => setQuery({ q: undefined, show: undefined })}>
         Show all workers
       </button>

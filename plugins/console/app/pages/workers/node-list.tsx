@@ -10,7 +10,7 @@ import { Loaded } from '../../ui/states.js'
 import { type Column, Table } from '../../ui/table.js'
 import { Time } from '../../ui/time.js'
 
-export interface NodesAnswer {
+export interface NodeListResponse {
   readonly nodes: readonly NodeView[]
 }
 
@@ -26,9 +26,9 @@ const columns: readonly Column<NodeView>[] = [
   },
   {
     key: 'does',
-    title: 'Does',
+    title: 'Role',
     hideOn: 'phone',
-    cell: ({ consumes }) => (consumes ? 'runs workers' : <span class="dim">manages only</span>),
+    cell: ({ consumes }) => (consumes ? 'runs workers' : <span class="dim">management only</span>),
   },
   {
     key: 'region',
@@ -48,12 +48,12 @@ const columns: readonly Column<NodeView>[] = [
 ]
 
 export function NodeState({ alive }: { readonly alive: boolean }) {
-  return alive ? <Badge tone="ok">alive</Badge> : <Badge tone="bad">lost its lease</Badge>
+  return alive ? <Badge tone="ok">alive</Badge> : <Badge tone="bad">lease lost</Badge>
 }
 
-/** The processes of the app, those that were lost first. */
+/** The processes of the app, lost nodes first. */
 export function NodeList() {
-  const nodes = useData<NodesAnswer>('/api/nodes', { refresh: refreshInterval() })
+  const nodes = useData<NodeListResponse>('/api/nodes', { refresh: refreshInterval() })
   return (
     <Page title="Nodes" parent={{ title: 'Workers', to: '/workers' }}>
       <Loaded from={nodes}>
@@ -74,9 +74,9 @@ export function NodeList() {
   )
 }
 
-/** How many processes there are, and how many were lost, as a door to them. */
+/** A link to the nodes, with the number of live and lost ones. */
 export function NodeCount() {
-  const nodes = useData<NodesAnswer>('/api/nodes', { refresh: 2 * refreshInterval() })
+  const nodes = useData<NodeListResponse>('/api/nodes', { refresh: 2 * refreshInterval() })
   if (nodes.data === undefined) return null
   const lost = nodes.data.nodes.filter(({ alive }) => !alive).length
   return (

@@ -10,11 +10,11 @@ import { Link } from '../../ui/link.js'
 import { Empty, Loaded } from '../../ui/states.js'
 import { FullTime, Time } from '../../ui/time.js'
 import { Timeline } from '../decisions/timeline.js'
-import { NodeState, type NodesAnswer } from './node-list.js'
+import { type NodeListResponse, NodeState } from './node-list.js'
 
-/** One process of the app: whether its lease is valid, and what that means. */
+/** The page of a node: its lease and, if it was lost, what to check. */
 export function NodePage({ params: { id = '' } }: ConsolePlace) {
-  const nodes = useData<NodesAnswer>('/api/nodes', { refresh: refreshInterval() })
+  const nodes = useData<NodeListResponse>('/api/nodes', { refresh: refreshInterval() })
   const node = nodes.data?.nodes.find((one) => one.id === id)
   return (
     <Page title={id} parent={{ title: 'Nodes', to: '/nodes' }} badge={node !== undefined && <NodeState alive={node.alive} />}>
@@ -26,8 +26,8 @@ export function NodePage({ params: { id = '' } }: ConsolePlace) {
 function Unknown() {
   return (
     <Card>
-      <Empty title="No such node">
-        It has stopped, or lost its lease more than five minutes ago. <Link to="/nodes">Show all nodes</Link>
+      <Empty title="Node not found">
+        It has stopped, or it lost its lease more than five minutes ago. <Link to="/nodes">Show all nodes</Link>
       </Empty>
     </Card>
   )
@@ -41,8 +41,8 @@ function Details({ node }: { readonly node: NodeView }) {
         <p class="error-line">
           <Icon name="bad" />
           <span>
-            {id} lost its lease <Time at={leaseUntil} />: it did not renew it in time. Other nodes have taken over its share of the workers,
-            and run its unfinished jobs again.
+            {id} lost its lease <Time at={leaseUntil} /> because it did not renew it in time. Its workers have been reassigned to other
+            nodes, which run its unfinished jobs again.
           </span>
         </p>
       )}
@@ -54,21 +54,21 @@ function Details({ node }: { readonly node: NodeView }) {
             [alive ? 'Lease ends' : 'Lease ended', <FullTime at={leaseUntil} />],
             ['Started', <FullTime at={startedAt} />],
             ['Region', region || '–'],
-            ['Does', consumes ? 'runs workers' : 'manages workers only'],
-            ...(isEnabled('resources') ? [['Resources', <Link to={path`/resources?node=${id}`}>its last hour</Link>] as const] : []),
+            ['Role', consumes ? 'runs workers' : 'management only'],
+            ...(isEnabled('resources') ? [['Resources', <Link to={path`/resources?node=${id}`}>last hour</Link>] as const] : []),
           ]}
         />
       </Card>
       {!alive && (
-        <Card title="What to look at">
+        <Card title="What to check">
           <ol class="steps">
             <li>
-              Whether process {pid} on {host} still exists: it was killed, ran out of memory, or its machine is gone.
+              Check whether process {pid} on {host} still exists. It may have been killed or run out of memory, or its machine may be down.
             </li>
             <li>
-              If it exists, its log before the lease ended: a blocked event loop or a lost connection to the store keeps it from renewing.
+              If it exists, check its log from before the lease ended. A blocked event loop or a lost store connection prevents renewal.
             </li>
-            <li>It rejoins by itself as soon as it can renew its lease; until then it takes no jobs.</li>
+            <li>It rejoins automatically once it can renew its lease. Until then it takes no jobs.</li>
           </ol>
         </Card>
       )}
@@ -82,11 +82,9 @@ function Decisions({ id }: { readonly id: string }) {
     refresh: refreshInterval(),
   })
   return (
-    <Card title="Decisions about it" flush>
+    <Card title="Decisions about this node" flush>
       <Loaded from={decisions}>
-        {({ decisions: list }) =>
-          list.length === 0 ? <Empty title="Nothing was decided about it" /> : <Timeline decisions={list} brief />
-        }
+        {({ decisions: list }) => (list.length === 0 ? <Empty title="No decisions" /> : <Timeline decisions={list} brief />)}
       </Loaded>
     </Card>
   )

@@ -7,7 +7,7 @@ import { type Column, Table } from '../../ui/table.js'
 import { Time } from '../../ui/time.js'
 import { stateTone } from './trouble.js'
 
-/** Where the worker runs, and how far each node has come. */
+/** The nodes that run the worker, with the state of each. */
 export function Nodes({ nodes, worker }: { readonly nodes: readonly WorkerOnNode[]; readonly worker: WorkerView }) {
   const columns: readonly Column<WorkerOnNode>[] = [
     {
@@ -25,7 +25,7 @@ export function Nodes({ nodes, worker }: { readonly nodes: readonly WorkerOnNode
       title: 'State',
       cell: ({ error, placed, state }) => (
         <span title={error}>
-          <Badge tone={stateTone(state, worker.desired)}>{placed ? state : 'not placed here'}</Badge>
+          <Badge tone={stateTone(state, worker.desired)}>{placed ? state : 'not assigned'}</Badge>
           {error !== undefined && <span> {error}</span>}
         </span>
       ),
@@ -60,8 +60,10 @@ export function Nodes({ nodes, worker }: { readonly nodes: readonly WorkerOnNode
       rows={nodes}
       rowKey={({ node }) => node}
       empty={
-        <Empty title="No node runs it">
-          {worker.desired === 'stopped' ? 'It is stopped.' : 'No living process has the role worker, or its placement allows none.'}
+        <Empty title="Not running on any node">
+          {worker.desired === 'stopped'
+            ? 'The worker is stopped.'
+            : 'No live node has the role worker, or its placement excludes all nodes.'}
         </Empty>
       }
     />
@@ -70,7 +72,7 @@ export function Nodes({ nodes, worker }: { readonly nodes: readonly WorkerOnNode
 
 function VersionOn({ node: { awaits, candidates, draining, version } }: { readonly node: WorkerOnNode }) {
   const beside = [
-    ...(awaits === undefined ? [] : [`waits for ${awaits}`]),
+    ...(awaits === undefined ? [] : [`waiting for ${awaits}`]),
     ...(candidates ?? []).map((one) => `canary ${one.version}${one.error === undefined ? '' : `: ${one.error}`}`),
     ...Object.entries(draining).map(([old, jobs]) => `${jobs} still on ${old}`),
   ]

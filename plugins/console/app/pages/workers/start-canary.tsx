@@ -5,17 +5,17 @@ import { act } from './verbs.js'
 
 const minuteMs = 60_000
 
-/** Begins a canary of one of the versions that are registered beside the active one. */
+/** Starts a canary of one of the registered versions that are not active. */
 export function StartCanary(props: { readonly worker: string; readonly versions: readonly VersionView[]; readonly done: () => void }) {
   const { done, versions, worker } = props
   const candidates = versions.filter(({ state }) => state !== 'active' && state !== 'activating')
   if (!can('operate') || candidates.length === 0) return null
   const start = (): void => {
-    // Read when it is confirmed; the fields keep their values themselves.
+    // Read on confirmation; the inputs are uncontrolled.
     const wanted = { version: candidates[0]?.version ?? '', share: 20, minutes: 60 }
     ask({
       title: `Start a canary of ${worker}`,
-      text: 'The version gets a rising share of the jobs, is compared with the active one, and is rolled back by itself when it is worse.',
+      text: 'The version receives a growing share of the jobs, is compared with the active version, and is rolled back automatically if it is worse.',
       verb: 'Start',
       fields: (
         <>
@@ -42,7 +42,7 @@ export function StartCanary(props: { readonly worker: string; readonly versions:
             set={(next) => (wanted.share = next)}
           />
           <NumberField
-            label="Minutes of all steps"
+            label="Total duration, minutes"
             least={1}
             most={43_200}
             value={wanted.minutes}
@@ -60,7 +60,7 @@ export function StartCanary(props: { readonly worker: string; readonly versions:
   }
   return (
     <button type="button" class="button" onClick={start}>
-      Start a canary
+      Start canary
     </button>
   )
 }

@@ -2,7 +2,7 @@ import type { BreakerStatus } from 'zin/plugins/breaker'
 import type { CanaryView } from 'zin/plugins/canary'
 import type { HealthTerm, VersionView, WorkerOnNode, WorkerStatus, WorkerView } from 'zin/plugins/workers'
 
-// Responses of the APIs that the page of a worker reads.
+// API responses used by the page of a worker.
 
 export interface WorkerResponse {
   readonly worker: WorkerView
@@ -29,7 +29,7 @@ export interface HealthResponse {
   }
 }
 
-/** Attempts of a minute, a version or both. */
+/** Attempt counts by minute, by version or both. */
 export interface Counts {
   readonly minute?: string
   readonly version?: string

@@ -18,7 +18,7 @@ import type {
   WorkerResponse,
 } from './types.js'
 
-/** Events are collected so long before what they change is read again, ms. */
+/** Events are batched for this long before the data is read again, in ms. */
 const gatherMs = 500
 const mostDecisions = 6
 
@@ -33,11 +33,11 @@ export interface WorkerData {
   readonly circuit: ConsoleData<CircuitResponse>
   readonly autoscale: ConsoleData<ScalingStatus>
   readonly decisions: ConsoleData<DecisionPage>
-  /** Reads what an action or an event has changed. */
+  /** Reads again what an action or an event may have changed. */
   readonly reload: () => void
 }
 
-/** All about a worker: by events where the app tells them, at intervals what it only counts. */
+/** Loads all data about a worker: updated by events where the app sends them, otherwise polled. */
 export function useWorker(name: string): WorkerData {
   const base = path`/api/workers/${name}`
   const of = (plugin: string, part: string) => (isEnabled(plugin) ? `${base}/${part}` : undefined)
@@ -46,7 +46,7 @@ export function useWorker(name: string): WorkerData {
   const worker = useData<WorkerResponse>(base)
   const versions = useData<VersionsResponse>(`${base}/versions`)
   const scales = worker.data?.worker.features.autoScaling === true
-  // A worker with one version has never had one.
+  // A worker with a single version has never had a canary.
   const canary = useData<CanaryResponse>((versions.data?.versions.length ?? 0) > 1 ? of('canary', 'canary/status') : undefined)
   const read = {
     worker,
@@ -69,7 +69,7 @@ export function useWorker(name: string): WorkerData {
   return { ...read, reload }
 }
 
-/** Calls it once for all calls within a short time. */
+/** Batches calls: runs `work` once for all calls within a short time. */
 function useGathered(work: () => void): () => void {
   const latest = useRef(work)
   latest.current = work
@@ -83,7 +83,7 @@ function useGathered(work: () => void): () => void {
   }
 }
 
-/** Only while the tab is visible. */
+/** Runs `work` at an interval, only while the tab is visible. */
 function useRepeated(everyMs: number | undefined, work: () => void): void {
   const latest = useRef(work)
   latest.current = work

@@ -4,10 +4,10 @@ import { can } from '../../data/session.js'
 import { path } from '../../router.js'
 import { ActionButton } from '../../ui/dialog.js'
 
-/** How long a change may take until its button says that it is under way, ms. */
+/** How long a request waits for a change to be applied, in ms; after that, the change is reported as in progress. */
 export const waiting = { wait: '5000' } as const
 
-/** Asks a worker to do something; returns what came of it in words. `query`: of verbs that do not wait, their own. */
+/** Sends an action to a worker and returns the message of the response. `query`: for actions that do not wait. */
 export async function act(
   worker: string,
   verb: string,
@@ -19,7 +19,7 @@ export async function act(
   return message
 }
 
-/** What can be done with the worker as it is. `done` is called after each. */
+/** The actions available for the worker. `done` is called after each. */
 export function Verbs({ done, worker }: { readonly worker: WorkerView; readonly done: () => void }) {
   if (!can('operate')) return null
   const { desired, name, paused } = worker
@@ -34,7 +34,7 @@ export function Verbs({ done, worker }: { readonly worker: WorkerView; readonly 
           label="Pause"
           confirm={{
             title: `Pause ${name}?`,
-            text: 'It takes no more jobs, on any node. Those that run go on, and new ones wait in its queue.',
+            text: 'It takes no new jobs on any node. Running jobs finish, and new jobs wait in its queue.',
           }}
           run={run('pause')}
         />
@@ -44,7 +44,7 @@ export function Verbs({ done, worker }: { readonly worker: WorkerView; readonly 
           label="Restart"
           confirm={{
             title: `Restart ${name}?`,
-            text: 'Every node lets its running jobs end, then starts the worker anew. Jobs wait in its queue meanwhile.',
+            text: 'Each node finishes its running jobs, then restarts the worker. Meanwhile, jobs wait in its queue.',
           }}
           run={run('restart')}
         />
@@ -55,7 +55,7 @@ export function Verbs({ done, worker }: { readonly worker: WorkerView; readonly 
           tone="bad"
           confirm={{
             title: `Stop ${name}?`,
-            text: 'Running jobs end, then no node runs it, also after a restart of the app. Its jobs wait until somebody starts it.',
+            text: 'Running jobs finish, then it stops on all nodes and stays stopped after a restart of the app. Its jobs wait until it is started.',
             typed: name,
           }}
           run={run('stop')}

@@ -8,10 +8,10 @@ import { ChartGrid, type TitledChart } from '../chart-grid.js'
 import type { Counts, CountsResponse } from './types.js'
 
 const minuteMs = 60_000
-/** Colours for lines. */
+/** Number of line colours. */
 const hues = 6
 
-/** Jobs, failures and run times of the last hour, a line for each version. */
+/** Jobs, failures and run times of the last hour, one line per version. */
 export function VersionCharts({ counts }: { readonly counts: ConsoleData<CountsResponse> }) {
   return (
     <Card title="Last hour, by version">
@@ -24,11 +24,11 @@ export function VersionCharts({ counts }: { readonly counts: ConsoleData<CountsR
 
 function Charts({ counts, minutes, now }: { readonly counts: readonly Counts[]; readonly minutes: number; readonly now: number }) {
   const charts = useMemo(() => chartsOf(counts, minutes, now), [counts, minutes, now])
-  if (counts.length === 0) return <Empty title="No attempt ended in the last hour">Jobs that end from now on appear here.</Empty>
+  if (counts.length === 0) return <Empty title="No attempts in the last hour">Attempts appear here when they end.</Empty>
   return <ChartGrid charts={charts} />
 }
 
-/** Short ones with their digits, so that an axis does not repeat itself. */
+/** Formats times below 1 ms with two digits, so that axis labels do not repeat. */
 function runTime(ms: number): string {
   return ms > 0 && ms < 1 ? `${ms.toFixed(2)}\u00a0ms` : duration(ms)
 }
@@ -44,7 +44,7 @@ function chartsOf(counts: readonly Counts[], minutes: number, now: number): read
       hue: ((index % hues) + 1) as Series['hue'],
       values: times.map((at) => read(found.get(`${version} ${at}`), at)),
     }))
-  // The minute that is not over yet counts for the part of it that has passed.
+  // The current minute is divided by the part of it that has passed.
   const seconds = (at: number): number => Math.max(5, Math.min(60, (now - at) / 1000))
   const jobs = linesOf((one, at) => (one === undefined ? 0 : (one.completed + one.failed) / seconds(at)))
   const failed = linesOf((one) =>

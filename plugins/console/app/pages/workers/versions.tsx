@@ -20,9 +20,9 @@ const tones: Readonly<Record<VersionView['state'], Tone>> = {
 interface VersionsProps {
   readonly worker: WorkerView
   readonly versions: readonly VersionView[]
-  /** Of the last hour, by version. */
+  /** Counts of the last hour, by version. */
   readonly counts: readonly Counts[]
-  /** While a canary is on, no version can be activated. */
+  /** While a canary runs, no version can be activated. */
   readonly canary: boolean
   readonly done: () => void
 }
@@ -88,7 +88,7 @@ function Activate(props: {
   const back = version.activatedAt !== null
   const verb = back ? 'Roll back' : 'Activate'
   const refused = version.state === 'refused'
-  const text = `All new jobs of ${worker.name} go to ${version.version}, node by node; those that run on ${worker.version} end there.`
+  const text = `All new jobs of ${worker.name} go to ${version.version}, node by node; jobs running on ${worker.version} finish there.`
   return (
     <ActionButton
       small

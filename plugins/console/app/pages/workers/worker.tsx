@@ -21,6 +21,7 @@ import { CanaryPanel } from './canary.js'
 import { isLive } from './canary-words.js'
 import { HealthLedger, healthTone } from './health.js'
 import { Nodes } from './nodes.js'
+import { recentRate } from './recent-rate.js'
 import { StartCanary } from './start-canary.js'
 import { stateTone } from './trouble.js'
 import type { CircuitResponse, Counts } from './types.js'
@@ -29,7 +30,7 @@ import { Verbs } from './verbs.js'
 import { VersionCharts } from './version-charts.js'
 import { Versions } from './versions.js'
 
-/** One worker: what runs where, is the new version good, and what to press. */
+/** The page of a worker: state, versions, canary, nodes and actions. */
 export function WorkerPage(place: ConsolePlace) {
   const name = place.params.name ?? ''
   const data = useWorker(name)
@@ -115,7 +116,7 @@ function Content({ data, place, worker }: ContentProps) {
           )}
           {isEnabled('decisions') && (
             <Card
-              title="Last decisions"
+              title="Latest decisions"
               flush
               aside={
                 <Link class="link" to={path`/decisions?subject=worker:${worker.name}`}>
@@ -133,7 +134,7 @@ function Content({ data, place, worker }: ContentProps) {
   )
 }
 
-/** The version that fails too often, as the overview says. */
+/** The version that fails too often, as shown in the overview. */
 function FailingVersion({ counts, worker }: { readonly worker: string; readonly counts: readonly Counts[] }) {
   const [found] = failingVersions(byVersion(counts).map((one) => ({ ...one, worker })))
   if (found === undefined) return null
@@ -142,7 +143,7 @@ function FailingVersion({ counts, worker }: { readonly worker: string; readonly 
     <p class="error-line">
       <Icon name="bad" />
       <span>
-        Version {version} fails {percent(failed / attempts)} of its attempts: {exact(failed)} of {exact(attempts)} within the hour
+        Version {version} fails {percent(failed / attempts)} of its attempts: {exact(failed)} of {exact(attempts)} in the last hour
         {beside !== undefined && `; version ${beside.version} fails ${percent(beside.failed / beside.attempts)}`}.
       </span>
     </p>
@@ -159,16 +160,13 @@ interface FiguresProps {
 function Figures({ counts, status, terms, worker }: FiguresProps) {
   const worst = [...terms].sort((a, b) => b.penalty - a.penalty)[0]
   const [completed, failed] = [sum(counts, 'completed'), sum(counts, 'failed')]
-  const lately = counts.filter(({ minute }) => minute !== undefined && Date.parse(minute) >= Date.now() - 6 * 60_000)
   const slowest = counts.flatMap(({ p95Ms }) => (p95Ms === null ? [] : [p95Ms]))
   return (
     <div class="stats">
       <Stat
         label="Health"
         value={status === undefined ? '–' : status.health}
-        hint={
-          status === undefined || worst === undefined ? 'nothing wrong' : <Badge tone={healthTone(status.health)}>{worst.reason}</Badge>
-        }
+        hint={status === undefined || worst === undefined ? 'healthy' : <Badge tone={healthTone(status.health)}>{worst.reason}</Badge>}
       />
       <Stat
         label="Failed, last hour"
@@ -178,8 +176,8 @@ function Figures({ counts, status, terms, worker }: FiguresProps) {
       />
       <Stat
         label="Jobs per second"
-        value={rate((sum(lately, 'completed') + sum(lately, 'failed')) / 300)}
-        hint="mean of 5 min"
+        value={rate(recentRate(counts, Date.now()))}
+        hint="5-minute average"
         href={path`/queues/${worker.queueName}`}
       />
       <Stat label="p95, worst minute" value={slowest.length === 0 ? '–' : <Duration ms={Math.max(...slowest)} />} hint="last hour" />
@@ -200,7 +198,7 @@ function sum(counts: readonly Counts[], field: 'completed' | 'failed'): number {
   return counts.reduce((total, one) => total + one[field], 0)
 }
 
-/** Sums over the minutes; of the run times, the worst minute. */
+/** Sums the counts of all minutes by version, with the highest p95 of any minute. */
 function byVersion(counts: readonly Counts[]): readonly Counts[] {
   return [...grouped(counts, ({ version }) => version ?? '')].map(([version, ofVersion]) => {
     const slowest = ofVersion.flatMap(({ p95Ms }) => (p95Ms === null ? [] : [p95Ms]))
@@ -237,11 +235,11 @@ function CanaryStart({
 }
 
 function Scaling({ from, on }: { readonly on: boolean; readonly from: ConsoleData<ScalingStatus> }) {
-  if (!on) return <p class="dim">Off: set features.autoScaling of the worker to true.</p>
+  if (!on) return <p class="dim">Off. To enable it, set features.autoScaling of the worker to true.</p>
   return <Loaded from={from}>{(status) => <Autoscale status={status} />}</Loaded>
 }
 
 function LastDecisions({ page: { decisions } }: { readonly page: DecisionPage }) {
-  if (decisions.length === 0) return <Empty title="Nothing was decided about it yet" />
+  if (decisions.length === 0) return <Empty title="No decisions yet" />
   return <Timeline decisions={decisions} brief />
 }

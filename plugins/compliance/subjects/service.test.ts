@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { fakeClock, memoryLogger } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
+import type { Erasure, PendingJob } from '../store/erasures.js'
+import type { FoundJobs } from './find.js'
+import { Subjects, type SubjectsParts } from './service.js'
+
+/** Two processes that share a store of erasures and a queue with one job, which runs until `queue.busy` is false. */
+function twoProcesses(eraseElsewhere: () => number | Error = () => 0, firstTimes: SubjectsParts['times'] = {}) {
+  const stored = new Map<string, Erasure>()
+  const pending = new Map<string, PendingJob>()
+  const clock = fakeClock()
+  const queue = { busy: true }
+  const purged: string[] = []
+  const deadLetters: string[] = []
+  const ended: Erasure[] = []
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const parts = {
+    enabled: true,
+    declarations: { orders: ['user.id'] },
+    digests: { of: (subject: string) => `digest of ${subject}` },
+    queues: {
+      async purge(name: string, ids: readonly string[]) {
+        if (queue.busy) return { removed: [], running: ids }
+        purged.push(...ids.map((id) => `${name}/${id}`))
+        return { removed: ids, running: [] }
+      },
+      job: async () => undefined,
+      deletedJob: async () => undefined,
+      scrub: async () => undefined,
+    },
+    jobs: {
+      /** Finds the job, and ends when `release` is called or its process stops. */
+      async *find(_subject: string, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
+        yield { queue: 'orders', jobs: ['1'], schedules: [] }
+        await Promise.race([released, new Promise((resolve) => signal.addEventListener('abort', resolve))])
+      },
+      async *deadLetters(): AsyncGenerator<FoundJobs, void, undefined> {
+        yield { queue: 'orders-dead', jobs: [...deadLetters], schedules: [] }
+      },
+    },
+    index: { isEmpty: async () => false, remove: async () => undefined },
+    erasures: {
+      save: async (erasure: Erasure) => void stored.set(erasure.id, erasure),
+      get: async (id: string) => stored.get(id),
+      abandoned: async () => [...stored.values()].filter(({ state }) => state === 'running' || state === 'waiting'),
+      addPending: async (_id: string, jobs: readonly PendingJob[]) => jobs.forEach((one) => void pending.set(one.job, one)),
+      pending: async () => [...pending.values()],
+      removePending: async (_id: string, _queue: string, jobs: readonly string[]) => jobs.forEach((job) => void pending.delete(job)),
+    },
+    hooks: {
+      exportSubject: { call: async () => new Map() },
+      eraseSubject: { call: async () => new Map([['archive', eraseElsewhere()]]) },
+    },
+    scrubDatabase: async () => undefined,
+    manage: (_action: unknown, work: (note: () => void) => Promise<unknown>) => work(() => undefined),
+    onEnded: (erasure: Erasure) => void ended.push(erasure),
+    clock,
+    log: memoryLogger(),
+    times: { pendingMs: 1, deadLetterMs: 1, heartbeatMs: 1 },
+  } as unknown as SubjectsParts
+  const only = () => [...stored.values()][0]
+  const first = new Subjects({ ...parts, times: { ...parts.times, ...firstTimes } })
+  return { clock, deadLetters, ended, first, only, purged, queue, release, second: new Subjects(parts) }
+}
+
+// Erasures do not keep a process alive.
+const alive = setInterval(() => undefined, 60_000)
+after(() => clearInterval(alive))
+
+describe('an erasure', () => {
+  it('is updated during a long search, so that no other process considers it abandoned', async () => {
+    const { clock, first, only, queue, release } = twoProcesses()
+    queue.busy = false
+    await first.erase('ann', undefined, 0)
+    const before = only()?.updatedAt
+    clock.advance(20_000)
+    await eventually('the heartbeat', () => only()?.updatedAt !== before)
+    assert.equal(only()?.state, 'running')
+    release()
+    await first.close()
+  })
+
+  it('whose process stops during the search fails, even if a job that it found still runs', async () => {
+    const { ended, first, only, second } = twoProcesses()
+    await first.erase('ann', undefined, 0)
+    await first.close()
+    assert.equal(only()?.state, 'running')
+    await second.resume()
+    assert.deepEqual([only()?.state, ended.length], ['failed', 1])
+  })
+
+  it('fails when a plugin did not erase its records, even if another process finishes it', async () => {
+    const { ended, first, only, queue, release, second } = twoProcesses(() => new Error('read-only'))
+    release()
+    await first.erase('ann', undefined, 0)
+    await eventually('it waits', () => only()?.state === 'waiting')
+    await first.close()
+    queue.busy = false
+    await second.resume()
+    await eventually('its end', () => ended.length > 0)
+    assert.deepEqual([only()?.state, only()?.error], ['failed', 'the plugin archive did not erase its part: read-only'])
+  })
+
+  it('whose process stops while it waits for dead letters also erases them when another process resumes it', async () => {
+    const { deadLetters, ended, first, only, purged, queue, release, second } = twoProcesses(undefined, { deadLetterMs: 60_000 })
+    release()
+    await first.erase('ann', undefined, 0)
+    await eventually('it waits', () => only()?.state === 'waiting')
+    queue.busy = false
+    await eventually('the job has ended', () => purged.includes('orders/1'))
+    await setImmediate()
+    await first.close()
+    deadLetters.push('7')
+    await second.resume()
+    await eventually('its end', () => ended.length > 0)
+    assert.deepEqual([only()?.state, only()?.pending, purged.includes('orders-dead/7')], ['completed', 0, true])
+  })
+})
+
+it('an export that a shutdown interrupts is not complete', async () => {
+  const { first } = twoProcesses()
+  const exporting = first.export('ann')
+  await setImmediate()
+  await first.close()
+  const { complete, problems } = await exporting
+  assert.deepEqual([complete, problems], [false, ['The app is stopping, so the search is incomplete; repeat the request']])
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import type { Asset } from './assets.js'
+import { type StandaloneOptions, startStandalone } from './standalone-server.js'
+
+const page: Asset = {
+  type: 'text/html',
+  etag: 'W/"x"',
+  forms: { identity: Buffer.from('x'), gzip: Buffer.from(''), br: Buffer.from('') },
+}
+const options: StandaloneOptions = {
+  host: '127.0.0.1',
+  port: 0,
+  target: () => 'http://127.0.0.1:9',
+  appName: 'test',
+  index: async () => page,
+  file: async () => page,
+  auth: undefined,
+  readOnly: false,
+  authorize: async () => undefined,
+}
+
+test('the console on its own port sends no request to the app for a client that has disconnected', async () => {
+  const reached: (string | undefined)[] = []
+  const app = createServer((req, res) => {
+    reached.push(req.url)
+    res.end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(app, 'listening')
+  let start: () => void = () => undefined
+  const started = new Promise<void>((resolve) => {
+    start = resolve
+  })
+  let release: () => void = () => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const server = await startStandalone({
+    ...options,
+    target: () => `http://127.0.0.1:${(app.address() as AddressInfo).port}`,
+    authorize: async ({ url }) => {
+      if (!url.endsWith('/slow')) return undefined
+      start()
+      await released
+      return undefined
+    },
+  })
+  try {
+    const client = request(`${server.url}/api/slow`, { agent: false }).on('error', () => undefined)
+    client.end()
+    await started
+    client.destroy()
+    // The server handles these after the end of the first connection.
+    for (let n = 0; n < 2; n++) await (await fetch(`${server.url}/console`)).text()
+    release()
+    await (await fetch(`${server.url}/api/next`)).text()
+    assert.deepEqual(reached, ['/api/next'])
+  } finally {
+    await server.close()
+    app.close()
+  }
+})
+
+test('the console on its own port answers 413 to a body that is too large, and 400 to a URL that cannot be parsed', async () => {
+  const server = await startStandalone(options)
+  try {
+    const large = await fetch(`${server.url}/api/jobs`, {
+      method: 'POST',
+      headers: { 'x-requested-with': 'test' },
+      body: 'x'.repeat(4 * 1024 * 1024),
+    })
+    assert.deepEqual([large.status, (await large.json()).code], [413, 'CONSOLE_BODY_TOO_LARGE'])
+    const client = request(server.url, { path: '//', agent: false }).end()
+    const [malformed] = (await once(client, 'response')) as [IncomingMessage]
+    malformed.resume()
+    assert.equal(malformed.statusCode, 400)
+  } finally {
+    await server.close()
+  }
+})
