@@ -20,7 +20,7 @@ function localCanary(replay: LocalParts['replay'] = async () => undefined) {
       saveCasualties: async () => undefined,
     },
     workers: { routeVersions: () => () => undefined },
-    cluster: { node: { id: 'n1' } },
+    cluster: { node: { id: 'n1' }, send: async () => undefined },
     hooks: {
       on(name: string, listener: (end: object) => void) {
         listeners.set(name, listener)
