@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { loadConfig } from './load.js'
 
+// Alone, because loading a TypeScript configuration registers tsx for the whole process: modules that are loaded later would exist twice.
+
 const folders: string[] = []
 after(async () => {
   for (const folder of folders) await rm(folder, { recursive: true, force: true })
