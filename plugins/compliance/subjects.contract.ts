@@ -10,7 +10,7 @@ import { workersService } from 'zin/plugins/workers'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { complianceService } from './contract.js'
 import type { Erasure } from './store/erasures.js'
-import type { SubjectExport } from './subjects/service.js'
+import type { SubjectExport } from './subjects/export.js'
 import { type ComplianceApp, complianceApp, type Env } from './testing/app.js'
 
 /** @param leaksOf Returns where the stores of the app contain a text. */

@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { appFolder } from '../../scripts/testing/app-folder.js'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { isAlive } from '../../scripts/testing/is-alive.js'
 import type { ServiceView } from './contract.js'
 import { httpsServer } from './testing/https-server.js'
 import { freePort } from './testing/services-app.js'
@@ -121,12 +122,3 @@ describe('a service in child processes', () => {
     assert.ok(alive.every(({ pid }) => !isAlive(pid as number)))
   })
 })
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -11,7 +11,7 @@ import { opsSettings } from './settings.js'
 export type { Actor, Ops, OpsAccess } from './contract.js'
 export { opsService } from './contract.js'
 export type { OpsOptions } from './options.js'
-export { foreignPage, formPostRefusal, isFormPost } from './site.js'
+export { crossSiteProblem, type SiteRequest } from './site.js'
 
 /** Guards operator routes: workers, queues, resources, console. */
 export const ops = definePlugin({

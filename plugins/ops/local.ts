@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZinError } from 'zin'
 import { opsErrors } from './errors.js'
-import { foreignPage, formPostRefusal, isFormPost } from './site.js'
+import { crossSiteProblem } from './site.js'
 
 export interface LocalRequest {
   readonly method: string
@@ -19,11 +19,8 @@ export function localProblem(
   acceptsHost: (host: string | undefined) => boolean,
 ): ZinError | undefined {
   if (!acceptsHost(headers.host)) return opsErrors.MISDIRECTED()
-  const foreign = foreignPage(headers)
-  if (foreign !== undefined) return opsErrors.FORBIDDEN(foreign)
-  // No form can set these headers.
-  if (signed || headers.authorization !== undefined) return undefined
-  return isFormPost(method, headers) ? opsErrors.FORBIDDEN(formPostRefusal) : undefined
+  const problem = crossSiteProblem({ method, headers, hasOwnCredential: signed || headers.authorization !== undefined })
+  return problem === undefined ? undefined : opsErrors.FORBIDDEN(problem)
 }
 
 /** Headers added by proxies and networks in front of an app, besides `x-forwarded-*`. */

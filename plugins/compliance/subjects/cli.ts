@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, defineCommand } from 'zin'
 import type { Erasure } from '../store/erasures.js'
-import type { SubjectExport } from './service.js'
+import type { SubjectExport } from './export.js'
 
 const subjectArgument = { name: 'subject', summary: 'The id of the subject as it appears in the job data', required: true } as const
 const pathOf = (subject: string): string => `/api/compliance/subjects/${encodeURIComponent(subject)}`

@@ -1,6 +1,8 @@
 import type { Job } from 'bullmq'
-import { messageOf } from 'zin'
+import { type Clock, messageOf, type SlotOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
+import type { ComplianceHooks, SubjectRecord } from '../hooks.js'
+import type { SubjectJobs } from './find.js'
 
 /** A decrypted job in an export. Times are ISO 8601, null if unset. */
 export interface ExportedJob {
@@ -17,11 +19,62 @@ export interface ExportedJob {
   readonly finishedAt: string | null
 }
 
+/** The exported data of a subject. */
+export interface SubjectExport {
+  readonly subject: string
+  readonly exportedAt: string
+  readonly jobs: readonly ExportedJob[]
+  /** Records of other plugins. */
+  readonly records: readonly (SubjectRecord & { readonly plugin: string })[]
+  /** False if something is missing, such as jobs beyond 10,000 or the records of a plugin that failed; `problems` lists the reasons. */
+  readonly complete: boolean
+  readonly problems: readonly string[]
+}
+
+export interface ExportParts {
+  readonly queues: Queues
+  readonly jobs: SubjectJobs
+  readonly hooks: { readonly exportSubject: SlotOf<ComplianceHooks['exportSubject']> }
+  readonly clock: Clock
+}
+
+/** Maximum number of jobs in an export. */
+const mostExported = 10_000
 /** Maximum number of log lines per job. */
 const logLines = 1_000
 
+/** Collects the data of a subject. @param closing Aborted when the app stops; the export is then incomplete. */
+export async function exportSubject(
+  subject: string,
+  { clock, hooks, jobs, queues }: ExportParts,
+  closing: AbortSignal,
+): Promise<SubjectExport> {
+  const found = new Map<string, ExportedJob>()
+  const problems: string[] = []
+  search: for await (const step of jobs.find(subject, closing)) {
+    for (const id of step.jobs) {
+      const key = `${step.queue}:${id}`
+      if (found.has(key)) continue
+      if (found.size >= mostExported) {
+        problems.push(`There are more than ${mostExported} jobs; only the first ones are included`)
+        break search
+      }
+      const job = await exportedJob(queues, step.queue, id)
+      if (job !== undefined) found.set(key, job)
+    }
+  }
+  if (closing.aborted) problems.push('The app is stopping, so the search is incomplete; repeat the request')
+  const records: (SubjectRecord & { readonly plugin: string })[] = []
+  for (const [plugin, theirs] of await hooks.exportSubject.call(subject)) {
+    if (theirs instanceof Error) problems.push(`The plugin ${plugin} failed: ${theirs.message}`)
+    else records.push(...theirs.map((record) => ({ ...record, plugin })))
+  }
+  const exportedAt = new Date(clock.now()).toISOString()
+  return { subject, exportedAt, jobs: [...found.values()], records, complete: problems.length === 0, problems }
+}
+
 /** Returns a job for the export; undefined if it no longer exists and cannot be restored. */
-export async function exportedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
+async function exportedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
   const found = await queues.job(queue, id)
   if (found === undefined) return exportedDeletedJob(queues, queue, id)
   const { job, state } = found

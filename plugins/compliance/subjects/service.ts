@@ -3,13 +3,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { type ActionFacts, type Clock, type Logger, messageOf, type SlotOf } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
-import type { ComplianceHooks, SubjectRecord } from '../hooks.js'
+import type { ComplianceHooks } from '../hooks.js'
 import type { Erasure, Erasures, PendingJob } from '../store/erasures.js'
 import type { SubjectIndex } from '../store/subject-index.js'
 import { type Declarations, deadLettersOf, isSubject } from './declared.js'
 import type { SubjectDigests } from './digest.js'
 import { subjectErrors } from './errors.js'
-import { type ExportedJob, exportedJob } from './export.js'
+import { exportSubject, type SubjectExport } from './export.js'
 import type { SubjectJobs } from './find.js'
 
 export interface SubjectsParts {
@@ -54,19 +54,6 @@ type Manage = <T>(
   work: (note: (facts: ActionFacts) => void) => Promise<T>,
 ) => Promise<T>
 
-/** The exported data of a subject. */
-export interface SubjectExport {
-  readonly subject: string
-  readonly exportedAt: string
-  readonly jobs: readonly ExportedJob[]
-  /** Records of other plugins. */
-  readonly records: readonly (SubjectRecord & { readonly plugin: string })[]
-  /** False if something is missing, such as jobs beyond 10,000 or the records of a plugin that failed; `problems` lists the reasons. */
-  readonly complete: boolean
-  readonly problems: readonly string[]
-}
-
-const mostExported = 10_000
 const defaultTimes: ErasureTimes = { pendingMs: 1_000, deadLetterMs: 3_000, heartbeatMs: 5_000 }
 /** An erasure that was not updated for this long is considered abandoned by its process, in ms. */
 const abandonedMs = 15_000
@@ -87,33 +74,7 @@ export class Subjects {
   /** Exports the data of a subject. 400 SUBJECT_INVALID, SUBJECT_UNDECLARED; 409 GDPR_OFF. */
   async export(subject: string): Promise<SubjectExport> {
     await this.#check(subject)
-    return this.#managed('subject.export', subject, () => this.#export(subject))
-  }
-
-  async #export(subject: string): Promise<SubjectExport> {
-    const { clock, hooks, jobs, queues } = this.#parts
-    const found = new Map<string, ExportedJob>()
-    const problems: string[] = []
-    search: for await (const step of jobs.find(subject, this.#closing.signal)) {
-      for (const id of step.jobs) {
-        const key = `${step.queue}:${id}`
-        if (found.has(key)) continue
-        if (found.size >= mostExported) {
-          problems.push(`There are more than ${mostExported} jobs; only the first ones are included`)
-          break search
-        }
-        const job = await exportedJob(queues, step.queue, id)
-        if (job !== undefined) found.set(key, job)
-      }
-    }
-    if (this.#closing.signal.aborted) problems.push('The app is stopping, so the search is incomplete; repeat the request')
-    const records: (SubjectRecord & { readonly plugin: string })[] = []
-    for (const [plugin, theirs] of await hooks.exportSubject.call(subject)) {
-      if (theirs instanceof Error) problems.push(`The plugin ${plugin} failed: ${theirs.message}`)
-      else records.push(...theirs.map((record) => ({ ...record, plugin })))
-    }
-    const exportedAt = new Date(clock.now()).toISOString()
-    return { subject, exportedAt, jobs: [...found.values()], records, complete: problems.length === 0, problems }
+    return this.#managed('subject.export', subject, () => exportSubject(subject, this.#parts, this.#closing.signal))
   }
 
   /** Starts an erasure, and waits up to `waitMs` for it to finish. Throws the errors of `export`, and 503 ERASURE_FAILED. */

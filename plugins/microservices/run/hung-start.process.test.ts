@@ -5,6 +5,7 @@ import { describe, it } from 'node:test'
 import { type AppFolder, appFolder } from '../../../scripts/testing/app-folder.js'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { eventually } from '../../../scripts/testing/eventually.js'
+import { isAlive } from '../../../scripts/testing/is-alive.js'
 import { freePort } from '../testing/services-app.js'
 
 const config = `import { defineConfig } from 'zin'
@@ -63,13 +64,4 @@ async function environment(startTimeoutMs: number): Promise<Record<string, strin
 function pidOf({ folder }: AppFolder): number {
   const file = join(folder, 'pid')
   return existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import { clientNetwork, defineMiddleware, type RouteMiddleware } from 'zin'
-import { type Actor, foreignPage, formPostRefusal, isFormPost, type Ops } from 'zin/plugins/ops'
+import { type Actor, crossSiteProblem, type Ops } from 'zin/plugins/ops'
 import { monitorErrors } from '../errors.js'
 import { type Credential, type Credentials, includes } from './credentials.js'
 import type { MonitorPermission, Scope } from './scope.js'
@@ -100,6 +100,6 @@ export class MonitorGuard {
 
 /** CSRF protection: browsers send basic credentials automatically, so requests from other sites are rejected. */
 function checkSite({ method, req }: Context): void {
-  const foreign = foreignPage(req.headers) ?? (isFormPost(method, req.headers) ? formPostRefusal : undefined)
-  if (foreign !== undefined) throw monitorErrors.MONITOR_FORBIDDEN(foreign)
+  const problem = crossSiteProblem({ method, headers: req.headers })
+  if (problem !== undefined) throw monitorErrors.MONITOR_FORBIDDEN(problem)
 }
