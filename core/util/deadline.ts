@@ -13,16 +13,29 @@ export class DeadlineError extends ZinError {
  * Awaits `work` for at most `ms`. Then rejects with a {@link DeadlineError} that has the message `late`, or with the error that `late`
  * returns. The timer is always cleared.
  */
-export async function withDeadline<T>(work: Promise<T> | T, ms: number, late: string | (() => Error)): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(typeof late === 'string' ? new DeadlineError(late) : late()), ms)
+export function withDeadline<T>(work: Promise<T> | T, ms: number, late: string | (() => Error)): Promise<T> {
+  return bounded(Promise.resolve(work), ms, { late: typeof late === 'string' ? () => new DeadlineError(late) : late })
+}
+
+/** A single promise, because each costs a microsecond or more where requests are traced by async context. */
+function bounded<T>(work: Promise<T>, ms: number, { late, settled }: { late: () => Error; settled?: () => void }): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(late()), ms)
+    const end = (): void => {
+      clearTimeout(timer)
+      settled?.()
+    }
+    work.then(
+      (result) => {
+        end()
+        resolve(result)
+      },
+      (error: unknown) => {
+        end()
+        reject(error)
+      },
+    )
   })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /**
@@ -45,13 +58,15 @@ export class WaitBudget {
     const result = task()
     if (!(result instanceof Promise)) return result
     const began = performance.now()
-    const late = (): Error => {
-      // Timers may fire up to a millisecond early.
-      this.#leftMs = 0
-      return new DeadlineError(this.#message)
-    }
-    return withDeadline(result, this.#leftMs, late).finally(() => {
-      this.#leftMs -= performance.now() - began
+    return bounded(result, this.#leftMs, {
+      // Timers may fire up to a millisecond early, so the budget is used up here.
+      late: () => {
+        this.#leftMs = 0
+        return new DeadlineError(this.#message)
+      },
+      settled: () => {
+        this.#leftMs -= performance.now() - began
+      },
     })
   }
 }

@@ -15,30 +15,28 @@ const birthKey = 'since'
 
 export function createKv(driver: Kv['driver'], clock: Clock): OwnedKv {
   let store: KvStore | undefined
-  const opened = (): KvStore => {
-    if (!store) throw kvErrors.KV_NOT_STARTED()
-    return store
-  }
+  const use = <T>(call: (store: KvStore) => Promise<T>): Promise<T> =>
+    store === undefined ? Promise.reject(kvErrors.KV_NOT_STARTED()) : call(store)
   return {
     driver,
     get redis() {
       return store?.redis
     },
-    get: async (key) => opened().get(key),
-    getMany: async (keys) => opened().getMany(keys),
-    set: async (key, value, options) => opened().set(key, value, options),
-    delete: async (key) => opened().delete(key),
-    increment: async (key, options) => opened().increment(key, options),
+    get: (key) => use((store) => store.get(key)),
+    getMany: (keys) => use((store) => store.getMany(keys)),
+    set: (key, value, options) => use((store) => store.set(key, value, options)),
+    delete: (key) => use((store) => store.delete(key)),
+    increment: (key, options) => use((store) => store.increment(key, options)),
     birthKey,
-    async birth() {
-      const store = opened()
-      const known = Number(await store.get(birthKey))
-      if (known > 0) return known
-      const now = clock.now()
-      await store.set(birthKey, String(now), { ifAbsent: true })
-      return Number(await store.get(birthKey)) || now
-    },
-    ping: async (signal) => opened().ping(signal),
+    birth: () =>
+      use(async (store) => {
+        const known = Number(await store.get(birthKey))
+        if (known > 0) return known
+        const now = clock.now()
+        await store.set(birthKey, String(now), { ifAbsent: true })
+        return Number(await store.get(birthKey)) || now
+      }),
+    ping: (signal) => use((store) => store.ping(signal)),
     isUnavailable: (error) => store?.isUnavailable(error) ?? isKvUnavailable(error),
     open(made) {
       store = made
