@@ -14,6 +14,7 @@ import { isStorableText } from './job-check.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
+import { waitOnce } from './readiness.js'
 import { isRefusedOutcome } from './refused-outcome.js'
 import { defaultRetention, keepCompleted, keepFailed, removeInTurns } from './retention.js'
 import { rewriteParts } from './rewrite.js'
@@ -148,6 +149,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
         removeOnFail: keep(removeOnFail ?? keepFailed),
       })
       throughHooks(made)
+      waitOnce(made)
       askBeforeSpans(made)
       removeInTurns(made, keep)
       made.on('error', (error) => isRefusedOutcome(error) || onError({ queue: name, worker: made.name }, error))
