@@ -14,14 +14,14 @@ import { isStorableText } from './job-check.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
-import { waitOnce } from './readiness.js'
 import { isRefusedOutcome } from './refused-outcome.js'
-import { defaultRetention, keepCompleted, keepFailed, removeInTurns } from './retention.js'
+import { defaultRetention } from './retention.js'
 import { rewriteParts } from './rewrite.js'
 import { Search } from './search/service.js'
 import { closeWorker, within } from './shutdown.js'
 import { storedJobClass, useJobClass } from './stored-job.js'
-import { askBeforeSpans, type QueueTelemetry } from './telemetry.js'
+import type { QueueTelemetry } from './telemetry.js'
+import { createWorker } from './worker.js'
 
 export interface QueuesDeps {
   readonly backend: Queues['backend']
@@ -139,23 +139,11 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     queue,
     worker(name, processor, options = {}) {
       checkName(name)
-      const { makeWorker, remember } = opened()
-      const { removeOnComplete, removeOnFail, ...others } = options
-      const made = makeWorker(name, payloads.around(processor), {
-        ...traced(),
-        ...others,
-        // For jobs without their own retention, such as those of other producers.
-        removeOnComplete: keep(removeOnComplete ?? keepCompleted),
-        removeOnFail: keep(removeOnFail ?? keepFailed),
-      })
-      throughHooks(made)
-      waitOnce(made)
-      askBeforeSpans(made)
-      removeInTurns(made, keep)
+      const made = throughHooks(createWorker(opened(), name, payloads.around(processor), { ...traced(), ...options }))
       made.on('error', (error) => isRefusedOutcome(error) || onError({ queue: name, worker: made.name }, error))
       made.on('closed', () => workers.delete(made))
       workers.add(made)
-      remember(name)
+      opened().remember(name)
       return made
     },
     events(name) {
