@@ -1,6 +1,8 @@
-import { link, mkdir, readFile, rename, unlink, utimes, writeFile } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { queueErrors } from '../errors.js'
 
 interface Holder {
@@ -16,9 +18,13 @@ export interface DataLock {
   release(): Promise<void>
 }
 
-/** How often the holder updates its file, and after what time without updates the lock of another machine is stale, in ms. */
+/** How often the holder updates its file, and after what time without updates the file of another machine is stale, in ms. */
 const touchEveryMs = 5000
 const abandonedAfterMs = 20_000
+
+/** How often a process looks for claims of others before it gives up, and the longest wait between two looks, in ms. */
+const mostLooks = 40
+const longestWaitMs = 50
 
 /**
  * Creates `<dir>/lock`. Throws ZIN_DATA_IN_USE when a running process holds it; reclaims the lock of a killed process.
@@ -27,7 +33,6 @@ const abandonedAfterMs = 20_000
 export async function lockData(dir: string): Promise<DataLock> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const file = join(dir, 'lock')
-  const own = `${file}.${process.pid}.${Math.random().toString(36).slice(2)}`
   const me: Holder = {
     pid: process.pid,
     started: (await processOf(process.pid))?.started ?? String(performance.timeOrigin),
@@ -35,12 +40,7 @@ export async function lockData(dir: string): Promise<DataLock> {
     host: hostname(),
   }
   const content = `${JSON.stringify(me)}\n`
-  await writeFile(own, content, { flag: 'wx', mode: 0o600 })
-  try {
-    await claim(file, own, dir, me)
-  } finally {
-    await unlink(own).catch(() => undefined)
-  }
+  await claim(dir, content, me)
   const timer = setInterval(() => {
     const now = new Date()
     utimes(file, now, now).catch(() => undefined)
@@ -57,42 +57,60 @@ export async function lockData(dir: string): Promise<DataLock> {
   }
 }
 
-/** A hard link is created atomically, so no process reads a half-written lock. */
-async function claim(file: string, own: string, dir: string, me: Holder): Promise<void> {
-  for (let attempt = 0; attempt < 10; attempt++) {
-    if (await linked(own, file)) return
-    const found = await readFile(file, 'utf8').catch(() => undefined)
-    if (found === undefined) continue
-    const holder = parseHolder(found)
-    if (holder && (await lives(holder, me, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder))
-    // When several processes find a stale file, one of them moves it away. A process that moved a new file instead restores it.
-    const aside = `${own}.old`
-    await rename(file, aside).catch(() => undefined)
-    if ((await readFile(aside, 'utf8').catch(() => found)) !== found) await linked(aside, file)
-    await unlink(aside).catch(() => undefined)
+/**
+ * Takes the lock, from a stale holder if there is one. A process announces a claim in a file of its own before it looks for other claims, so
+ * at most one process at a time finds no other; only that process may replace the lock. The first by name keeps its claim, and the others
+ * wait without one.
+ */
+async function claim(dir: string, content: string, me: Holder): Promise<void> {
+  const id = `lock.${randomUUID()}`
+  let own: string | undefined
+  try {
+    for (let looks = 0; looks < mostLooks; looks++) {
+      await refuseLive(dir, me)
+      const others = await otherClaims(dir, own, me)
+      if (others.some((other) => other < id)) {
+        if (own !== undefined) await unlink(join(dir, own))
+        own = undefined
+      } else if (own === undefined) {
+        // A new name each time: another process may be about to remove the file of the claim before.
+        own = `${id}.${looks}`
+        await writeFile(join(dir, own), content, { flag: 'wx', mode: 0o600 })
+        continue
+      } else if (others.length === 0) {
+        await refuseLive(dir, me)
+        return await rename(join(dir, own), join(dir, 'lock'))
+      }
+      await setTimeout(Math.random() * longestWaitMs)
+    }
+  } finally {
+    if (own !== undefined) await unlink(join(dir, own)).catch(() => undefined)
   }
   throw queueErrors.ZIN_DATA_IN_USE(dir, 'another process that is starting')
 }
 
-async function linked(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to)
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+async function refuseLive(dir: string, me: Holder): Promise<void> {
+  const file = join(dir, 'lock')
+  const holder = await holderIn(file)
+  if (holder && (await lives(holder, me, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder))
+}
+
+/** The names of other claims. Removes those of processes that were killed while they started. */
+async function otherClaims(dir: string, own: string | undefined, me: Holder): Promise<readonly string[]> {
+  const others: string[] = []
+  for (const name of await readdir(dir)) {
+    if (!name.startsWith('lock.') || name === own) continue
+    const file = join(dir, name)
+    const claimant = await holderIn(file)
+    // A claim without a holder is still being written, unless it is old.
+    if (claimant ? await lives(claimant, me, file) : await isTouched(file)) others.push(name)
+    else await unlink(file).catch(() => undefined)
   }
+  return others
 }
 
 async function lives(holder: Holder, me: Holder, file: string): Promise<boolean> {
-  if (holder.host !== me.host) {
-    const { stat } = await import('node:fs/promises')
-    const touched = await stat(file).then(
-      (stats) => stats.mtimeMs,
-      () => 0,
-    )
-    return Date.now() - touched < abandonedAfterMs
-  }
+  if (holder.host !== me.host) return isTouched(file)
   if (holder.boot !== '' && holder.boot !== me.boot) return false
   if (holder.pid === me.pid) return holder.started === me.started
   try {
@@ -106,6 +124,15 @@ async function lives(holder: Holder, me: Holder, file: string): Promise<boolean>
   return found === undefined || holder.started === '' || found.started === holder.started
 }
 
+/** Whether the file has been written or updated lately; false if it does not exist. */
+async function isTouched(file: string): Promise<boolean> {
+  const touched = await stat(file).then(
+    (stats) => stats.mtimeMs,
+    () => 0,
+  )
+  return Date.now() - touched < abandonedAfterMs
+}
+
 /** Fields 3 and 22 of /proc/<pid>/stat; the name before them may hold spaces and parentheses. */
 async function processOf(pid: number): Promise<{ readonly state: string; readonly started: string } | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
@@ -113,9 +140,10 @@ async function processOf(pid: number): Promise<{ readonly state: string; readonl
   return fields[0] && fields[19] ? { state: fields[0], started: fields[19] } : undefined
 }
 
-function parseHolder(text: string): Holder | undefined {
+/** The holder that a file names; undefined if there is no file or no holder in it. */
+async function holderIn(file: string): Promise<Holder | undefined> {
   try {
-    const value = JSON.parse(text) as Partial<Holder>
+    const value = JSON.parse(await readFile(file, 'utf8')) as Partial<Holder>
     return typeof value.pid === 'number' && value.pid > 0
       ? { pid: value.pid, started: String(value.started ?? ''), boot: String(value.boot ?? ''), host: String(value.host ?? '') }
       : undefined
