@@ -198,7 +198,10 @@ export interface Workers {
   /** 404 SCHEDULE_NOT_FOUND. */
   unschedule(name: string, id: string): Promise<void>
 
-  /** Registers the processor of the worker `name`, or of one version as `name@1.2.3`; a later call replaces it. Returns a function that removes it. */
+  /**
+   * Registers the processor of the worker `name`, or of one version as `name@1.2.3`; a later call replaces it. A function that the worker was
+   * created, updated or versioned with takes precedence. Returns a function that removes it.
+   */
   register(name: string, processor: WorkerProcessor): () => void
   registerAll(processors: Readonly<Record<string, WorkerProcessor>>): () => void
   /** Worker name → file path, loaded when the worker starts. */

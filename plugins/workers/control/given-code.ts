@@ -32,8 +32,8 @@ export class GivenCode {
     const earlier = this.#kept.get(name)
     if (earlier !== undefined && earlier.id !== id) this.forget(name, earlier.id)
     const withdraw: (() => void)[] = []
-    if (typeof processor === 'function') withdraw.push(this.#registry.register(key, processor))
-    if (typeof healthCheck === 'function') withdraw.push(this.#registry.registerHealthCheck(key, healthCheck))
+    if (typeof processor === 'function') withdraw.push(this.#registry.give(key, processor))
+    if (typeof healthCheck === 'function') withdraw.push(this.#registry.giveHealthCheck(key, healthCheck))
     if (withdraw.length === 0) return
     const kept = this.#kept.get(name)
     if (kept === undefined) this.#kept.set(name, { id, withdraw })

@@ -1,16 +1,31 @@
 import type { WorkerHealthCheck } from '../health/check.js'
 import type { ProcessorResolver, WorkerProcessor } from './processor.js'
 
+interface Code {
+  readonly functions: Map<string, WorkerProcessor>
+  readonly healthChecks: Map<string, WorkerHealthCheck>
+}
+
 /** Processors and health checks registered in code. `name` is the name of a worker, or `<worker>@<version>` for one version. */
 export class ProcessorRegistry {
-  readonly #functions = new Map<string, WorkerProcessor>()
+  readonly #given: Code = { functions: new Map(), healthChecks: new Map() }
+  readonly #registered: Code = { functions: new Map(), healthChecks: new Map() }
   readonly #paths = new Map<string, string>()
   readonly #prebuilt = new Map<string, WorkerProcessor>()
-  readonly #healthChecks = new Map<string, WorkerHealthCheck>()
   readonly #resolvers = new Set<ProcessorResolver>()
 
   register(name: string, processor: WorkerProcessor): () => void {
-    return put(this.#functions, name, processor)
+    return put(this.#registered.functions, name, processor)
+  }
+
+  /** Sets the function of a worker that is created or updated with it. It hides a registered one until it is removed. */
+  give(name: string, processor: WorkerProcessor): () => void {
+    return put(this.#given.functions, name, processor)
+  }
+
+  /** As `give`, for a health check. */
+  giveHealthCheck(name: string, check: WorkerHealthCheck): () => void {
+    return put(this.#given.healthChecks, name, check)
   }
 
   /** `path` may also be a URL. */
@@ -29,16 +44,16 @@ export class ProcessorRegistry {
   }
 
   registerHealthCheck(name: string, check: WorkerHealthCheck): () => void {
-    return put(this.#healthChecks, name, check)
+    return put(this.#registered.healthChecks, name, check)
   }
 
   /**
-   * Returns the processor of a version without a path: the one registered for the version, else for the worker (a function takes
+   * Returns the processor of a version without a path: the one given or registered for the version, else for the worker (a function takes
    * precedence over a path), else the first one that a resolver returns.
    */
   async find(worker: string, version: string): Promise<WorkerProcessor | string | undefined> {
     for (const name of [`${worker}@${version}`, worker]) {
-      const known = this.#functions.get(name) ?? this.#paths.get(name)
+      const known = this.#given.functions.get(name) ?? this.#registered.functions.get(name) ?? this.#paths.get(name)
       if (known !== undefined) return known
     }
     for (const resolver of this.#resolvers) {
@@ -53,7 +68,11 @@ export class ProcessorRegistry {
   }
 
   healthCheck(worker: string, version: string): WorkerHealthCheck | undefined {
-    return this.#healthChecks.get(`${worker}@${version}`) ?? this.#healthChecks.get(worker)
+    for (const name of [`${worker}@${version}`, worker]) {
+      const known = this.#given.healthChecks.get(name) ?? this.#registered.healthChecks.get(name)
+      if (known !== undefined) return known
+    }
+    return undefined
   }
 }
 
