@@ -13,13 +13,13 @@ import type { AuthOptions } from './auth/strategies.js'
 import { systemResolver } from './calls/checked-lookup.js'
 import { microserviceCommands } from './cli.js'
 import { microservicesService } from './contract.js'
-import type { ServiceDefinition } from './definitions/definition.js'
 import { loadDefinitions } from './definitions/load-definitions.js'
 import { microserviceErrors } from './errors.js'
 import { microserviceHooks } from './hooks.js'
 import { microservicesOptions } from './options.js'
 import { microserviceRoutes } from './routes.js'
 import { createRunner } from './run/create-runner.js'
+import type { StateFeed } from './run/state-feed.js'
 import { microserviceSettings } from './settings.js'
 import { tracingMiddleware } from './tracing/middleware.js'
 import { Scopes } from './tracing/scopes.js'
@@ -68,12 +68,12 @@ export const microservices = definePlugin({
       onServiceCircuitChange: hooks.slot('onServiceCircuitChange'),
       onServiceFailover: hooks.slot('onServiceFailover'),
     })
-    let definitions: readonly ServiceDefinition[] = []
     const load = (): ReturnType<typeof loadDefinitions> => {
       const given = host.settings().find(({ name }) => name === 'MICROSERVICES')?.source !== 'default'
       const discovers = given ? settings.MICROSERVICES : settings.ENABLE_MICROSERVICES
       return loadDefinitions({ discovers, rootDir: host.app.rootDir, port: host.app.bind.port, options, settings })
     }
+    const feeds = new Set<StateFeed>()
     const { manager, metrics, register } = assemble({
       manage: ctx.manage,
       options,
@@ -91,7 +91,8 @@ export const microservices = definePlugin({
         env: process.env,
         auth,
         calls: () => manager,
-        definitions: () => definitions,
+        services: () => manager.registered(),
+        feeds,
         options,
         tracing,
         scopes,
@@ -100,6 +101,9 @@ export const microservices = definePlugin({
         log,
       }),
       onChange: (service, from, to) => announcer.change(service, from, to),
+      onState: (state) => {
+        for (const feed of feeds) feed.changed(state)
+      },
       onTransition: (service, instance, transition) => announcer.circuit(service, instance, transition),
       onLost: (service, instance, reason) => announcer.failover(service, instance, reason),
     })
@@ -134,14 +138,13 @@ export const microservices = definePlugin({
       const refusals = authProblems(defined.services, { secrets: settings, custom: options, production })
       if (refusals.length > 0) throw microserviceErrors.SERVICE_SECRET_INVALID(refusals)
       for (const note of defined.notes) log.warn(note)
-      definitions = defined.services
-      if (definitions.some(({ auth: strategy, local }) => strategy === 'signed' && local !== undefined)) {
+      if (defined.services.some(({ auth: strategy, local }) => strategy === 'signed' && local !== undefined)) {
         const opened = openNonces({ kv: () => services.kv, folder: join(host.app.dataDir, 'microservices'), clock, windowMs })
         await opened.open()
         nonces = opened
         ctx.every(30_000, () => opened.sweep())
       }
-      register(definitions)
+      register(defined.services)
     })
     ctx.onReady(async () => {
       if (!options.autoStart) return

@@ -156,7 +156,11 @@ export const microservicesOptions = defineOptions(
 )
 
 /** Returns the groups of rules with their defaults filled in. */
-export function rulesOf({ circuit, health, retryBudget }: Pick<MicroservicesOptions, keyof typeof ruleDefaults>): typeof ruleDefaults {
+export function rulesOf({
+  circuit,
+  health,
+  retryBudget,
+}: Partial<Pick<MicroservicesOptions, keyof typeof ruleDefaults>>): typeof ruleDefaults {
   return {
     retryBudget: { ...ruleDefaults.retryBudget, ...retryBudget },
     circuit: { ...ruleDefaults.circuit, ...circuit },

@@ -5,6 +5,7 @@ import type { TakeNonce } from '../auth/contract.js'
 import { childEntry } from './child-entry.js'
 import type { ChildStart, FromChild, NonceAsked, ToChild } from './child-protocol.js'
 import type { Running } from './runner.js'
+import { StateFeed } from './state-feed.js'
 
 /** Time limit for a child to stop, in ms; after that it is killed. */
 const stopMs = 10_000
@@ -14,6 +15,8 @@ export interface ChildOptions {
   /** Receives its log lines. */
   readonly log: Logger
   readonly takeNonce: TakeNonce
+  /** Feeds of all children. The child's is among them until it ends. */
+  readonly feeds: Set<StateFeed>
   /** Time limit for the start, in ms; after that the child is killed. */
   readonly startTimeoutMs: number
   onLost(reason: string): void
@@ -23,7 +26,10 @@ export interface ChildOptions {
  * Starts an instance in a child process; resolves when it listens. The child watches the IPC channel, so it exits with the app, however the
  * app ends. It shares stdout, stderr and the log of the app.
  */
-export async function startChild(start: ChildStart, { env, log, onLost, startTimeoutMs, takeNonce }: ChildOptions): Promise<Running> {
+export async function startChild(
+  start: ChildStart,
+  { env, feeds, log, onLost, startTimeoutMs, takeNonce }: ChildOptions,
+): Promise<Running> {
   const { execArgv, file } = childEntry()
   // Do not inherit the app's execArgv: its debugging port is in use.
   const child = fork(file, [], { env, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' })
@@ -50,6 +56,9 @@ export async function startChild(start: ChildStart, { env, log, onLost, startTim
     void ended.then((how) => reject(new Error(how)))
   })
   post(child, start)
+  const feed = new StateFeed(new Set(start.others.map(({ name }) => name)), (states, done) => post(child, { type: 'states', states }, done))
+  feeds.add(feed)
+  void ended.then(() => feeds.delete(feed))
   try {
     await withDeadline(ready, startTimeoutMs, `it was not ready within ${startTimeoutMs} ms (option startTimeoutMs)`)
   } catch (error) {
@@ -73,7 +82,7 @@ export async function startChild(start: ChildStart, { env, log, onLost, startTim
   }
 }
 
-function post(child: ChildProcess, message: ToChild): void {
+function post(child: ChildProcess, message: ToChild, done: () => void = () => undefined): void {
   // A child that has exited is reported by its `exit` event.
-  if (child.connected) child.send(message, () => undefined)
+  if (child.connected) child.send(message, done)
 }

@@ -3,6 +3,7 @@ import type { SignatureClaim } from 'zin/signing'
 import type { ServiceSecrets } from '../auth/strategies.js'
 import type { ServiceDefinition } from '../definitions/definition.js'
 import type { MicroservicesOptions } from '../options.js'
+import type { InstanceState } from './instance.js'
 import type { ServiceAppOptions } from './service-app.js'
 
 /** First message to a child process that runs one instance of a service. Secrets use the pipe, because others can read arguments. */
@@ -11,6 +12,8 @@ export interface ChildStart {
   readonly definition: ServiceDefinition
   /** Services it can call. */
   readonly others: readonly ServiceDefinition[]
+  /** States of all instances of `others`; changes follow as {@link StatesChanged}. */
+  readonly states: readonly InstanceState[]
   readonly port: number
   readonly app: ServiceAppOptions['app']
   readonly caller: string
@@ -28,7 +31,13 @@ export interface NonceTaken {
   readonly failed?: string
 }
 
-export type ToChild = ChildStart | { readonly type: 'stop' } | NonceTaken
+/** States that instances of `others` have now. The app checks their health, so the child does not. */
+export interface StatesChanged {
+  readonly type: 'states'
+  readonly states: readonly InstanceState[]
+}
+
+export type ToChild = ChildStart | { readonly type: 'stop' } | NonceTaken | StatesChanged
 
 /** A log line of the child. */
 export interface ChildLine {

@@ -1,33 +1,37 @@
 // Entry of a child process that runs one instance of a service for the app that started it.
 import { type App, messageOf, systemClock } from 'zin'
-import { assemble } from '../assemble.js'
+import { assembleCalls } from '../assemble.js'
 import { Scopes } from '../tracing/scopes.js'
 import { childLog } from './child-log.js'
 import { ChildNonces } from './child-nonces.js'
 import type { ChildStart, FromChild, ToChild } from './child-protocol.js'
 import { startServiceApp } from './service-app.js'
 
-const nonces = new ChildNonces(tell)
 let starting: Promise<App> | undefined
 let ending = false
 /** Time limit for a stop, in ms: a start that hangs, or an app that does not stop, must not keep the process alive. */
 const stopMs = 10_000
 
-async function start({ app, caller, definition, logLevel, options, others, port, secrets, tracing }: ChildStart): Promise<App> {
+async function start({ app, caller, definition, logLevel, options, others, port, secrets, states, tracing }: ChildStart): Promise<App> {
+  const nonces = new ChildNonces(tell)
   const scopes = new Scopes()
   const clock = systemClock
   const auth = { secrets, caller, clock, custom: {}, takeNonce: nonces.take }
   const log = childLog(logLevel, send)
-  const { manager, register } = assemble({ options, auth, scopes, tracing, clock, random: Math.random, log, runner: () => undefined })
-  register(others)
-  await manager.startAll(() => undefined)
+  const calls = assembleCalls({ options, auth, scopes, tracing, clock, random: Math.random }, others)
+  calls.follow(states)
+  process.on('message', (message: Exclude<ToChild, ChildStart>) => {
+    if (message.type === 'stop') void end(0)
+    else if (message.type === 'nonce') nonces.taken(message)
+    else calls.follow(message.states)
+  })
   return startServiceApp({
     definition,
     port,
     app,
     env: process.env,
     auth,
-    calls: manager,
+    calls,
     scopes,
     restartTraces: options.restartTraces,
     clock,
@@ -58,9 +62,7 @@ function tell(message: FromChild): void {
   send(message, () => undefined)
 }
 
-process.on('message', (message: ToChild) => {
-  if (message.type === 'stop') return void end(0)
-  if (message.type === 'nonce') return nonces.taken(message)
+process.once('message', (message: ChildStart) => {
   starting = start(message)
   starting.then(
     () => tell({ type: 'ready' }),

@@ -3,15 +3,19 @@ import type { ServiceDefinition } from '../definitions/definition.js'
 import type { MicroservicesOptions } from '../options.js'
 import { startChild } from './child-process.js'
 import type { ChildStart } from './child-protocol.js'
+import type { RegisteredService } from './registered-service.js'
 import type { Runner } from './runner.js'
 import { type ServiceAppOptions, startServiceApp } from './service-app.js'
+import type { StateFeed } from './state-feed.js'
 
 export interface RunnerOptions extends Omit<ServiceAppOptions, 'definition' | 'port' | 'calls'> {
   /** Whether this process runs services. */
   readonly runsHere: boolean
   readonly calls: () => ServiceCalls
   /** All services, for instances in child processes. */
-  readonly definitions: () => readonly ServiceDefinition[]
+  readonly services: () => readonly RegisteredService[]
+  /** Receives the feed of each child process while it runs. */
+  readonly feeds: Set<StateFeed>
   readonly options: MicroservicesOptions
   readonly tracing: { readonly enabled: boolean; readonly samplingRate: number }
 }
@@ -25,6 +29,7 @@ export function createRunner({ runsHere, ...given }: RunnerOptions): (definition
       return (port, onLost) =>
         startChild(childStart(definition, port, given), {
           env: { ...given.env },
+          feeds: given.feeds,
           log: given.log,
           onLost,
           startTimeoutMs: given.options.startTimeoutMs,
@@ -47,16 +52,18 @@ export function createRunner({ runsHere, ...given }: RunnerOptions): (definition
 function childStart(
   definition: ServiceDefinition,
   port: number,
-  { app, auth, definitions, log, options, tracing }: Omit<RunnerOptions, 'runsHere'>,
+  { app, auth, log, options, services, tracing }: Omit<RunnerOptions, 'runsHere'>,
 ): ChildStart {
   const { authenticate: _authenticate, credentials: _credentials, services: _services, ...plain } = options
   const { SERVICE_API_KEY, SERVICE_JWT_SECRET, SERVICE_SIGNING_SECRET } = auth.secrets
   const { dataDir, environment, name } = app
+  // The child has no `credentials` function, so it cannot call services with the strategy custom.
+  const others = services().filter((other) => other.definition.auth !== 'custom')
   return {
     type: 'start',
     definition,
-    // The child has no `credentials` function, so it cannot call services with the strategy custom.
-    others: definitions().filter((other) => other.auth !== 'custom'),
+    others: others.map((other) => other.definition),
+    states: others.flatMap((other) => other.states()),
     port,
     app: { dataDir, environment, name },
     caller: auth.caller,

@@ -2,6 +2,16 @@ import { Circuit, type CircuitRules } from '../calls/circuit.js'
 import { type Connections, type ConnectionsOptions, openConnections } from '../calls/transport.js'
 import type { InstanceView, ServiceState } from '../contract.js'
 
+/** What callers need to know of an instance; an app sends it to its child processes. */
+export interface InstanceState {
+  readonly service: string
+  /** `users-1`. */
+  readonly instance: string
+  readonly state: ServiceState
+  /** Number of its starts, automatic or not: callers renew their connections and circuit with each. */
+  readonly starts: number
+}
+
 /** One address of a service, with its state as seen by this node. */
 export class Instance {
   readonly id: string
@@ -12,6 +22,8 @@ export class Instance {
   reason: string | undefined
   inFlight = 0
   restarts = 0
+  /** Number of all starts. */
+  starts = 0
   pid: number | undefined
   /** Automatic restarts in a row. */
   attempts = 0
@@ -33,8 +45,9 @@ export class Instance {
   }
 
   /** Resets connections, circuit and reason before a new start. */
-  renew(): void {
+  renew(starts = this.starts + 1): void {
     this.close()
+    this.starts = starts
     this.circuit = new Circuit(this.#rules)
     this.reason = undefined
   }
