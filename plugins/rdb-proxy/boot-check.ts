@@ -2,9 +2,9 @@ import type { Logger } from 'zin'
 import { messageOf, withDeadline } from 'zin'
 import { WireError } from 'zin/plugins/sql-wire'
 import { rdbProxyErrors } from './errors.js'
-import { wireErrorOf } from './sql/db-errors.js'
+import { wasDenied, wasReadOnly, wireErrorOf } from './sql/db-errors.js'
 import type { Gateway } from './sql/gateway.js'
-import { silent } from './sql/session.js'
+import { type Session, silent } from './sql/session.js'
 
 /** Time limit of the check, in ms. */
 const checkMs = 10_000
@@ -37,28 +37,47 @@ export function excessPrivileges(grants: readonly string[]): readonly string[] {
   return [...new Set(found)]
 }
 
-/** Tries to create a table as the reading user, outside of read-only mode, and drops it. Returns what the user can do, or undefined. */
+/** Tries to write as the reading user, outside of read-only mode. Returns what the user can do, or undefined. Rejects if that is unknown. */
 async function tryToWrite(gateway: Gateway): Promise<string | undefined> {
   const session = await gateway.openReader()
   try {
-    const rows = await session.rows<Readonly<Record<string, string>>>('SHOW GRANTS FOR CURRENT_USER')
+    // Without a user, it also shows what MariaDB grants to PUBLIC.
+    const rows = await session.rows<Readonly<Record<string, string>>>('SHOW GRANTS')
     const excess = excessPrivileges(rows.map((row) => String(Object.values(row)[0])))
     if (excess.length > 0) return `has the privileges ${excess.join(', ')}`
     await session.command('SET SESSION TRANSACTION READ WRITE')
-    const name = `zin_proxy_probe_${process.pid}`
-    try {
-      await session.command(`create table if not exists ${name} (id int)`)
-    } catch {
-      return undefined
-    }
-    try {
-      await session.command(`drop table if exists ${name}`)
-      return 'may create tables'
-    } catch {
-      return `may create tables (drop the table ${name} yourself: the proxy created it as a test and could not drop it)`
-    }
+    return await tryToCreate(session)
   } finally {
     session.discard()
+  }
+}
+
+/** Only a denial by the server shows that the user cannot create tables: after any other error, such as a lost connection, it may have one. */
+async function tryToCreate(session: Session): Promise<string | undefined> {
+  const name = `zin_proxy_probe_${process.pid}`
+  try {
+    await session.command(`create table if not exists ${name} (id int)`)
+  } catch (error) {
+    if (wasDenied(error)) return undefined
+    // A server that is read-only reports this before it checks privileges, except for temporary tables.
+    if (!wasReadOnly(error)) throw error
+    return tryToCreateTemporarily(session, name)
+  }
+  try {
+    await session.command(`drop table if exists ${name}`)
+    return 'may create tables'
+  } catch {
+    return `may create tables (drop the table ${name} yourself: the proxy created it as a test and could not drop it)`
+  }
+}
+
+async function tryToCreateTemporarily(session: Session, name: string): Promise<string | undefined> {
+  try {
+    await session.command(`create temporary table ${name} (id int)`)
+    return 'may create temporary tables'
+  } catch (error) {
+    if (wasDenied(error)) return undefined
+    throw error
   }
 }
 
@@ -70,8 +89,8 @@ export interface BootCheckOptions {
 }
 
 /**
- * Checks that the reading user cannot write. If it can, production refuses all reads; elsewhere a warning is logged. If the database is
- * unavailable, the next read repeats the check.
+ * Checks that the reading user cannot write. If it can, production refuses all reads; elsewhere a warning is logged. If that cannot be
+ * determined, for example because the database is unavailable, reads are refused, and the next one repeats the check.
  */
 export class BootCheck {
   readonly #options: BootCheckOptions
@@ -93,7 +112,7 @@ export class BootCheck {
       if (error instanceof Error && 'code' in error && error.code === 'RDB_PROXY_READS_WRITE') throw error
       log.warn(
         { database: gateway.where, reason: messageOf(error) },
-        'the database cannot be reached yet; requests get 503 until it is available',
+        'the reading user could not be checked; reads are refused until the database is available and the check succeeds',
       )
     }
   }
@@ -108,7 +127,12 @@ export class BootCheck {
     try {
       what = await this.#look()
     } catch (error) {
-      throw wireErrorOf(error, { reads: true, showMessage: false })
+      const wire = wireErrorOf(error, { reads: true, showMessage: false })
+      if (!(wire instanceof WireError) || wire.status >= 500) throw wire
+      // The server refused a statement of the check, not that of the caller.
+      throw new WireError('CONFIG_ERROR', 'The reading user of the proxy could not be checked; reads are refused until it can be', {
+        cause: error,
+      })
     }
     if (what !== undefined && this.#options.production)
       throw new WireError('CONFIG_ERROR', 'The reading user of the proxy has write privileges; reads are disabled')

@@ -236,4 +236,47 @@ describe('zin proxy:mysql', () => {
     assert.deepEqual([malformed.code, /2 statements/.test(malformed.text)], [1, true])
     assert.equal((await run(['proxy:statements', 'check', '--file', 'none.json'], env)).code, 1)
   })
+
+  it('checks all statements and shows a page of them, with the faulty ones first', async () => {
+    const statements = { a: 'select 1', b: 'select 2', c: 'select nope', d: 'select 4', e: 'select nope from nowhere' }
+    await writeFile(join(folder, 'paged.json'), JSON.stringify(statements))
+    const check = (...flags: readonly string[]) => run(['proxy:statements', 'check', '--file', 'paged.json', ...flags], mysqlEnv())
+    const idsIn = (text: string): readonly string[] => [...text.matchAll(/^(\w) {2}/gm)].map(([, id = '']) => id)
+    const pages = await Promise.all([check(), check('--limit', '2'), check('--limit', '2', '--page', '3'), check('--limit', '5')])
+    assert.deepEqual(
+      pages.map(({ code, text }) => [code, idsIn(text).join('')]),
+      [
+        [1, 'ceabd'],
+        [1, 'ce'],
+        [1, 'd'],
+        [1, 'ceabd'],
+      ],
+    )
+    for (const { text } of pages) assert.match(text, /2 of 5 statements cannot be prepared/)
+    assert.deepEqual(
+      pages.map(({ text }) => /page \d of \d, 5 statements: use --page and --limit/.exec(text)?.[0].slice(0, 11)),
+      [undefined, 'page 1 of 3', undefined, undefined],
+    )
+    const wrong = await Promise.all([check('--limit', '0'), check('--limit', '1001'), check('--page', '0'), check('--page', 'two')])
+    assert.deepEqual(
+      wrong.map(({ code }) => code),
+      [2, 2, 2, 2],
+    )
+  })
+
+  it('checks statements against the limits of a proxy with other limits than the default ones', async () => {
+    const long = { long: `select '${'x'.repeat(40_000)}' as a, ${Array.from({ length: 300 }, (_, n) => `? as p${n}`).join(', ')}` }
+    await writeFile(join(folder, 'long.json'), JSON.stringify(long))
+    const offline = ['--file', 'long.json', '--offline']
+    const raised = ['--max-sql-bytes', '65536', '--max-params', '300']
+    const [refused, accepted, typed, wrong] = await Promise.all([
+      run(['proxy:statements', 'check', ...offline]),
+      run(['proxy:statements', 'check', ...offline, ...raised]),
+      run(['proxy:statements', 'types', ...offline, ...raised]),
+      run(['proxy:statements', 'check', ...offline, '--max-sql-bytes', '63']),
+    ])
+    assert.deepEqual([refused.code, accepted.code, typed.code, wrong.code], [1, 0, 0, 2], accepted.text + typed.text)
+    assert.match(refused.text, /more than 32768 bytes.*300 placeholders; the maximum is 256/s)
+    assert.match(typed.text, /"long": \{/)
+  })
 })

@@ -51,19 +51,44 @@ export const proxyCommand = defineCommand({
   },
 })
 
-const file = { type: 'string', summary: 'The statements file; default: RDB_PROXY_STATEMENTS_FILE' } as const
+const sources = {
+  file: { type: 'string', summary: 'The statements file; default: RDB_PROXY_STATEMENTS_FILE' },
+  'max-sql-bytes': { type: 'int', default: 32_768, min: 64, max: 1_048_576, summary: 'Option maxSqlBytes of the proxy' },
+  'max-params': { type: 'int', default: 256, min: 0, max: 65_535, summary: 'Option maxParams of the proxy' },
+} as const
+
+interface Sources {
+  readonly file: string | undefined
+  readonly 'max-sql-bytes': number
+  readonly 'max-params': number
+  readonly offline: boolean
+}
+
+const sourceOf = ({ file, offline, 'max-sql-bytes': maxSqlBytes, 'max-params': maxParams }: Sources) => ({
+  file,
+  offline,
+  limits: { maxSqlBytes, maxParams },
+})
 
 const checkCommand = defineCommand({
   name: 'proxy:statements check',
   summary: 'Validate the statements file and prepare each statement on the database',
   needs: 'nothing',
   json: true,
-  options: { file, offline: { type: 'boolean', summary: 'Check only the file, without a database' } },
+  options: {
+    ...sources,
+    offline: { type: 'boolean', summary: 'Check only the file, without a database' },
+    page: { type: 'int', default: 1, min: 1, summary: 'Page number; statements with a problem come first' },
+    limit: { type: 'int', default: 100, min: 1, max: 1000, summary: 'Statements per page' },
+  },
   async run({ options, env, cwd, print }) {
     const { checkStatements } = await import('./statement-tools.js')
     const settings = readSettings(rdbProxySettings, env, 'zin proxy:statements')
-    const rows = await checkStatements({ settings, cwd, file: options.file, offline: options.offline })
-    print.table(rows, ['id', 'kind', 'params', 'problem'])
+    const rows = await checkStatements({ settings, cwd, ...sourceOf(options) })
+    const { limit, page } = options
+    print.table(rows.slice((page - 1) * limit, page * limit), ['id', 'kind', 'params', 'problem'])
+    const pages = Math.ceil(rows.length / limit)
+    if (pages > page) print.line(`page ${page} of ${pages}, ${rows.length} statements: use --page and --limit`)
     const faulty = rows.filter(({ problem }) => problem !== '')
     if (faulty.length === 0) print.line(`${rows.length} statements are valid`)
     else print.error(`${faulty.length} of ${rows.length} statements cannot be prepared`)
@@ -76,14 +101,14 @@ const typesCommand = defineCommand({
   summary: 'Write TypeScript declarations for the registered statements',
   needs: 'nothing',
   options: {
-    file,
+    ...sources,
     out: { type: 'string', summary: 'File to write; default: standard output' },
     offline: { type: 'boolean', summary: 'Without the columns of results, which only the database knows' },
   },
   async run({ options, env, cwd, print }) {
     const { typesOfStatements } = await import('./statement-tools.js')
     const settings = readSettings(rdbProxySettings, env, 'zin proxy:statements')
-    const { text, path } = await typesOfStatements({ settings, cwd, file: options.file, offline: options.offline, out: options.out })
+    const { text, path } = await typesOfStatements({ settings, cwd, out: options.out, ...sourceOf(options) })
     print.line(path === undefined ? text.trimEnd() : `${path} written`)
   },
 })

@@ -235,6 +235,36 @@ test('A reading user that can create a table but not drop it fails the check, wh
   await assert.rejects(check.start(), /may create tables \(drop the table zin_proxy_probe_\d+ yourself/)
 })
 
+test('A reading user of a read-only server that can create a temporary table fails the check', async () => {
+  const session = {
+    rows: async () => [{ grants: 'GRANT SELECT ON `shop`.* TO `r`@`%`' }],
+    command: async (sql: string) => {
+      if (sql.startsWith('create table')) throw Object.assign(new Error('running with --read-only'), { errno: 1290, sqlState: 'HY000' })
+      return 0
+    },
+    discard: () => undefined,
+  }
+  const gateway = { openReader: async () => session, where: 'shop' } as unknown as Gateway
+  const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
+  await assert.rejects(check.start(), /may create temporary tables/)
+})
+
+test('An error of the server other than a denial fails the check, and is not reported as an error of the statement of a caller', async () => {
+  const session = {
+    rows: async () => [{ grants: 'GRANT SELECT ON `shop`.* TO `r`@`%`' }],
+    command: (sql: string) => (sql.startsWith('create') ? Promise.reject(failure) : Promise.resolve(0)),
+    discard: () => undefined,
+  }
+  const gateway = { openReader: async () => session, where: 'shop' } as unknown as Gateway
+  const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
+  let failure = Object.assign(new Error('The table is full'), { errno: 1114, sqlState: 'HY000' })
+  await check.start()
+  await assert.rejects(async () => check.check(), { code: 'CONFIG_ERROR', status: 503, message: /could not be checked/ })
+  failure = Object.assign(new Error('CREATE command denied'), { errno: 1142, sqlState: '42000' })
+  await check.check()
+  assert.equal(check.check(), undefined)
+})
+
 test('A stream whose client stops reading is reported, and one that is read is not', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   let stalls = 0

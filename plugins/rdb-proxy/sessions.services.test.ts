@@ -231,4 +231,35 @@ describe('the sessions of the relational proxy', () => {
       admin.run("select id from information_schema.processlist where info like '%seq_1_to_10000000%' and info not like '%processlist%'")
     await eventually('nothing runs any more', async () => (await running()).length === 0)
   })
+
+  it('keep the prepared statements of a connection within a limit of bytes, and close longer ones after one use', async () => {
+    const env = { ...reader.env, RDB_PROXY_POOL_LIMIT: '1', RDB_PROXY_MAX_BODY_BYTES: '2000000' }
+    const single = await openRdb({ env, options: { maxSqlBytes: 1_000_000 } })
+    const read = async (sql: string) => {
+      const { body, text } = await sendWire(single, 'queryOne', { sql })
+      assert.equal(body.ok, true, text.slice(0, 500))
+      return body.row
+    }
+    /** Statements that are open on the only connection for reading. */
+    const open = async (): Promise<number> => {
+      const sign = "case variable_name when 'COM_STMT_PREPARE' then 1 else -1 end"
+      const names = "('COM_STMT_PREPARE', 'COM_STMT_CLOSE')"
+      const { n } = await read(
+        `select sum(${sign} * variable_value) as n from information_schema.session_status where variable_name in ${names}`,
+      )
+      return Number(n)
+    }
+    const statement = (id: number, length: number): string => `select ${id} as id, char_length('${'x'.repeat(length)}') as n`
+    try {
+      const before = await open()
+      for (const length of [40_000, 600_000])
+        for (let id = 0; id < 3; id++) assert.equal(Number((await read(statement(id, length))).n), length)
+      assert.equal(await open(), before)
+      for (let id = 0; id < 60; id++) await read(statement(id, 30_000))
+      const kept = (await open()) - before
+      assert.ok(kept > 1 && kept * 60_000 <= 2 ** 20, `${kept}`)
+    } finally {
+      await single.close()
+    }
+  })
 })

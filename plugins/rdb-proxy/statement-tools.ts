@@ -5,7 +5,7 @@ import { type Column, type RegisteredStatement, type Registry, statementTypes } 
 import { gatewayOf, type Settings } from './assemble.js'
 import { rdbProxyErrors } from './errors.js'
 import { columnOf } from './sql/columns.js'
-import { readStatements } from './statements.js'
+import { readStatements, type StatementLimits } from './statements.js'
 
 export interface StatementToolOptions {
   readonly settings: Settings
@@ -13,6 +13,8 @@ export interface StatementToolOptions {
   readonly file: string | undefined
   /** Skips the database. */
   readonly offline: boolean
+  /** Those of the proxy that serves the file. */
+  readonly limits: StatementLimits
 }
 
 export interface CheckedStatement {
@@ -29,10 +31,11 @@ interface Prepared {
   readonly problem: string
 }
 
-/** Prepares each statement on the database. Throws RDB_PROXY_STATEMENTS for an invalid file. */
+/** Prepares each statement on the database. Those with a problem come first. Throws RDB_PROXY_STATEMENTS for an invalid file. */
 export async function checkStatements(options: StatementToolOptions): Promise<readonly CheckedStatement[]> {
   const prepared = await prepareAll(await load(options), options)
-  return prepared.map(({ statement: { id, kind, placeholders }, problem }) => ({ id, kind, params: placeholders, problem }))
+  const checked = prepared.map(({ statement: { id, kind, placeholders }, problem }) => ({ id, kind, params: placeholders, problem }))
+  return checked.toSorted((one, other) => Number(one.problem === '') - Number(other.problem === ''))
 }
 
 /** Generates declarations for the statements; writes them to `out` if given. */
@@ -51,10 +54,10 @@ export async function typesOfStatements(
   return { text, path }
 }
 
-async function load({ settings, cwd, file }: StatementToolOptions): Promise<Registry> {
+async function load({ settings, cwd, file, limits }: StatementToolOptions): Promise<Registry> {
   const name = file ?? settings.RDB_PROXY_STATEMENTS_FILE
   if (name === '') throw rdbProxyErrors.RDB_PROXY_CONFIG('no statements file is configured; pass --file or set RDB_PROXY_STATEMENTS_FILE')
-  return readStatements(resolve(cwd, name), { maxSqlBytes: 32_768, maxParams: 256 })
+  return readStatements(resolve(cwd, name), limits)
 }
 
 async function prepareAll({ statements }: Registry, { settings, offline }: StatementToolOptions): Promise<readonly Prepared[]> {
@@ -69,6 +72,7 @@ async function prepareAll({ statements }: Registry, { settings, offline }: State
           const counted = found.parameters.length === statement.placeholders
           const problem = counted ? '' : `the database found ${found.parameters.length} parameters instead of ${statement.placeholders}`
           results.push({ statement, columns: found.columns.map(columnOf), problem })
+          session.release(statement.sql)
         } catch (error) {
           results.push({ statement, columns: undefined, problem: messageOf(error) })
         }

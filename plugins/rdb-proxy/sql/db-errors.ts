@@ -28,7 +28,8 @@ const conflicts: ReadonlySet<number> = new Set([1213, 1205, 1020, 3572])
 const logins: ReadonlySet<number> = new Set([1044, 1045, 1049, 1698, 4151])
 /** Write in a read-only transaction, or on a server started read-only. */
 const readOnly: ReadonlySet<number> = new Set([1792, 1290, 1836])
-const denied: ReadonlySet<number> = new Set([1142, 1143, 1227, 1370, 1410])
+/** The user lacks a privilege on a database, a table, a column or a routine, or a global one. */
+const denied: ReadonlySet<number> = new Set([1044, 1142, 1143, 1227, 1370, 1410])
 /** Interrupted by KILL QUERY, by `max_statement_time` (MariaDB) or by `max_execution_time` (MySQL). */
 const interrupted: ReadonlySet<number> = new Set([1317, 1969, 3024])
 
@@ -38,6 +39,16 @@ export const UNPREPARABLE = 1295
 /** Returns whether the server reported that it interrupted the statement. */
 export function wasInterrupted(error: unknown): boolean {
   return interrupted.has(factsOf(error).errno)
+}
+
+/** Returns whether the server refused the statement because the user lacks a privilege. */
+export function wasDenied(error: unknown): boolean {
+  return !isLogin(error) && denied.has(factsOf(error).errno)
+}
+
+/** Returns whether the server refused the statement because it is, or was started, read-only. */
+export function wasReadOnly(error: unknown): boolean {
+  return readOnly.has(factsOf(error).errno)
 }
 
 /** Converts errors of the driver and the server to WireErrors. Returns other errors unchanged. */
@@ -64,7 +75,7 @@ export function wireErrorOf(error: unknown, options: { readonly reads: boolean; 
   // During login these errors concern the database user of the proxy.
   if (logins.has(errno) && isLogin(error))
     return new WireError('DB_AUTH_FAILED', 'The database refused the login of the proxy', { cause: error })
-  if (denied.has(errno) || errno === 1044 || errno === 1045)
+  if (denied.has(errno) || errno === 1045)
     return made(options.reads ? 'READ_ONLY' : 'STATEMENT_NOT_ALLOWED', 'The database user lacks the privilege for this statement')
   if (isUnavailable(error)) return new WireError('DB_UNAVAILABLE', 'The database cannot be reached', { cause: error })
   if (facts.code.startsWith('PROTOCOL_') || facts.code === 'HANDSHAKE_NO_SSL_SUPPORT')

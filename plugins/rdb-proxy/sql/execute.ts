@@ -43,7 +43,13 @@ export function send(session: Session, sql: string, values: readonly unknown[]):
   const prepared = session.prepare(sql)
   if (!(prepared instanceof Promise)) return sendPrepared(session, sql, prepared, values)
   return prepared.then(
-    (found) => sendPrepared(session, sql, found, values),
+    (found) => {
+      try {
+        return sendPrepared(session, sql, found, values)
+      } finally {
+        session.release(sql)
+      }
+    },
     (error: unknown) => {
       if ((error as { readonly errno?: unknown }).errno !== UNPREPARABLE) throw error
       if (values.length > 0) throw wrongCount(0, values.length)

@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache'
 import type { Connection as MysqlSocket } from 'mysql2'
 import { withDeadline } from 'zin'
 import { discard } from 'zin/plugins/database'
 import { connectionLost, LoginError } from './db-errors.js'
 import { type Prepared, prepare } from './prepared.js'
+import { sqlCache } from './sql-cache.js'
 
 /** SQL modes that the proxy's type rules depend on; callers cannot change them. */
 const sqlMode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'
@@ -13,6 +13,10 @@ const setUpMs = 5000
 
 /** Prepared statements cached per connection; fewer than the driver's own cache, so that the driver never closes one in use. */
 const keptStatements = 250
+/** Maximum size of the SQL of the cached statements per connection, in bytes; a character takes two. */
+const keptBytes = 2 ** 20
+/** Longer statements are closed after one use: a single one would push out many others, or stay for as long as its connection. */
+const longestKept = 64 * 1024
 /** Size of the driver's own cache of prepared statements. */
 export const driverStatements = 256
 
@@ -25,7 +29,7 @@ export function silent(): Error {
 export class Session {
   readonly socket: MysqlSocket
   readonly #readOnly: boolean
-  readonly #prepared: LRUCache<string, Prepared>
+  readonly #prepared: ReturnType<typeof sqlCache<Prepared>>
   #broken = false
   #onLost: ((error: Error) => void) | undefined
 
@@ -44,11 +48,11 @@ export class Session {
   private constructor(socket: MysqlSocket, readOnly: boolean) {
     this.socket = socket
     this.#readOnly = readOnly
-    this.#prepared = new LRUCache({
-      max: keptStatements,
-      dispose: (_, sql, reason) => {
-        if (reason === 'evict') socket.unprepare(sql)
-      },
+    this.#prepared = sqlCache<Prepared>({
+      maxEntries: keptStatements,
+      maxBytes: keptBytes,
+      maxTextBytes: longestKept,
+      onEvict: (sql) => socket.unprepare(sql),
     })
     socket.on('error', (error: Error) => this.#lose(error))
     socket.on('end', () => this.#lose(connectionLost()))
@@ -80,7 +84,7 @@ export class Session {
     })
   }
 
-  /** Returns the prepared statement, without a promise if this connection has it cached. */
+  /** Returns the prepared statement, without a promise if this connection has it cached. Otherwise {@link release} must follow its use. */
   prepare(sql: string): Prepared | Promise<Prepared> {
     const known = this.#prepared.get(sql)
     if (known !== undefined) return known
@@ -88,6 +92,11 @@ export class Session {
       this.#prepared.set(sql, prepared)
       return prepared
     })
+  }
+
+  /** Closes a statement after the commands sent so far, unless it is cached. */
+  release(sql: string): void {
+    if (!this.#prepared.has(sql)) this.socket.unprepare(sql)
   }
 
   /**

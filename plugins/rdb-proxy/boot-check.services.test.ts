@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { createConnection } from 'mysql2/promise'
+import { type MysqlServer, mysqlServer } from '../../scripts/testing/mysql-server.js'
+import { openRdb, type RdbUnderTest } from './testing/rdb.js'
+import { sendWire } from './testing/wire.js'
+
+/** A relay to the database that closes each connection on which a table is created, while `cuts` is true. */
+async function openRelay(port: number) {
+  const sockets = new Set<Socket>()
+  const state = { cuts: false, creations: 0, port: 0 }
+  const relay = createServer((client) => {
+    const server = connect(port, '127.0.0.1')
+    for (const socket of [client, server]) sockets.add(socket.on('error', () => undefined))
+    client.on('data', (chunk: Buffer) => {
+      if (chunk.includes('create table')) {
+        state.creations++
+        if (state.cuts) return void client.destroy()
+      }
+      server.write(chunk)
+    })
+    server.on('data', (chunk) => client.write(chunk))
+    client.on('close', () => server.destroy())
+    server.on('close', () => client.destroy())
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  state.port = (relay.address() as { readonly port: number }).port
+  return {
+    state,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      relay.close()
+    },
+  }
+}
+
+describe('the check of the reading user', () => {
+  let server: MysqlServer
+  let relay: Awaited<ReturnType<typeof openRelay>>
+  let admin: Awaited<ReturnType<typeof createConnection>>
+  before(async () => {
+    server = await mysqlServer()
+    relay = await openRelay(Number(server.env.DB_PORT))
+    admin = await createConnection({ host: '127.0.0.1', port: Number(server.env.DB_PORT), user: 'zin', password: 'zin' })
+    await admin.query("create user reader@'127.0.0.1' identified by 'reads'")
+    await admin.query("grant select on zin.* to reader@'127.0.0.1'")
+  })
+  after(async () => {
+    await admin.end()
+    relay.close()
+    await server.stop()
+  })
+
+  const withProxy = async (test: (rdb: RdbUnderTest) => Promise<void>): Promise<void> => {
+    const reader = { RDB_PROXY_READ_USERNAME: 'reader', RDB_PROXY_READ_PASSWORD: 'reads' }
+    const rdb = await openRdb({ env: { ...server.env, ...reader, DB_PORT: `${relay.state.port}`, NODE_ENV: 'production' } })
+    try {
+      await test(rdb)
+    } finally {
+      await rdb.close()
+    }
+  }
+  const read = async (rdb: RdbUnderTest): Promise<string> => {
+    const { status, body } = await sendWire(rdb, 'query', { sql: 'select 1 as a' })
+    return status === 200 ? 'ok' : `${status} ${body.code}`
+  }
+
+  it('refuses reads while the connection is lost during its attempt to write, and repeats the attempt', async () => {
+    relay.state.cuts = true
+    relay.state.creations = 0
+    await withProxy(async (rdb) => {
+      assert.match(rdb.host.logText(), /the reading user could not be checked/)
+      assert.deepEqual([await read(rdb), await read(rdb)], ['503 DB_UNAVAILABLE', '503 DB_UNAVAILABLE'])
+      relay.state.cuts = false
+      assert.deepEqual([await read(rdb), await read(rdb)], ['ok', 'ok'])
+      // At boot, for each refused read, and for the first one that was not.
+      assert.equal(relay.state.creations, 4)
+    })
+  })
+
+  it('passes on a server that is read-only, which reports that before it checks the privilege', async () => {
+    await admin.query('set global read_only = 1')
+    try {
+      await withProxy(async (rdb) => assert.equal(await read(rdb), 'ok'))
+    } finally {
+      await admin.query('set global read_only = 0')
+    }
+  })
+
+  it('finds privileges that every user has', async () => {
+    await admin.query('grant insert on zin.* to public')
+    await assert.rejects(
+      withProxy(async () => undefined),
+      /the database user "reader" for reading has the privileges INSERT/,
+    )
+  })
+})
