@@ -10,7 +10,11 @@ export interface SetOptions {
   readonly ifValue?: string
 }
 
-/** A small key-value store shared by all processes of the app. Keys and values are strings. */
+/**
+ * A small key-value store shared by all processes of the app. Keys and values are strings. No call is applied twice: if its reply is lost, it
+ * rejects with an error for which {@link Kv.isUnavailable} is true, and may have been applied. A caller that repeats a `set` with a condition
+ * can therefore get false because of its own first write.
+ */
 export interface Kv {
   readonly driver: 'redis' | 'database'
   get(key: string): Promise<string | null>

@@ -154,6 +154,8 @@ function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRed
     lazyConnect: lazyConnect ?? true,
     enableOfflineQueue: enableOfflineQueue ?? false,
     clusterRetryStrategy: retry,
+    // As above: with a delay, the client would resend commands whose connection broke.
+    ...(failFast && { retryDelayOnFailover: 0 }),
     redisOptions,
     ...(keyPrefix !== undefined && { keyPrefix }),
     // Certificates are issued for host names; the addresses that nodes report would not match them.

@@ -1,5 +1,6 @@
 import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
 import { memoryLogger } from 'zin/testing'
+import { freePort } from '../services.js'
 import { type RedisServer, redisServer } from './redis-server.js'
 
 /** The name and key prefix of a test's client. */
@@ -36,7 +37,9 @@ export function storesOnRedis<Store>(url: string, options: RedisClientOptions, s
 
 /** A Redis Cluster of one node that has all slots. `url` is for a cluster client. */
 export async function redisClusterServer(options: RedisClientOptions): Promise<RedisServer> {
-  const server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
+  // The default port of the bus is 10,000 above the port for clients, which can be too high.
+  const bus = await freePort()
+  const server = await redisServer('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1', '--cluster-port', `${bus}`)
   const client = await connectRedis(server.url, options)
   await client.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383)
   while (!String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')) await new Promise((resolve) => setTimeout(resolve, 10))
