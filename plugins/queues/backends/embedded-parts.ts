@@ -3,30 +3,46 @@ import type { PglitePool } from '../embedded/pool.js'
 
 const partNames = ['data', 'result', 'progress', 'error', 'stacks'] as const satisfies readonly (keyof StoredParts)[]
 
-const readJob = (table: string): string => `select data::text as data, return_value::text as result, progress::text as progress,
-    failed_reason as error, stacktrace::text as stacks from ${table} where queue = $1 and id = $2`
+const parts = `data::text as data, return_value::text as result, progress::text as progress, failed_reason as error,
+    stacktrace::text as stacks`
 
+/** The log lines in `logs` are those of the same row: an id that was used again can have several deleted jobs. */
 const reads = {
-  job: readJob('job'),
-  deleted: readJob('zin_deleted_job'),
-  schedule: 'select template_data::text as data from scheduler where queue = $1 and scheduler_id = $2',
+  job: `select ${parts}, array(select row from job_log where queue = $1 and job_id = $2 order by idx limit ${mostLogLines}) as logs
+    from job where queue = $1 and id = $2`,
+  deleted: `select ${parts}, array(select l.row from jsonb_array_elements_text(logs) with ordinality as l(row, n)
+      order by l.n limit ${mostLogLines}) as logs
+    from zin_deleted_job where queue = $1 and id = $2`,
+  schedule: `select template_data::text as data, '{}'::text[] as logs from scheduler where queue = $1 and scheduler_id = $2`,
 } as const
 
-const readLogs = {
-  job: 'select row from job_log where queue = $1 and job_id = $2 order by idx limit $3',
-  deleted: `select l.row from zin_deleted_job z, jsonb_array_elements_text(z.logs) with ordinality as l(row, n)
-    where z.queue = $1 and z.id = $2 order by l.n limit $3`,
-} as const
+const assignments = 'data = $4::jsonb, return_value = $6::jsonb, progress = $8::jsonb, failed_reason = $10, stacktrace = $12::jsonb'
 
-const writeJob = (table: string): string => `update ${table}
-  set data = $4::jsonb, return_value = $6::jsonb, progress = $8::jsonb, failed_reason = $10, stacktrace = $12::jsonb
-  where queue = $1 and id = $2 and state <> 'active' and data::text is not distinct from $3
+const unchanged = `queue = $1 and id = $2 and state <> 'active' and data::text is not distinct from $3
     and return_value::text is not distinct from $5 and progress::text is not distinct from $7
     and failed_reason is not distinct from $9 and stacktrace::text is not distinct from $11`
 
+/** One statement each, so that a crash cannot leave a job half written. $13 and $14: the log lines before and after. Further lines are kept. */
 const writes = {
-  job: writeJob('job'),
-  deleted: writeJob('zin_deleted_job'),
+  job: `with lines as materialized (
+      select stored.idx, given.after
+      from (select idx, row, row_number() over (order by idx) as n from job_log where queue = $1 and job_id = $2) stored
+        join unnest($13::text[], $14::text[]) with ordinality as given(before, after, n) on given.n = stored.n and given.before = stored.row
+    ),
+    written as (
+      update job set ${assignments}
+      where ${unchanged} and (select count(*) from lines) = cardinality($13::text[]) returning id
+    ),
+    logged as (
+      update job_log l set row = lines.after from lines, written where l.queue = $1 and l.job_id = written.id and l.idx = lines.idx
+    )
+    select id from written`,
+  deleted: `update zin_deleted_job
+    set ${assignments}, logs = case when logs is not null then
+      to_jsonb($14::text[]) || jsonb_path_query_array(logs, '$[$from to last]', jsonb_build_object('from', cardinality($14::text[]))) end
+    where ${unchanged} and array(
+      select l.row from jsonb_array_elements_text(logs) with ordinality as l(row, n) where l.n <= cardinality($13::text[]) order by l.n
+    ) = $13::text[]`,
   schedule: `update scheduler set template_data = $4::jsonb
     where queue = $1 and scheduler_id = $2 and template_data::text is not distinct from $3`,
 } as const
@@ -35,38 +51,16 @@ const writes = {
 export function embeddedParts(pool: PglitePool): Pick<QueueBackend, 'readParts' | 'writeParts'> {
   return {
     async readParts({ id, kind, queue }) {
-      const { rows } = await pool.query<Record<string, string | null>>(reads[kind], [queue.name, id])
+      const { rows } = await pool.query<Record<string, unknown> & Pick<StoredParts, 'logs'>>(reads[kind], [queue.name, id])
       const [row] = rows
       if (row === undefined) return undefined
-      const parts = Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
-      if (kind === 'schedule') return { ...parts, logs: [] }
-      const { rows: lines } = await pool.query<{ row: string }>(readLogs[kind], [queue.name, id, mostLogLines])
-      return { ...parts, logs: lines.map((line) => line.row) }
+      return { ...Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)), logs: row.logs }
     },
     async writeParts({ id, kind, queue }, before, after) {
       const values = partNames.flatMap((name) => [before[name] ?? null, after[name] ?? before[name] ?? null])
-      const used = kind === 'schedule' ? values.slice(0, 2) : values
+      const used = kind === 'schedule' ? values.slice(0, 2) : [...values, before.logs, before.logs.map((line, i) => after.logs[i] ?? line)]
       const { rowCount } = await pool.query(writes[kind], [queue.name, id, ...used])
-      if (rowCount !== 1) return false
-      if (kind === 'deleted') {
-        // Lines beyond those that were read stay unchanged.
-        await pool.query(
-          `update zin_deleted_job set logs = $3::jsonb || coalesce(jsonb_path_query_array(logs, '$[$from to last]', $4::jsonb), '[]')
-           where queue = $1 and id = $2 and logs is not null`,
-          [queue.name, id, JSON.stringify(after.logs), JSON.stringify({ from: after.logs.length })],
-        )
-        return true
-      }
-      for (const [i, line] of before.logs.entries()) {
-        if (after.logs[i] === line) continue
-        // An equal line may be rewritten in its place: the result is the same.
-        await pool.query(
-          `update job_log set row = $4 where queue = $1 and job_id = $2
-           and idx = (select min(idx) from job_log where queue = $1 and job_id = $2 and row = $3)`,
-          [queue.name, id, line, after.logs[i] ?? line],
-        )
-      }
-      return true
+      return (rowCount ?? 0) > 0
     },
   }
 }
