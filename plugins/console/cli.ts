@@ -1,4 +1,4 @@
-import { type Command, defineCommand } from 'zin'
+import { type Command, defineCommand, messageOf } from 'zin'
 
 const defaultPort = 7790
 
@@ -38,6 +38,7 @@ export const consoleCommands: readonly Command[] = [
         onLinkUsed: () => print.line(`For another browser: ${links.link(server.url)}`),
         readOnly: options['read-only'] === true,
         authorize: app.authorize,
+        onError: (error, request) => print.error(`${request} failed: ${messageOf(error)}`),
       })
       print.line(`Console of ${app.baseUrl} (link for one browser): ${links.link(server.url)}`)
       if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))

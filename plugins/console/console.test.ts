@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { basic, type ConsoleApp, consoleApp } from './testing/app.js'
+import { workersService } from 'zin/plugins/workers'
+import { basic, type ConsoleApp, consoleApp, faultyPath, faultyText } from './testing/app.js'
 
 describe('the console over HTTP', () => {
   let app: ConsoleApp
@@ -75,6 +76,38 @@ describe('the console over HTTP', () => {
     const stats = await get(`${alone}/api/queue/stats`, { authorization })
     assert.deepEqual([stats.status, typeof (await stats.json()).totalQueues], [200, 'number'])
     assert.equal((await get(`${alone}/openapi.json`, { authorization })).status, 404)
+  })
+
+  it('answers 500 on the separate port to an error of its own, whose text is only in the log', async () => {
+    const response = await get(`${alone}${faultyPath}?q=private`, { authorization })
+    const text = await response.text()
+    assert.deepEqual([response.status, JSON.parse(text).code], [500, 'CONSOLE_INTERNAL_ERROR'])
+    assert.ok(!text.includes(faultyText))
+    const [line, ...others] = app.host.logs.map((one) => JSON.stringify(one)).filter((one) => one.includes(faultyText))
+    assert.ok(line?.includes(`GET ${faultyPath}`) && !line.includes('private'), line)
+    assert.deepEqual(others, [])
+  })
+
+  it('finds workers by a part of their name, the best matches first', async () => {
+    const workers = app.host.service(workersService)
+    for (const name of ['mailer-2', 'bulk-mailer']) await workers.create({ name, queueName: name, autoStart: false, processor: () => null })
+    const find = async (query: string) => (await get(`${app.url}/api/console/workers?${query}`)).json()
+    const stopped = { state: 'stopped' }
+    const found = await find('q=MAILER&limit=3')
+    assert.deepEqual(found, {
+      workers: [
+        { name: 'mailer', state: found.workers[0]?.state },
+        { name: 'mailer-2', ...stopped },
+        { name: 'bulk-mailer', ...stopped },
+      ],
+      total: 3,
+      searched: 3,
+      complete: true,
+    })
+    const few = await find('q=mailer&limit=1')
+    assert.deepEqual([few.workers.length, few.workers[0].name, few.total], [1, 'mailer', 3])
+    assert.deepEqual((await find('q=nobody')).workers, [])
+    assert.equal((await get(`${app.url}/api/console/workers`)).status, 400)
   })
 
   it('rejects requests of other sites on the separate port, and changes when it is read-only', async () => {

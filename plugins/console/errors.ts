@@ -66,6 +66,13 @@ export const consoleErrors = defineErrors({
     when: 'The console cannot listen on its port',
     fix: 'Choose another port',
   },
+  CONSOLE_INTERNAL_ERROR: {
+    status: 500,
+    title: 'Internal server error',
+    message: () => 'The console could not handle the request; the cause is in the log of the app, or in the terminal of `zin monitor`',
+    when: 'On `port` and with `zin monitor`: an unexpected error occurred; it is logged',
+    fix: 'See the log of the app, or the terminal of `zin monitor`',
+  },
   CONSOLE_APP_UNREACHABLE: {
     status: 502,
     message: (_cause: unknown) => 'The app does not respond',

@@ -13,6 +13,7 @@ import { consoleHooks } from './hooks.js'
 import { consoleOptions } from './options.js'
 import { consoleRoutes } from './routes.js'
 import { ConsoleService } from './service.js'
+import { WorkerSearch } from './worker-search.js'
 
 export type * from './contract.js'
 export type { ConsoleHooks } from './hooks.js'
@@ -44,7 +45,7 @@ export const webConsole = definePlugin({
       breaker: () => services.breaker,
       now: () => clock.now(),
     })
-    ctx.routes(consoleRoutes(service, attention))
+    ctx.routes(consoleRoutes(service, attention, new WorkerSearch(() => services.workers)))
     ctx.commands(consoleCommands)
     ctx.describe(() => '/console')
     // The router does not match a trailing slash, but people type one.
@@ -73,6 +74,7 @@ export const webConsole = definePlugin({
         auth: auth && { user: auth, throttle: new FailureThrottle(clock) },
         readOnly,
         authorize: (request) => authorize.call(request),
+        onError: (error, request) => log.error({ err: error, request }, 'a request on the port of the console failed'),
       })
       log.info(`the console is at ${server.url}/console`)
       ctx.onStop(() => server.close())

@@ -2,14 +2,15 @@ import type { Context } from 'koa'
 import { defineRoute, type Route } from 'zin'
 import type { Asset } from './assets.js'
 import type { AttentionService } from './attention/attention.js'
-import { attentionResponse, bootResponse, pluginsResponse } from './schema.js'
+import { attentionResponse, bootResponse, pluginsResponse, workersQuery, workersResponse } from './schema.js'
 import { assetResponse } from './send-asset.js'
 import type { ConsoleService } from './service.js'
+import type { WorkerSearch } from './worker-search.js'
 
 const tag = 'console'
 
 /** Routes for the page, its files, and the APIs that serve the page. */
-export function consoleRoutes(service: ConsoleService, attention: AttentionService): readonly Route[] {
+export function consoleRoutes(service: ConsoleService, attention: AttentionService, search: WorkerSearch): readonly Route[] {
   const page = (path: string): Route =>
     defineRoute({
       method: 'GET',
@@ -46,6 +47,16 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
       use: ['ops'],
       response: { 200: attentionResponse },
       handler: () => attention.look(),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/console/workers',
+      summary: 'Find workers by a part of their name, the best matches first',
+      tag,
+      use: ['ops'],
+      query: workersQuery,
+      response: { 200: workersResponse },
+      handler: ({ input }) => search.find(input.query.q, input.query.limit),
     }),
     defineRoute({
       method: 'GET',

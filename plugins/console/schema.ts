@@ -42,3 +42,18 @@ export const attentionResponse = Type.Object({
   notes: Type.Array(text, { description: 'Notes on incomplete coverage, in sentences' }),
   at: Type.String({ description: 'ISO 8601' }),
 })
+
+export const workersQuery = Type.Object(
+  {
+    q: Type.String({ minLength: 1, maxLength: 200, description: 'Part of a name, ignoring case' }),
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
+  },
+  { additionalProperties: false },
+)
+
+export const workersResponse = Type.Object({
+  workers: Type.Array(Type.Object({ name: text, state: text })),
+  total: Type.Integer({ description: 'Number of all matches' }),
+  searched: Type.Integer({ description: 'Number of workers that were searched' }),
+  complete: Type.Boolean({ description: 'Whether all workers were searched' }),
+})

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { ZinError } from 'zin'
 import type { Asset } from './assets.js'
 import { type StandaloneOptions, startStandalone } from './standalone-server.js'
 
@@ -21,6 +22,7 @@ const options: StandaloneOptions = {
   auth: undefined,
   readOnly: false,
   authorize: async () => undefined,
+  onError: () => undefined,
 }
 
 test('the console on its own port sends no request to the app for a client that has disconnected', async () => {
@@ -80,4 +82,60 @@ test('the console on its own port answers 413 to a body that is too large, and 4
   } finally {
     await server.close()
   }
+})
+
+test('the console on its own port answers 500 to its own errors and logs them, and 502 only if the app cannot be reached', async () => {
+  const logged: unknown[] = []
+  const faults = [new TypeError('the vault at 10.0.0.7 is sealed'), new ZinError('ZIN_HOOK_FAILED', 'the vault at 10.0.0.7 is sealed')]
+  const unavailable = new ZinError('STORE_UNAVAILABLE', 'The store does not respond', { status: 503 })
+  const thrown = [...faults, unavailable]
+  const server = await startStandalone({
+    ...options,
+    authorize: async () => {
+      const next = thrown.shift()
+      if (next !== undefined) throw next
+      return undefined
+    },
+    onError: (error, request) => logged.push(error, request),
+  })
+  try {
+    const read = async () => {
+      const response = await fetch(`${server.url}/api/jobs?q=private`)
+      return { status: response.status, body: (await response.json()) as { readonly code: string; readonly message: string } }
+    }
+    for (const fault of faults) {
+      const { body, status } = await read()
+      assert.deepEqual([status, body.code], [500, 'CONSOLE_INTERNAL_ERROR'])
+      assert.doesNotMatch(JSON.stringify(body), /vault|HOOK/)
+      assert.deepEqual(logged.splice(0), [fault, 'GET /api/jobs'])
+    }
+    for (const [status, code] of [
+      [503, 'STORE_UNAVAILABLE'],
+      [502, 'CONSOLE_APP_UNREACHABLE'],
+    ] as const) {
+      const answer = await read()
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    }
+    assert.deepEqual(logged, [])
+  } finally {
+    await server.close()
+  }
+})
+
+test('the console on its own port logs no error for a client that disconnects while it sends', async () => {
+  const logged: unknown[] = []
+  const server = await startStandalone({ ...options, onError: (error) => logged.push(error) })
+  try {
+    const headers = { 'x-requested-with': 'test', expect: '100-continue' }
+    const client = request(`${server.url}/api/jobs`, { method: 'POST', headers, agent: false }).on('error', () => undefined)
+    client.flushHeaders()
+    await once(client, 'continue')
+    client.write('{')
+    client.destroy()
+    // The server handles these after the end of the first connection.
+    for (let n = 0; n < 2; n++) await (await fetch(`${server.url}/console`)).text()
+  } finally {
+    await server.close()
+  }
+  assert.deepEqual(logged, [])
 })

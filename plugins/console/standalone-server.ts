@@ -21,6 +21,8 @@ export interface StandaloneOptions extends AccessRules {
   readonly onLinkUsed?: () => void
   /** Returns the credential for a request to the app. */
   readonly authorize: (request: CommandRequest) => Promise<CommandCredential | undefined>
+  /** Called with an unexpected error, whose text is not part of the response. @param request method and path, without the query. */
+  readonly onError: (error: unknown, request: string) => void
 }
 
 export interface StandaloneServer {
@@ -39,7 +41,7 @@ const responseHeaders = ['content-type', 'content-disposition', 'cache-control',
 /** Serves the console on its own port and forwards its API requests to the app with a credential that the browser never receives. */
 export async function startStandalone(options: StandaloneOptions): Promise<StandaloneServer> {
   const server = createServer((req, res) => {
-    serve(options, req, res).catch((error: unknown) => sendError(res, error))
+    serve(options, req, res).catch((error: unknown) => sendError(options, req, res, error))
   })
   server.headersTimeout = 10_000
   server.requestTimeout = 30_000
@@ -139,13 +141,16 @@ async function bodyOf(req: IncomingMessage): Promise<string | undefined> {
   return length === 0 ? undefined : Buffer.concat(chunks).toString('utf8')
 }
 
-function sendError(res: ServerResponse, error: unknown): void {
+function sendError({ onError }: StandaloneOptions, req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  // The client has disconnected while it was sending.
+  if (error === req.errored) return
+  const known = error instanceof ZinError && error.status !== 500 ? error : consoleErrors.CONSOLE_INTERNAL_ERROR()
+  if (known !== error) onError(error, `${req.method} ${new URL(req.url ?? '/', 'http://console').pathname}`)
   if (res.headersSent) {
     res.destroy()
     return
   }
-  const known = error instanceof ZinError ? error : consoleErrors.CONSOLE_APP_UNREACHABLE(error)
-  const body = JSON.stringify({ error: known.title ?? known.code, message: known.message, code: known.code })
-  res.writeHead(known.status ?? 500, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...known.headers })
+  const body = JSON.stringify({ error: known.title, message: known.message, code: known.code })
+  res.writeHead(known.status, { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...known.headers })
   res.end(body)
 }

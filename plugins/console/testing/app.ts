@@ -18,11 +18,19 @@ export const hostile = '<img src=x onerror="window.pwned=1">'
 export const basic = { username: 'ann', password: 'correct horse' } as const
 export const readKey = 'a key that only reads queues'
 
+/** The credential for a request to this path cannot be created, because of an error with this text. */
+export const faultyPath = '/api/faulty'
+export const faultyText = 'the vault at 10.0.0.7 is sealed'
+
 const guest = definePlugin({
   name: 'guest',
   version: '1.0.0',
   setup({ hooks }) {
     hooks.on('collectConsole', () => ({ module: new URL('./guest-page.js', import.meta.url) }))
+    hooks.on('authorizeCommand', ({ url }) => {
+      if (new URL(url).pathname === faultyPath) throw new Error(faultyText)
+      return undefined
+    })
   },
 })
 

@@ -95,11 +95,11 @@ function RecentFlows() {
           <>
             <p class="note">Flows with a child among the first {checked} jobs of each state, queue by queue</p>
             <Card flush>
-              <ul class="needs">
+              <ul class="needs flows">
                 {families.map(({ children, parent }) => (
                   <li key={parent}>
                     <span class="needs-text">
-                      <Link to={`/flows?of=${encodeURIComponent(parent)}`}>{parent}</Link> waits for {plural(children.length, 'job')}
+                      <Link to={`/flows?of=${encodeURIComponent(parent)}`}>{parent}</Link> with {plural(children.length, 'child job')}
                     </span>
                     <Summary jobs={children} />
                     <span class="dim">

@@ -41,7 +41,7 @@ function attemptParts(job: JobDetails, attempts: readonly JobAttempt[], now: num
   let at = Date.parse(job.createdAt)
   const between = (until: number): void => {
     const kind = parts.length === 0 ? 'wait' : 'delay'
-    const title = parts.length === 0 ? 'waited' : `pause ${Math.ceil(parts.length / 2)}`
+    const title = parts.length === 0 ? 'waited' : `pause ${Math.ceil(parts.length / 2)},`
     if (until > at) parts.push({ kind, title, ms: until - at, failed: false })
   }
   for (const [index, { endedAt, outcome, runMs }] of attempts.entries()) {

@@ -10,7 +10,7 @@ import { path, setQuery } from '../router.js'
 import { extentOf, type Searched } from '../search-extent.js'
 import { ask } from '../ui/dialog.js'
 import { Card } from '../ui/layout.js'
-import { Empty, Loaded, Loading, Problem } from '../ui/states.js'
+import { Empty, Loaded, Loading, Problem, Stale } from '../ui/states.js'
 import { type Column, RowsTable } from '../ui/table.js'
 import { Duration, Time } from '../ui/time.js'
 import { toast } from '../ui/toast.js'
@@ -123,6 +123,7 @@ function AllJobs({ count, queue, status }: JobsProps) {
   if (total === undefined) return error === undefined ? <Loading /> : <Problem error={error} retry={jobs.reload} />
   return (
     <>
+      {error !== undefined && <Stale at={jobs.at} message={error.message} retry={jobs.reload} />}
       <BulkBar queue={queue} status={status} total={total} marked={marked} done={reload} clear={clear} />
       {fresh !== 0 && total > 0 && (
         <p class="note" role="status">

@@ -27,7 +27,7 @@ interface QueueRow extends QueueEntry {
 }
 
 const columns: readonly Column<QueueRow>[] = [
-  { key: 'name', title: 'Queue', cell: ({ name }) => name, sort: ({ name }) => name },
+  { key: 'name', title: 'Queue', cell: ({ name }) => <span title={name}>{name}</span>, sort: ({ name }) => name },
   {
     key: 'state',
     title: 'State',

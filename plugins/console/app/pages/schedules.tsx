@@ -80,15 +80,27 @@ function useSchedules(): ConsoleData<Found> {
 function Schedules() {
   const found = useSchedules()
   const columns: readonly Column<Schedule>[] = [
-    { key: 'id', title: 'Schedule', cell: ({ id }) => id, sort: ({ id }) => id },
+    { key: 'id', title: 'Schedule', cell: ({ id }) => <span title={id}>{id}</span>, sort: ({ id }) => id },
     {
       key: 'worker',
       title: 'Worker',
       hideOn: 'phone',
-      cell: ({ worker }) => <Link to={path`/workers/${worker}`}>{worker}</Link>,
+      cell: ({ worker }) => (
+        <Link to={path`/workers/${worker}`} title={worker}>
+          {worker}
+        </Link>
+      ),
       sort: ({ worker }) => worker,
+      width: '24%',
     },
-    { key: 'name', title: 'Job name', hideOn: 'phone', cell: ({ name }) => name, sort: ({ name }) => name },
+    {
+      key: 'name',
+      title: 'Job name',
+      hideOn: 'phone',
+      cell: ({ name }) => <span title={name}>{name}</span>,
+      sort: ({ name }) => name,
+      width: '24%',
+    },
     {
       key: 'timing',
       title: 'When',

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useValue } from '../data/signal.js'
-import { theme } from '../theme.js'
+import { systemIsDark, theme } from '../theme.js'
 import { Empty, Loading } from './states.js'
 
 export interface Series {
@@ -36,13 +36,14 @@ export function Chart(props: ChartProps) {
   const box = useRef<HTMLDivElement>(null)
   const [draw, setDraw] = useState<Draw | undefined>(undefined)
   const chosen = useValue(theme)
+  const dark = useValue(systemIsDark)
   useEffect(() => void import('./draw-chart.js').then((loaded) => setDraw(() => loaded as never)), [])
   const known = times.length > 1
   useEffect(() => {
     if (draw === undefined || box.current === null || !known) return undefined
     return draw.drawChart(box.current, props)
-  }, [draw, chosen, props.times, props.series, known])
-  if (!known) return <Empty title={empty}>Samples are taken every few seconds while the app runs.</Empty>
+  }, [draw, chosen, dark, props.times, props.series, known])
+  if (!known) return <Empty title={empty}>A chart appears with the second sample.</Empty>
   return (
     <figure class="chart">
       <figcaption class="legend">

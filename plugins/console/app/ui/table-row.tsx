@@ -67,7 +67,11 @@ function Cell<Row>({ column, row, to }: { readonly column: Column<Row>; readonly
 }
 
 /** CSS classes of the cells of a column, including its heading. */
-export function classOf<Row>({ hideOn, numeric }: Column<Row>): string | undefined {
-  const names = [numeric === true ? 'numeric' : '', hideOn === undefined ? '' : `hide-${hideOn}`].filter((name) => name !== '')
+export function classOf<Row>({ hideOn, numeric, width }: Column<Row>): string | undefined {
+  const names = [
+    numeric === true ? 'numeric' : '',
+    hideOn === undefined ? '' : `hide-${hideOn}`,
+    width?.endsWith('%') === true ? 'clips' : '',
+  ].filter((name) => name !== '')
   return names.length === 0 ? undefined : names.join(' ')
 }

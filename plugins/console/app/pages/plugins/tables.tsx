@@ -24,12 +24,14 @@ export const pluginColumns: readonly Column<PluginReport>[] = [
     title: 'Needs',
     cell: ({ after }) => (after.length === 0 ? dash : <span title={after.join(', ')}>{after.join(', ')}</span>),
     hideOn: 'phone',
+    width: '34%',
   },
   {
     key: 'provides',
     title: 'Provides',
     cell: ({ provides }) => (provides.length === 0 ? dash : <span title={provides.join(', ')}>{provides.join(', ')}</span>),
     hideOn: 'tablet',
+    width: '26%',
   },
   { key: 'boot', title: 'Boot', numeric: true, cell: (plugin) => duration(bootMs(plugin)), sort: bootMs },
 ]
@@ -54,6 +56,7 @@ export const hookColumns: readonly Column<HookReport>[] = [
       return <span title={names}>{names}</span>
     },
     sort: ({ listeners }) => listeners.length,
+    width: '40%',
   },
   {
     key: 'calls',

@@ -1,6 +1,6 @@
 import type { CanaryView } from 'zin/plugins/canary'
 import { can } from '../../data/session.js'
-import { exact } from '../../format.js'
+import { exact, plural } from '../../format.js'
 import { ActionButton } from '../../ui/dialog.js'
 import { isLive } from './canary-words.js'
 import { act, waiting } from './verbs.js'
@@ -23,7 +23,7 @@ export function CanaryVerbs({ canary, done }: { readonly canary: CanaryView; rea
         <ActionButton
           label={`Replay ${exact(left)} on ${stable}`}
           confirm={{
-            title: `Replay ${exact(left)} jobs on ${stable}?`,
+            title: `Replay ${plural(left, 'job')} on ${stable}?`,
             text: `They failed permanently on ${version} and run again with all their attempts. Side effects from before the failure happen twice.`,
           }}
           run={run('replay', {})}

@@ -1,6 +1,6 @@
 // Texts about a canary. Pure.
 import type { CanaryView, PauseReason } from 'zin/plugins/canary'
-import { exact } from '../../format.js'
+import { exact, plural } from '../../format.js'
 
 type Metric = keyof CanaryView['evidence']['metrics']
 
@@ -43,5 +43,5 @@ export function sentenceOf(metric: Metric, report: CanaryView['evidence']['metri
 export function needsOf({ needs: { jobs, minutes } }: CanaryView): string {
   if (jobs === null) return 'The number of jobs needed for a verdict is not known yet.'
   const time = minutes === null ? '' : minutes < 1 ? ', less than a minute' : `, ${exact(Math.ceil(minutes))} min at this rate`
-  return `About ${exact(jobs)} more canary jobs until a verdict${time}.`
+  return `About ${plural(jobs, 'more canary job')} until a verdict${time}.`
 }

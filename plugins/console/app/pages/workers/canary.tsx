@@ -1,5 +1,5 @@
 import type { CanaryView } from 'zin/plugins/canary'
-import { absolute, duration, exact, percent } from '../../format.js'
+import { absolute, duration, exact, percent, plural } from '../../format.js'
 import { path } from '../../router.js'
 import { Badge, type Tone } from '../../ui/badge.js'
 import { Interval } from '../../ui/interval.js'
@@ -53,8 +53,8 @@ export function CanaryPanel({ canary, done, queue }: { readonly canary: CanaryVi
       </div>
       {casualties.recorded > 0 && (
         <p class="dim">
-          {exact(casualties.recorded)} jobs failed permanently on {canary.canary.version}
-          {casualties.replayed > 0 && `, of which ${exact(casualties.replayed)} were replayed`}.{' '}
+          {plural(casualties.recorded, 'job')} failed permanently on {canary.canary.version}
+          {casualties.replayed > 0 && `, of which ${exact(casualties.replayed)} ${casualties.replayed === 1 ? 'was' : 'were'} replayed`}.{' '}
           <Link to={path`/queues/${queue}?state=failed`}>Failed jobs</Link>
         </p>
       )}

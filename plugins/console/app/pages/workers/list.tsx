@@ -6,32 +6,41 @@ import { useStats } from '../../data/stats.js'
 import { exact, percent, rate } from '../../format.js'
 import { path, setQuery } from '../../router.js'
 import { Badge } from '../../ui/badge.js'
+import { Icon } from '../../ui/icon.js'
 import { Card, Page } from '../../ui/layout.js'
 import { Empty, Loaded } from '../../ui/states.js'
 import { type Column, Table } from '../../ui/table.js'
 import { Duration } from '../../ui/time.js'
 import { NodeCount } from './node-list.js'
 import { stateTone, type Trouble, troubleOf } from './trouble.js'
-import { useWorkers } from './use-workers.js'
+import { type UnreadWorkers, useWorkers } from './use-workers.js'
 
 interface Row {
   readonly worker: WorkerView
   /** The queue of the worker; absent if unknown. */
   readonly queue: QueueEntry | undefined
   readonly trouble: Trouble
+  /** Why its last change could not be read. */
+  readonly unread: string | undefined
 }
 
 const dash = <span class="dim">–</span>
 const words = ['', 'slow', 'at risk', 'failing'] as const
 
 const columns: readonly Column<Row>[] = [
-  { key: 'name', title: 'Worker', cell: ({ worker }) => worker.name, sort: ({ worker }) => worker.name },
+  { key: 'name', title: 'Worker', cell: ({ worker }) => <span title={worker.name}>{worker.name}</span>, sort: ({ worker }) => worker.name },
   {
     key: 'state',
     title: 'State',
-    cell: ({ trouble: { rank }, worker: { desired, paused, state } }) => (
+    cell: ({ trouble: { rank }, unread, worker: { desired, paused, state } }) => (
       <>
         <Badge tone={stateTone(state, desired)}>{paused && state === 'running' ? 'paused' : state}</Badge>
+        {unread !== undefined && (
+          <span title={unread}>
+            {' '}
+            <Badge tone="warn">not updated</Badge>
+          </span>
+        )}
         {rank > 0 && (
           <span class="only-phone">
             {' '}
@@ -104,8 +113,7 @@ const columns: readonly Column<Row>[] = [
 ]
 
 function Health({ rank, text, wanted }: Trouble & { readonly wanted: boolean }) {
-  if (rank === 0)
-    return text === '' ? <span class="dim">{wanted ? 'healthy' : 'stopped by an operator'}</span> : <span title={text}>{text}</span>
+  if (rank === 0) return text === '' ? <span class="dim">{wanted ? 'healthy' : 'not meant to run'}</span> : <span title={text}>{text}</span>
   return (
     <span title={text}>
       <Badge tone={rank === 3 ? 'bad' : 'warn'}>{words[rank]}</Badge> <span>{text}</span>
@@ -140,9 +148,9 @@ export function Workers({ query }: ConsolePlace) {
     () =>
       workers.data?.map((worker): Row => {
         const queue = queues !== undefined && Object.hasOwn(queues, worker.queueName) ? queues[worker.queueName] : undefined
-        return { worker, queue, trouble: troubleOf(worker, queue) }
+        return { worker, queue, trouble: troubleOf(worker, queue), unread: workers.unread.get(worker.name)?.message }
       }) ?? [],
-    [workers.data, queues],
+    [workers.data, workers.unread, queues],
   )
   const wanted = text.toLowerCase()
   const named = rows.filter(({ worker }) =>
@@ -153,6 +161,7 @@ export function Workers({ query }: ConsolePlace) {
       <Loaded from={workers}>
         {(all) => (
           <>
+            <Unread workers={workers.unread} retry={workers.retry} />
             <div class="filters">
               <fieldset class="segmented" aria-label="Show">
                 {(Object.keys(filters) as Filter[]).map((id) => (
@@ -195,6 +204,28 @@ export function Workers({ query }: ConsolePlace) {
         )}
       </Loaded>
     </Page>
+  )
+}
+
+/** Names of workers that a note lists. */
+const mostNamed = 3
+
+function Unread({ retry, workers }: { readonly workers: UnreadWorkers; readonly retry: () => void }) {
+  const [first] = workers.values()
+  if (first === undefined) return null
+  const names = [...workers.keys()].slice(0, mostNamed).join(', ')
+  const more = workers.size > mostNamed ? ` and ${exact(workers.size - mostNamed)} more` : ''
+  return (
+    <p class="stale" role="status">
+      <Icon name="warn" />
+      <span>
+        {names}
+        {more} could not be read: {first.message}
+      </span>
+      <button type="button" class="button small" onClick={retry}>
+        Try again
+      </button>
+    </p>
   )
 }
 

@@ -31,7 +31,7 @@ export function Nodes({ nodes, worker }: { readonly nodes: readonly WorkerOnNode
       ),
       sort: ({ state }) => state,
     },
-    { key: 'version', title: 'Version', cell: (node) => <VersionOn node={node} />, sort: ({ version }) => version ?? '' },
+    { key: 'version', title: 'Version', cell: (node) => <VersionOn node={node} />, sort: ({ version }) => version ?? '', width: '30%' },
     {
       key: 'generation',
       title: 'Applied',

@@ -11,9 +11,19 @@ const gatherMs = 1_000
 const fewWorkers = 8
 const perPage = 100
 
+/** Workers that changed but could not be read again, with the error of each. */
+export type UnreadWorkers = ReadonlyMap<string, ApiError>
+
+export interface WorkerList extends ConsoleData<readonly WorkerView[]> {
+  /** Those that are listed are shown as they were before the change. */
+  readonly unread: UnreadWorkers
+  /** Reads them again. */
+  readonly retry: () => void
+}
+
 /** All workers: read once, then updated for each worker that the event stream reports as changed. */
-export function useWorkers(): ConsoleData<readonly WorkerView[]> {
-  const [held, set] = useState<Omit<ConsoleData<readonly WorkerView[]>, 'reload'>>(nothing)
+export function useWorkers(): WorkerList {
+  const [held, set] = useState<Omit<WorkerList, 'reload' | 'retry'>>(nothing)
   const changed = useRef(new Set<string>())
   /** Removed during a read, whose result may still contain them. */
   const removed = useRef(new Set<string>())
@@ -35,6 +45,7 @@ export function useWorkers(): ConsoleData<readonly WorkerView[]> {
           const gone = new Set(removed.current)
           set((before) => ({
             data: merged(whole ? [] : (before.data ?? []), read, gone),
+            unread: unreadOf(whole ? new Map() : before.unread, read, gone),
             error: undefined,
             loading: false,
             at: Date.now(),
@@ -76,7 +87,12 @@ export function useWorkers(): ConsoleData<readonly WorkerView[]> {
     if (event === 'removed') {
       changed.current.delete(worker)
       if (reads.current > 0) removed.current.add(worker)
-      set((before) => ({ ...before, data: before.data?.filter(({ name }) => name !== worker) }))
+      const gone = new Set([worker])
+      set((before) => ({
+        ...before,
+        data: before.data?.filter(({ name }) => name !== worker),
+        unread: unreadOf(before.unread, new Map(), gone),
+      }))
     } else {
       // It may have been created again.
       if (event === 'changed') removed.current.delete(worker)
@@ -91,21 +107,36 @@ export function useWorkers(): ConsoleData<readonly WorkerView[]> {
       abort.current.abort()
     }
   }, [])
-  return { ...held, reload }
+  const retry = (): void => {
+    for (const name of held.unread.keys()) changed.current.add(name)
+    clearTimeout(timer.current)
+    follow()
+  }
+  return { ...held, reload, retry }
 }
 
-const nothing = { data: undefined, error: undefined, loading: true, at: undefined }
+const nothing = { data: undefined, unread: new Map(), error: undefined, loading: true, at: undefined }
 
-/** Workers by name; `undefined`: it does not exist. */
-type WorkersRead = ReadonlyMap<string, WorkerView | undefined>
+/** Workers by name; `undefined`: it does not exist; an error: it could not be read. */
+type WorkersRead = ReadonlyMap<string, WorkerView | ApiError | undefined>
 
 function merged(known: readonly WorkerView[], read: WorkersRead, removed: ReadonlySet<string>): readonly WorkerView[] {
   const byName = new Map(known.map((worker) => [worker.name, worker]))
   for (const [name, worker] of read) {
     if (worker === undefined || removed.has(name)) byName.delete(name)
-    else byName.set(name, worker)
+    else if (!(worker instanceof ApiError)) byName.set(name, worker)
   }
   return [...byName.values()]
+}
+
+function unreadOf(known: UnreadWorkers, read: WorkersRead, removed: ReadonlySet<string>): UnreadWorkers {
+  const byName = new Map(known)
+  for (const [name, worker] of read) {
+    if (worker instanceof ApiError) byName.set(name, worker)
+    else byName.delete(name)
+  }
+  for (const name of removed) byName.delete(name)
+  return byName
 }
 
 async function readAll(signal: AbortSignal): Promise<WorkersRead> {
@@ -118,15 +149,21 @@ async function readAll(signal: AbortSignal): Promise<WorkersRead> {
   return all
 }
 
+/** Reads each worker on its own, so that one that cannot be read does not hide the others. Throws if the app does not respond at all. */
 async function readSome(names: readonly string[], signal: AbortSignal): Promise<WorkersRead> {
-  const read = names.map(async (name): Promise<readonly [string, WorkerView | undefined]> => {
-    try {
-      const { worker } = await request<{ worker: WorkerView }>('GET', `/api/workers/${encodeURIComponent(name)}`, undefined, signal)
-      return [name, worker]
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return [name, undefined]
-      throw error
-    }
-  })
-  return new Map(await Promise.all(read))
+  const read = await Promise.all(names.map(async (name) => [name, await readOne(name, signal)] as const))
+  const failed = read.flatMap(([, worker]) => (worker instanceof ApiError ? [worker] : []))
+  const [first] = failed
+  if (first !== undefined && failed.length === names.length && failed.every(({ status }) => status === 0 || status === 401)) throw first
+  return new Map(read)
+}
+
+async function readOne(name: string, signal: AbortSignal): Promise<WorkerView | ApiError | undefined> {
+  try {
+    return (await request<{ worker: WorkerView }>('GET', `/api/workers/${encodeURIComponent(name)}`, undefined, signal)).worker
+  } catch (error) {
+    if (signal.aborted) throw error
+    if (!(error instanceof ApiError)) return new ApiError(0, 'UNREADABLE', messageOf(error))
+    return error.status === 404 ? undefined : error
+  }
 }
