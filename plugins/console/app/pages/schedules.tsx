@@ -126,7 +126,7 @@ function Schedules() {
             key: 'remove',
             title: 'Action',
             numeric: true,
-            width: '104px',
+            width: '88px',
             cell: ({ id, worker }: Schedule) => (
               <ActionButton
                 small
