@@ -21,7 +21,7 @@ describe('the search of the console in Chromium', () => {
       const name = `crowd-${String(n).padStart(3, '0')}`
       await workers.create({ name, queueName: 'crowd', autoStart: false, activeStatus: n !== 119, processor: () => null })
     }
-    await workers.create({ name: 'z-crowd-11', queueName: 'crowd', autoStart: false, processor: () => null })
+    await workers.create({ name: 'a-crowd-11', queueName: 'crowd', autoStart: false, processor: () => null })
     await workers.create({ name: 'crowd-11', queueName: 'crowd', autoStart: false, processor: () => null })
   })
   after(async () => {
