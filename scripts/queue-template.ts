@@ -13,6 +13,7 @@ if (!(await templateMatches(kept))) {
   const folder = await mkdtemp(join(tmpdir(), 'zin-template-'))
   try {
     const store = await openEmbedded({ dataDir: folder, fsync: false, template: undefined })
+    await store.scrub()
     await store.close()
     await writeTemplate(kept, join(folder, 'queue'))
   } finally {

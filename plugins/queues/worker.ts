@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Processor, Worker, WorkerOptions } from 'bullmq'
 import type { QueueBackend } from './backend.js'
 import { keepCompleted, keepFailed, removeInTurns } from './retention.js'
@@ -5,7 +6,7 @@ import { askBeforeSpans } from './telemetry.js'
 
 /**
  * Creates a worker with the default retention for jobs without their own, such as those of other producers, and with less work per job than
- * BullMQ does: see `waitOnce`, `askBeforeSpans` and `removeInTurns`.
+ * BullMQ does: see `waitOnce`, `endWaits`, `askBeforeSpans` and `removeInTurns`.
  */
 export function createWorker(
   { keep, makeWorker }: Pick<QueueBackend, 'keep' | 'makeWorker'>,
@@ -15,6 +16,7 @@ export function createWorker(
 ): Worker {
   const worker = makeWorker(name, processor, { ...options, removeOnComplete: keep(removeOnComplete), removeOnFail: keep(removeOnFail) })
   waitOnce(worker)
+  endWaits(worker)
   askBeforeSpans(worker)
   removeInTurns(worker, keep)
   return worker
@@ -34,4 +36,30 @@ function waitOnce(worker: Worker): void {
     })
     return ready
   }
+}
+
+/** How long BullMQ waits after a lost connection, in ms. */
+const reconnectMs = 100
+
+/**
+ * Makes a worker that is paused or closing fetch nothing and wait for nothing. BullMQ fetches once more after its blocking wait, and waits
+ * for the end of a rate limit, and 15 s after a failed fetch.
+ */
+function endWaits(worker: Worker): void {
+  const isIdle = (): boolean => worker.isPaused() || worker.closing !== undefined
+  const fetch = worker as unknown as { moveToActive(...args: readonly unknown[]): Promise<unknown> }
+  const moveToActive = fetch.moveToActive.bind(worker)
+  fetch.moveToActive = async (...args) => (isIdle() ? undefined : moveToActive(...args))
+  let waiting = new AbortController()
+  worker.delay = async (ms = reconnectMs, controller) => {
+    if (isIdle()) return
+    const signals = [waiting.signal, ...(controller ? [controller.signal as AbortSignal] : [])]
+    await setTimeout(ms, undefined, { signal: AbortSignal.any(signals) }).catch(() => undefined)
+  }
+  const end = (): void => {
+    waiting.abort()
+    waiting = new AbortController()
+  }
+  worker.on('paused', end)
+  worker.on('closing', end)
 }

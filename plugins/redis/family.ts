@@ -16,6 +16,8 @@ export class RedisFamily {
       return connect()
     }
     client.disconnect = (reconnect = false) => {
+      // ioredis would wait a second for the end of a connection that has ended.
+      if (client.status === 'end') return
       // Between two attempts, ioredis only cancels the next one: it emits no `end`, and commands wait forever. With the status `wait` it ends.
       if (!reconnect && client.status === 'reconnecting') client.status = 'wait'
       disconnect(reconnect)

@@ -16,6 +16,7 @@ import { rebootContract } from './reboot.contract.js'
 import { recreateContract } from './recreate.contract.js'
 import { rolloutContract } from './rollout.contract.js'
 import { workerSeamsContract } from './seams.contract.js'
+import { sequencesContract } from './sequences.contract.js'
 import { shutdownContract } from './shutdown.contract.js'
 import { workersContract } from './workers.contract.js'
 
@@ -27,6 +28,7 @@ rolloutContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
 pauseContract('Redis', redis)
 recreateContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 shutdownContract('Redis', redis)
+sequencesContract('Redis', redis)
 workerSeamsContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 
 describe('workers of two processes on one Redis', () => {

@@ -2,6 +2,7 @@ import { pauseContract } from './pause.contract.js'
 import { rebootContract } from './reboot.contract.js'
 import { recreateContract } from './recreate.contract.js'
 import { rolloutContract } from './rollout.contract.js'
+import { sequencesContract } from './sequences.contract.js'
 import { shutdownContract } from './shutdown.contract.js'
 import { workersContract } from './workers.contract.js'
 
@@ -11,3 +12,4 @@ rolloutContract('the embedded store', { env: {}, drivers: ['db'] })
 pauseContract('the embedded store', {})
 recreateContract('the embedded store', {})
 shutdownContract('the embedded store', {})
+sequencesContract('the embedded store', {})

@@ -68,6 +68,9 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   }
 }
 
+/** PostgreSQL creates two databases that only serve to create others: two thirds of the files and half of the bytes of a new store. */
+const dropOtherDatabases = ['update pg_database set datistemplate = false', 'drop database template0', 'drop database template1']
+
 /** Checks first: BullMQ's migrations alter and commit even when there is nothing to do. */
 async function migrate(pool: PglitePool): Promise<void> {
   const { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, runMigrations, SchemaMigrationRequiredError } = loadBullmq()
@@ -79,6 +82,7 @@ async function migrate(pool: PglitePool): Promise<void> {
       throw error
     })
     if (version < LATEST_SCHEMA_VERSION) await runMigrations(session)
+    if (version === 0) for (const statement of dropOtherDatabases) await pool.query(statement)
   } finally {
     client.release()
   }

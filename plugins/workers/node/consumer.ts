@@ -37,9 +37,6 @@ export interface Attempts {
 /** Deadline for a store that may be down: to store the outcomes of ended jobs, then to close, and to end a fetch. In ms. */
 const closeMs = 2_000
 
-/** How long a reachable store takes at most to store the outcome of a job, in ms. */
-const settleMs = 500
-
 /** Maximum time between two checks for stalled jobs, in ms. */
 const mostStalledCheckMs = 5_000
 
@@ -163,11 +160,10 @@ export class Consumer {
   /** Stops taking jobs, waits for running ones, cancels those that exceed the drain time, and closes. Always resolves. */
   async close(waits: StopWaits): Promise<void> {
     const waiting = new AbortController()
-    // With a store that is down, `pause` never resolves, so it is also sufficient that no job runs here any more. A second `pause`
-    // resolves at once and would not wait for running jobs.
-    const drained = this.#worker.isPaused()
-      ? this.#jobs.settled(settleMs)
-      : Promise.race([this.#worker.pause(), this.#jobs.quiet(closeMs, waiting.signal)])
+    await this.#worker.pause(true)
+    // With a store that is down, the fetch does not end, so it is also sufficient that no job runs here any more.
+    // biome-ignore lint/complexity/useLiteralKeys: the method is private, and `pause` calls it only for a worker that is not paused yet
+    const drained = Promise.race([this.#worker['whenCurrentJobsFinished'](false), this.#jobs.quiet(closeMs, waiting.signal)])
     if (!(await waits.drained(drained))) {
       this.#jobs.cancelAll(stopReason)
       await waits.cancelled(drained)

@@ -13,8 +13,6 @@ export class RunningJobs {
   readonly #clock: Clock
   readonly #attempts = new Set<Attempt>()
   #begun = 0
-  /** When the last attempt ended, monotonic clock, ms. */
-  #emptySince = Number.NEGATIVE_INFINITY
   #whenEmpty: (() => void)[] = []
 
   constructor(clock: Clock) {
@@ -37,7 +35,6 @@ export class RunningJobs {
     if (attempt.ended !== undefined) (attempt.job as JobWithAttempt)[unrecorded] = attempt
     this.#attempts.delete(attempt)
     if (this.#attempts.size > 0) return
-    this.#emptySince = this.#clock.monotonic()
     for (const resolve of this.#whenEmpty.splice(0)) resolve()
   }
 
@@ -65,13 +62,6 @@ export class RunningJobs {
 
   cancelAll(reason: string): void {
     for (const attempt of this.#attempts) attempt.abort(reason)
-  }
-
-  /** Resolves `ms` after the last job ended, while its outcome is stored. Only for consumers that take no more jobs. */
-  async settled(ms: number): Promise<void> {
-    await this.#empty()
-    const left = this.#emptySince + ms - this.#clock.monotonic()
-    if (left > 0) await delay(left)
   }
 
   /** Resolves once no job has run for `ms`. Rejects when the signal is aborted. */

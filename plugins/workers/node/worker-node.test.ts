@@ -30,6 +30,7 @@ const queues = {
       isPaused: () => false,
       run: async () => undefined,
       pause: async () => undefined,
+      whenCurrentJobsFinished: async () => undefined,
       close: async () => undefined,
     }),
 } as unknown as Queues
