@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { surfacesOf } from './api/surface.js'
+import { declarationFiles, digestOf, unlessPassed } from './passed.js'
 import { isBuilt } from './setup.mjs'
 
 const folder = 'scripts/api'
@@ -82,4 +83,8 @@ function withDeclarations(use: (folder: string) => number): number {
   }
 }
 
-process.exitCode = withDeclarations((declarations) => run(texts(declarations), process.argv.includes('--check')))
+const check = process.argv.includes('--check')
+const compared = (): readonly string[] => readdirSync(folder).map((name) => join(folder, name))
+const digest = check && isBuilt() ? digestOf([...declarationFiles(), ...compared()]) : undefined
+const passed = await unlessPassed('api', digest, () => withDeclarations((declarations) => run(texts(declarations), check)) === 0)
+process.exitCode = passed ? 0 : 1

@@ -1,9 +1,9 @@
 // Checks that the core does not depend on features: it must not mention the settings, names or services of plugins.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { appSettings } from '../core/host/app-settings.js'
 import type { PluginFactory } from '../core/host/plugin.js'
+import { moduleIn } from './docs/module-in.js'
 
 /** Names of plugins that the core uses with another meaning, such as a value of LOG_CHANNEL. */
 const ownWords = new Set(['console'])
@@ -12,8 +12,7 @@ const ownWords = new Set(['console'])
 async function patterns(): Promise<ReadonlyMap<string, RegExp>> {
   const found = new Map<string, RegExp>()
   for (const folder of readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))) {
-    const module = (await import(pathToFileURL(`plugins/${folder}/index.ts`).href)) as Record<string, unknown>
-    for (const { spec } of Object.values(module).filter(isFactory)) {
+    for (const { spec } of Object.values(await moduleIn(`plugins/${folder}`)).filter(isFactory)) {
       for (const setting of Object.keys(spec.settings ?? {}))
         if (!(setting in appSettings)) found.set(`the setting ${setting} of ${spec.name}`, new RegExp(`\\b${setting}\\b`))
       if (!ownWords.has(spec.name)) found.set(`the plugin ${spec.name}`, new RegExp(`(['"\`])${spec.name}\\1`))

@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { withTarball } from './pack.js'
+import { declarationFiles, digestOf, repositoryFiles, unlessPassed } from './passed.js'
 
 const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
@@ -25,12 +26,16 @@ if (unbuilt.length > 0) {
   process.exit(1)
 }
 
-const clean = await withTarball((tarball) => {
-  const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n')
-  const strangers = files.filter((file) => unwanted.test(file.replace('package/', '')) && !file.startsWith('package/examples/'))
-  const secrets = files.filter((file) => /\/(\.env|\.zin)(\/|$)/.test(file))
-  for (const file of [...strangers, ...secrets]) console.error(`the package contains ${file}, which must not be published`)
-  const types = run('attw', [tarball, '--profile', 'esm-only', '--no-definitely-typed', '--entrypoints', ...entrypoints])
-  return run('publint', ['run', tarball, '--strict']) && types && strangers.length + secrets.length === 0
-})
-process.exitCode = clean ? 0 : 1
+const check = (): Promise<boolean> =>
+  withTarball((tarball) => {
+    const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).split('\n')
+    const strangers = files.filter((file) => unwanted.test(file.replace('package/', '')) && !file.startsWith('package/examples/'))
+    const secrets = files.filter((file) => /\/(\.env|\.zin)(\/|$)/.test(file))
+    for (const file of [...strangers, ...secrets]) console.error(`the package contains ${file}, which must not be published`)
+    const types = run('attw', [tarball, '--profile', 'esm-only', '--no-definitely-typed', '--entrypoints', ...entrypoints])
+    return run('publint', ['run', tarball, '--strict']) && types && strangers.length + secrets.length === 0
+  })
+
+// The result depends on the names of the files, and on the content of few.
+const digest = digestOf([...declarationFiles(), 'tsup.config.ts', 'scripts/pack.ts', 'scripts/check-exports.ts'], repositoryFiles())
+process.exitCode = (await unlessPassed('exports', digest, check)) ? 0 : 1

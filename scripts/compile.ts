@@ -1,6 +1,7 @@
 // Compiles the sources and tests to JavaScript before a test run. Loading TypeScript with tsx takes seconds in each process, and a run
 // starts more than a hundred processes.
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
@@ -8,6 +9,8 @@ import { type BuildOptions, build, type Plugin } from 'esbuild'
 /** A copy of the tree with a `.js` file for each `.ts` file. */
 export interface Compiled {
   readonly folder: string
+  /** Replaces the places of compiled code in a text, such as a stack, by those of its source. */
+  original(text: string): string
   remove(): void
 }
 
@@ -19,7 +22,8 @@ const options: BuildOptions = {
   format: 'esm',
   target: 'node20',
   platform: 'node',
-  sourcemap: 'inline',
+  // Not for Node, which would parse the map of each file that it loads, and map each stack: see `original`.
+  sourcemap: 'external',
   sourcesContent: false,
   logLevel: 'error',
 }
@@ -36,11 +40,22 @@ export async function compile(): Promise<Compiled> {
     writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest()))
     cpSync('scripts', join(folder, 'scripts'), { recursive: true, filter: (file) => !file.endsWith('.ts') })
     for (const name of ['dist', 'examples']) symlinkSync(resolve(name), join(folder, name), 'junction')
-    return { folder, remove }
+    return { folder, original: (text) => original(text, folder), remove }
   } catch (error) {
     remove()
     throw error
   }
+}
+
+function original(text: string, folder: string): string {
+  const places = /(?:file:\/\/)?(\/[^\s():]+\.js):(\d+):(\d+)/g
+  return text.replaceAll(places, (place: string, file: string, line: string, column: string) => {
+    if (!file.startsWith(`${folder}/`) || !existsSync(`${file}.map`)) return place
+    const map = new SourceMap(JSON.parse(readFileSync(`${file}.map`, 'utf8')))
+    const entry = map.findEntry(Number(line) - 1, Number(column) - 1)
+    if (!('originalSource' in entry)) return place
+    return `${resolve(dirname(file), entry.originalSource)}:${entry.originalLine + 1}:${entry.originalColumn + 1}`
+  })
 }
 
 function sources(folder: string): readonly string[] {

@@ -1,12 +1,11 @@
 // Writes the tables that are generated from declarations (options, settings, errors) to the READMEs of the core and of each plugin, and the
 // tables of the plugin API to its reference. With --check it writes nothing and fails if a document differs.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { cliErrors } from '../core/cli/errors.js'
 import { coreErrors } from '../core/host/core-errors.js'
 import type { AnyPluginSpec } from '../core/host/plugin.js'
 import { declaredTables, withTable } from '../core/testing/readme.js'
+import { moduleIn } from './docs/module-in.js'
 import { referencePath, referenceText } from './docs/reference.js'
 
 type Declarations = Parameters<typeof declaredTables>[0]
@@ -19,7 +18,7 @@ const folders = [
 const check = process.argv.includes('--check')
 
 async function declarationsOf(folder: string): Promise<Declarations> {
-  const exported = (await import(pathToFileURL(resolve(folder, 'index.ts')).href)) as Readonly<Record<string, unknown>>
+  const exported = await moduleIn(folder)
   const factory = Object.values(exported).find((value) => typeof value === 'function' && 'spec' in value)
   return (factory as { readonly spec: AnyPluginSpec } | undefined)?.spec ?? {}
 }

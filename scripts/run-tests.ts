@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Compiled } from './compile.js'
 
 /** Test files that share a process, and additions to its environment. */
 export interface Batch {
@@ -39,38 +40,39 @@ const deadlineMs = 8 * 60_000
 /** How many of its slowest tests a file reports. */
 const listed = 10
 
-/**
- * Runs `atOnce` batches at a time; calls `done` with each file when its batch ends. Aborting kills running batches.
- *
- * @param env for all batches. TEST_COMPILED is the folder of the compiled files, see compile.ts; without it, Node loads the sources with tsx.
- * @param busy other work that takes the place of one batch until it ends.
- */
-export async function runBatches(
-  batches: readonly Batch[],
-  atOnce: number,
-  env: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-  done: (result: FileResult) => void,
-  busy: Promise<unknown> = Promise.resolve(),
-): Promise<void> {
-  const queue = [...batches]
-  const lane = async (_: unknown, index: number): Promise<void> => {
-    if (index === 0) await busy
-    for (let batch = queue.shift(); batch !== undefined && !signal.aborted; batch = queue.shift()) {
-      for (const result of await runBatch(batch, { ...env, ...batch.env }, signal)) done(result)
-    }
-  }
-  await Promise.all(Array.from({ length: atOnce }).map(lane))
+export interface RunOptions {
+  /** Batches at a time. */
+  readonly atOnce: number
+  /** The compiled files; without them, Node loads the sources with tsx. */
+  readonly compiled?: Compiled | undefined
+  /** For all batches. */
+  readonly env: Readonly<Record<string, string>>
+  /** Aborting kills running batches. */
+  readonly signal: AbortSignal
+  /** Other work that takes the place of one batch until it ends. */
+  readonly busy?: Promise<unknown>
 }
 
-async function runBatch(batch: Batch, env: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly FileResult[]> {
+/** Runs the batches in their order; calls `done` with each file when its batch ends. */
+export async function runBatches(batches: readonly Batch[], options: RunOptions, done: (result: FileResult) => void): Promise<void> {
+  const queue = [...batches]
+  const lane = async (_: unknown, index: number): Promise<void> => {
+    if (index === 0) await options.busy
+    for (let batch = queue.shift(); batch !== undefined && !options.signal.aborted; batch = queue.shift()) {
+      for (const result of await runBatch(batch, options)) done(result)
+    }
+  }
+  await Promise.all(Array.from({ length: options.atOnce }).map(lane))
+}
+
+async function runBatch(batch: Batch, { compiled, env, signal }: RunOptions): Promise<readonly FileResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'zin-test-'))
   const report = join(folder, 'report')
-  const loader = env.TEST_COMPILED === undefined ? ['--import', 'tsx'] : ['--enable-source-maps']
+  const loader = compiled === undefined ? ['--import', 'tsx'] : []
   const args = [...loader, '--test-reporter=./scripts/test-reporter.mjs', `--test-reporter-destination=${report}`]
   // In a separate process group, so that processes started by a test end with it.
   const child = spawn(process.execPath, [...args, 'scripts/test-aggregate.mjs', ...batch.files], {
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...env, ...batch.env, ...(compiled === undefined ? {} : { TEST_COMPILED: compiled.folder }) },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
@@ -91,7 +93,7 @@ async function runBatch(batch: Batch, env: Readonly<Record<string, string>>, sig
   clearTimeout(timer)
   signal.removeEventListener('abort', kill)
   kill()
-  const lines = readLines(report)
+  const lines = readLines(report, (text) => compiled?.original(text) ?? text)
   rmSync(folder, { recursive: true, force: true })
   const why = late ? `did not end within ${deadlineMs / 60_000} minutes: something keeps the process alive` : `ended with code ${code}`
   return summarize(batch.files, lines, code === 0 ? undefined : `its process ${why}\n${output}`)
@@ -105,12 +107,13 @@ function killGroup(child: ChildProcess): void {
   } catch {}
 }
 
-function readLines(path: string): readonly ReportLine[] {
+function readLines(path: string, original: (text: string) => string): readonly ReportLine[] {
   try {
     return readFileSync(path, 'utf8')
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as ReportLine)
+      .map((line) => (line.error === undefined ? line : { ...line, error: original(line.error) }))
   } catch {
     return []
   }

@@ -18,8 +18,13 @@ export default async function* report(source) {
 }
 
 function textOf(error) {
-  const cause = error?.cause ?? error
-  return cause instanceof Error ? (cause.stack ?? cause.message) + differences(cause) : inspect(cause)
+  // node:test wraps what a test threw.
+  const cause = error?.code === 'ERR_TEST_FAILURE' ? (error.cause ?? error) : error
+  return cause instanceof Error ? (cause.stack ?? cause.message) + differences(cause) + causeOf(cause) : inspect(cause)
+}
+
+function causeOf({ cause }) {
+  return cause === undefined ? '' : `\ncause: ${textOf(cause)}`
 }
 
 function differences(error) {

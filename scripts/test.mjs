@@ -1,5 +1,6 @@
 // npm test: installs what is missing, runs the checks, and runs the tests against private servers.
 //   npm test -- <part of a path> …     only those tests, without the other checks
+//   npm test -- --changed [revision]   the checks, and the tests that a change since the revision (default HEAD) can break
 //   npm run test:embedded              only tests that need no server and no browser
 
 import { ensureServers } from './servers.mjs'
@@ -8,6 +9,8 @@ import { checkNode, ensureBuilt, ensureInstalled, runNode } from './setup.mjs'
 checkNode()
 const args = process.argv.slice(2)
 const embedded = args.includes('--embedded')
+const changed = args.indexOf('--changed')
+if (changed >= 0) args.splice(changed, 2, `--changed=${args[changed + 1] ?? 'HEAD'}`)
 const subset = args.some((arg) => !arg.startsWith('-'))
 
 const installed = ensureInstalled()

@@ -22,6 +22,6 @@ export function runnable(source: URL): Runnable {
   if (compiled === undefined) return { file, execArgv: ['--import', 'tsx'] }
   return {
     file: join(compiled, relative(root, file).replace(/\.ts$/, '.js')),
-    execArgv: ['--enable-source-maps', ...quickStart()],
+    execArgv: quickStart(),
   }
 }

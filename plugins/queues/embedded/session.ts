@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { PGlite } from '@electric-sql/pglite'
 import { serialize } from 'pg-protocol'
 import { type ProtocolMessage, type QueryResponse, readResponse } from './response.js'
@@ -20,6 +21,8 @@ const maxPrepared = 500
 export class PgliteSession {
   readonly listeners = new Set<Listener>()
   readonly #db: PGlite
+  /** In the context of whoever opened the store: PostgreSQL sets timers that outlive the statement, and these belong to the store. */
+  readonly #execute: (request: Uint8Array) => Promise<readonly ProtocolMessage[]>
   readonly #prepared = new Map<string, string>()
   #tail: Promise<void> = Promise.resolve()
   #notifications: (readonly [channel: string, payload: string])[] = []
@@ -27,6 +30,10 @@ export class PgliteSession {
 
   constructor(db: PGlite) {
     this.#db = db
+    this.#execute = AsyncResource.bind(async (request: Uint8Array) => {
+      const messages = await db.execProtocolStream(request, { syncToFs: false, throwOnError: false })
+      return messages as unknown as readonly ProtocolMessage[]
+    })
     db.onNotification((channel, payload) => this.#queueNotification(channel, payload))
   }
 
@@ -53,8 +60,7 @@ export class PgliteSession {
     const known = this.#prepared.get(text)
     const name = known ?? (this.#prepared.size < maxPrepared ? `s${this.#prepared.size + 1}` : '')
     const request = values.length === 0 ? serialize.query(text) : bound(name, known === undefined ? text : undefined, values)
-    const messages = await this.#db.execProtocolStream(request, { syncToFs: false, throwOnError: false })
-    const response = readResponse(messages as unknown as readonly ProtocolMessage[])
+    const response = readResponse(await this.#execute(request))
     if (values.length > 0 && response.parsed && name !== '') this.#prepared.set(text, name)
     return response
   }
