@@ -142,17 +142,19 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       assert.deepEqual([restorable?.state, restorable?.name, restorable?.data], ['deleted', 'completes', data])
       assert.ok((await leaksOf(dataDir, marker)).length > 0)
 
-      const started = await erase('ann', 2_000)
+      const started = await erase('ann', 0)
       assert.equal(started.status, 202, started.text)
+      let last: Erasure | undefined
+      const read = async () => {
+        const response = await app.host.inject({ method: 'GET', path: `/api/compliance/erasures/${started.erasure.id}` })
+        last = (JSON.parse(response.text) as { erasure: Erasure }).erasure
+        return last.state
+      }
+      await eventually('it waits for the running job', async () => (await read()) === 'waiting')
       for (const id of [done, failed, delayed, waiting]) assert.equal(await state(id), undefined)
       assert.equal(await state(running), 'active')
       finish()
-      let last: Erasure | undefined
-      await eventually('it is complete', async () => {
-        const response = await app.host.inject({ method: 'GET', path: `/api/compliance/erasures/${started.erasure.id}` })
-        last = (JSON.parse(response.text) as { erasure: Erasure }).erasure
-        return last.state !== 'running' && last.state !== 'waiting'
-      })
+      await eventually('it is complete', async () => !['running', 'waiting'].includes(await read()))
       assert.deepEqual([last?.state, last?.pending, last?.elsewhere, last?.error], ['completed', 0, 1, null])
       assert.ok((last?.erased ?? 0) >= 9)
       for await (const { restored } of queues().restoreJobs('orders', undo.batch)) assert.equal(restored, 0)

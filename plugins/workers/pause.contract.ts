@@ -1,32 +1,43 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
-import { createTestHost } from 'zin/testing'
-import { workers, workersService } from './index.js'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { type Workers, workers, workersService } from './index.js'
 
 /** A paused worker takes no jobs; another one shares its queue and does them. Names are unique per run, so stores may be shared. */
 export function pauseContract(title: string, env: Readonly<Record<string, string>>): void {
   describe(`a paused worker on ${title}`, () => {
-    const scene = async () => {
-      const [paused, other] = ['paused', 'other'].map((name) => `${name}-${randomUUID().slice(0, 8)}`) as [string, string]
-      const state = { onStart: async (): Promise<void> => undefined, done: [] as unknown[], told: (): void => undefined }
-      const host = await createTestHost({
+    let host: TestHost
+    let service: Workers
+    /** Of the running test. */
+    let onStart = async (_worker: string): Promise<void> => undefined
+    let onComplete = (_result: unknown): void => undefined
+    before(async () => {
+      host = await createTestHost({
         plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
         hooks: {
-          onWorkerStart: (worker) => (worker === paused ? state.onStart() : undefined),
-          onJobComplete(_worker, _job, result) {
-            state.done.push(result)
-            state.told()
-          },
+          onWorkerStart: (worker) => onStart(worker),
+          onJobComplete: (_worker, _job, result) => onComplete(result),
         },
         env: { ...env, WORKER_AUTO_START: 'true' },
       })
-      const service = host.service(workersService)
+      service = host.service(workersService)
+    })
+    after(() => host.stop())
+
+    const scene = () => {
+      const [paused, other] = ['paused', 'other'].map((name) => `${name}-${randomUUID().slice(0, 8)}`) as [string, string]
+      const state = { onStart: async (): Promise<void> => undefined, done: [] as unknown[], told: (): void => undefined }
+      onStart = async (worker) => (worker === paused ? state.onStart() : undefined)
+      onComplete = (result) => {
+        state.done.push(result)
+        state.told()
+      }
       const create = (name: string, result: string) => service.create({ name, queueName: paused, processor: () => result })
       /** Resolves when this many jobs are done. */
       const done = (count: number): Promise<void> =>
@@ -36,12 +47,11 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
           }
           state.told()
         })
-      return { host, service, state, done, paused, startOther: () => create(other, 'other'), startPaused: () => create(paused, 'paused') }
+      return { state, done, paused, startOther: () => create(other, 'other'), startPaused: () => create(paused, 'paused') }
     }
 
-    it('does not do the job that it was waiting for when it was paused', async (t) => {
-      const { host, service, state, done, paused, startOther, startPaused } = await scene()
-      t.after(() => host.stop())
+    it('does not do the job that it was waiting for when it was paused', async () => {
+      const { state, done, paused, startOther, startPaused } = scene()
       await startPaused()
       await service.enqueue(paused, null)
       await done(1)
@@ -58,9 +68,8 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
 
     // On other stores, each consumer is notified of each job, and again of a released one.
     if (env.REDIS_URL !== undefined) {
-      it('takes no job that is added after it was paused, and takes jobs again when it is resumed', async (t) => {
-        const { host, service, state, done, paused, startOther, startPaused } = await scene()
-        t.after(() => host.stop())
+      it('takes no job that is added after it was paused, and takes jobs again when it is resumed', async () => {
+        const { state, done, paused, startOther, startPaused } = scene()
         await startPaused()
         await service.enqueue(paused, null)
         await done(1)
@@ -79,9 +88,8 @@ export function pauseContract(title: string, env: Readonly<Record<string, string
       })
     }
 
-    it('does no job after a restart, and does them when it is resumed', async (t) => {
-      const { host, service, state, done, paused, startOther, startPaused } = await scene()
-      t.after(() => host.stop())
+    it('does no job after a restart, and does them when it is resumed', async () => {
+      const { state, done, paused, startOther, startPaused } = scene()
       await startPaused()
       await service.pause(paused)
       await service.enqueue(paused, null)

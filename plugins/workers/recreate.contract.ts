@@ -1,35 +1,40 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
-import { createTestHost } from 'zin/testing'
+import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
-import { workers, workersService } from './index.js'
+import { type Workers, workers, workersService } from './index.js'
 import { signal } from './testing/signal.js'
 
 /** A worker with the name of a removed one that is still finishing its jobs. Names are unique per run. */
 export function recreateContract(title: string, env: Readonly<Record<string, string>>): void {
   describe(`a worker created again on ${title}`, { timeout: 45_000 }, () => {
-    it('starts when the removed one has finished its jobs, and is not erased with it', async (t) => {
-      const name = `again-${randomUUID().slice(0, 8)}`
-      const [began, release, worked] = [signal(), signal(), signal<unknown>()]
-      const results: unknown[] = []
-      const host = await createTestHost({
+    let host: TestHost
+    let service: Workers
+    let completed = (_worker: string, _result: unknown): void => undefined
+    before(async () => {
+      host = await createTestHost({
         plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
-        hooks: {
-          onJobComplete(worker, _job, result) {
-            if (worker === name && results.push(result) === 2) worked.fire(results)
-          },
-        },
+        hooks: { onJobComplete: (worker, _job, result) => completed(worker, result) },
         // No heartbeat or poll helps.
         env: { ...env, WORKER_AUTO_START: 'true', WORKER_INTERVAL_MS: '60000', CLUSTER_HEARTBEAT_MS: '60000' },
       })
-      t.after(() => host.stop())
-      const service = host.service(workersService)
+      service = host.service(workersService)
+    })
+    after(() => host.stop())
+
+    it('starts when the removed one has finished its jobs, and is not erased with it', async () => {
+      const name = `again-${randomUUID().slice(0, 8)}`
+      const [began, release, worked] = [signal(), signal(), signal<unknown>()]
+      const results: unknown[] = []
+      completed = (worker, result) => {
+        if (worker === name && results.push(result) === 2) worked.fire(results)
+      }
       await service.create({
         name,
         queueName: name,
@@ -54,15 +59,9 @@ export function recreateContract(title: string, env: Readonly<Record<string, str
       await service.remove(name)
     })
 
-    it('keeps its shared state when the removal of the earlier one ends', async (t) => {
+    it('keeps its shared state when the removal of the earlier one ends', async () => {
       const name = `again-${randomUUID().slice(0, 8)}`
       const [began, release] = [signal(), signal()]
-      const host = await createTestHost({
-        plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
-        env: { ...env, WORKER_AUTO_START: 'true' },
-      })
-      t.after(() => host.stop())
-      const service = host.service(workersService)
       const processor = async () => {
         began.fire()
         await release.promise

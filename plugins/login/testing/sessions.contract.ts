@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { randomUUID } from 'node:crypto'
+import { after, before, beforeEach, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Plugin } from 'zin'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { jwt } from 'zin/plugins/jwt'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { login } from '../index.js'
 import { env, post, type Session, signed } from './session.js'
 
@@ -24,32 +26,6 @@ const unlimited = {
 
 /** The behavior of sessions that end while they are in use, with every store. */
 export function describeSessions(name: string, backend: () => SessionBackend): void {
-  const withHost = async (test: (host: TestHost, logIn: (deviceId?: string) => Promise<Session>) => Promise<void>): Promise<void> => {
-    const { plugins, stores, env: own = {} } = backend()
-    const host = await createTestHost({
-      env: { ...env, ...own },
-      plugins: [
-        ...plugins(),
-        jwt(),
-        bulletproof({ deviceStore: stores, nonceStore: stores }),
-        login({ verifyCredentials: async (email) => ({ id: 'u1', email, role: 'user' }), ...unlimited }),
-      ],
-    })
-    const logIn = async (deviceId?: string): Promise<Session> => {
-      const { status, body } = await post(host, { email: 'ada@example.com', password: 'p'.repeat(12), ...(deviceId && { deviceId }) })
-      assert.equal(status, 200, JSON.stringify(body))
-      return body
-    }
-    try {
-      // A store accepts only requests made after its creation.
-      const first = await logIn()
-      while ((await signed(host, first, 'GET', '/api/me')).status !== 200) await turn()
-      await test(host, logIn)
-    } finally {
-      await host.stop()
-    }
-  }
-
   /** Uses a session 200 times around `end`: requests sent after its response must be refused, and no other error may occur. */
   const useAround = async (host: TestHost, session: Session, end: () => Promise<{ readonly status: number }>): Promise<void> => {
     let ended = false
@@ -73,48 +49,71 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
   }
 
   describe(`S24: sessions with ${name}`, () => {
-    it('refuse requests after the logout response, out of 200 around it, and a second logout', () =>
-      withHost(async (host, logIn) => {
-        const session = await logIn()
-        await useAround(host, session, () => signed(host, session, 'POST', '/auth/logout'))
-        assert.equal((await signed(host, session, 'POST', '/auth/logout')).status, 401)
-      }))
+    let host: TestHost
+    let user: string
+    const logIn = async (deviceId?: string): Promise<Session> => {
+      const { status, body } = await post(host, { email: user, password: 'p'.repeat(12), ...(deviceId && { deviceId }) })
+      assert.equal(status, 200, JSON.stringify(body))
+      return body
+    }
+    before(async () => {
+      const { plugins, stores, env: own = {} } = backend()
+      host = await createTestHost({
+        env: { ...env, ...own },
+        plugins: [
+          ...plugins(),
+          jwt(),
+          bulletproof({ deviceStore: stores, nonceStore: stores }),
+          login({ verifyCredentials: async (email) => ({ id: email, email, role: 'user' }), ...unlimited }),
+        ],
+      })
+      user = 'ada@example.com'
+      const first = await logIn()
+      // A store accepts only requests made after its creation.
+      await eventually('a request is accepted', async () => (await signed(host, first, 'GET', '/api/me')).status === 200)
+    })
+    after(() => host.stop())
+    beforeEach(() => {
+      user = `${randomUUID()}@example.com`
+    })
 
-    it('end for a device that another device removes, also while it is used', () =>
-      withHost(async (host, logIn) => {
-        const [lost, kept] = [await logIn(), await logIn()]
-        await useAround(host, lost, () => signed(host, kept, 'DELETE', `/auth/devices/${lost.deviceId}`))
-        assert.equal((await signed(host, kept, 'GET', '/api/me')).status, 200)
-      }))
+    it('refuse requests after the logout response, out of 200 around it, and a second logout', async () => {
+      const session = await logIn()
+      await useAround(host, session, () => signed(host, session, 'POST', '/auth/logout'))
+      assert.equal((await signed(host, session, 'POST', '/auth/logout')).status, 401)
+    })
 
-    it('end everywhere with logout-all, also while they are used', () =>
-      withHost(async (host, logIn) => {
-        const [here, there] = [await logIn(), await logIn()]
-        await useAround(host, there, () => signed(host, here, 'POST', '/auth/logout-all'))
-        for (const session of [here, there]) assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
-        assert.equal((await signed(host, await logIn(), 'GET', '/api/me')).status, 200)
-      }))
+    it('end for a device that another device removes, also while it is used', async () => {
+      const [lost, kept] = [await logIn(), await logIn()]
+      await useAround(host, lost, () => signed(host, kept, 'DELETE', `/auth/devices/${lost.deviceId}`))
+      assert.equal((await signed(host, kept, 'GET', '/api/me')).status, 200)
+    })
 
-    it('can be ended by several concurrent logouts', () =>
-      withHost(async (host, logIn) => {
-        const session = await logIn()
-        const ends = await Promise.all(Array.from({ length: 8 }, () => signed(host, session, 'POST', '/auth/logout')))
-        const statuses = ends.map(({ status }) => status)
-        assert.ok(statuses.includes(200))
-        assert.ok(
-          statuses.every((status) => status === 200 || status === 401),
-          statuses.join(' '),
-        )
-        assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
-      }))
+    it('end everywhere with logout-all, also while they are used', async () => {
+      const [here, there] = [await logIn(), await logIn()]
+      await useAround(host, there, () => signed(host, here, 'POST', '/auth/logout-all'))
+      for (const session of [here, there]) assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+      assert.equal((await signed(host, await logIn(), 'GET', '/api/me')).status, 200)
+    })
 
-    it('of one device with many concurrent logins leave exactly one valid secret', () =>
-      withHost(async (host, logIn) => {
-        const { deviceId } = await logIn()
-        const sessions = await Promise.all(Array.from({ length: 8 }, () => logIn(deviceId)))
-        assert.deepEqual(new Set(sessions.map((session) => session.deviceId)), new Set([deviceId]))
-        const answers = await Promise.all(sessions.map((session) => signed(host, session, 'GET', '/api/me')))
-        assert.equal(answers.filter(({ status }) => status === 200).length, 1)
-      }))
+    it('can be ended by several concurrent logouts', async () => {
+      const session = await logIn()
+      const ends = await Promise.all(Array.from({ length: 8 }, () => signed(host, session, 'POST', '/auth/logout')))
+      const statuses = ends.map(({ status }) => status)
+      assert.ok(statuses.includes(200))
+      assert.ok(
+        statuses.every((status) => status === 200 || status === 401),
+        statuses.join(' '),
+      )
+      assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
+    })
+
+    it('of one device with many concurrent logins leave exactly one valid secret', async () => {
+      const { deviceId } = await logIn()
+      const sessions = await Promise.all(Array.from({ length: 8 }, () => logIn(deviceId)))
+      assert.deepEqual(new Set(sessions.map((session) => session.deviceId)), new Set([deviceId]))
+      const answers = await Promise.all(sessions.map((session) => signed(host, session, 'GET', '/api/me')))
+      assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+    })
   })
 }

@@ -1,4 +1,5 @@
-import { mkdir, open, readdir, readFile } from 'node:fs/promises'
+import { closeSync, fdatasync, mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { open, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
@@ -6,8 +7,11 @@ import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 /** A path in the folder with `/`, and the size of the file in bytes, or -1 for a folder. */
 type Entry = readonly [path: string, size: number]
 
-/** Files written concurrently. */
+/** Files synced concurrently. */
 const lanes = 16
+/** Size of the pieces in which a folder is decompressed. The default of 16 KB takes three times the CPU time. */
+const chunkSize = 2 ** 20
+const syncData = promisify(fdatasync)
 
 /**
  * Packs a folder into one compressed buffer: the length of the list, the list of entries as JSON, the content of the files. The
@@ -40,7 +44,7 @@ export async function packFolder(folder: string): Promise<Buffer> {
 
 /** Creates the packed folder with permissions for its owner only. With `sync`, everything is on disk when this resolves. */
 export async function unpackFolder(packed: Buffer, folder: string, { sync }: { readonly sync: boolean }): Promise<void> {
-  const data = await promisify(brotliDecompress)(packed)
+  const data = await promisify(brotliDecompress)(packed, { chunkSize })
   let at = 4 + data.readUInt32LE(0)
   const folders = [folder]
   const files: { readonly path: string; readonly content: Buffer }[] = []
@@ -53,7 +57,7 @@ export async function unpackFolder(packed: Buffer, folder: string, { sync }: { r
     files.push({ path, content: data.subarray(at, at + size) })
     at += size
   }
-  for (const path of folders) await mkdir(path, { mode: 0o700 })
+  for (const path of folders) mkdirSync(path, { mode: 0o700 })
   const lane = async (): Promise<void> => {
     for (let file = files.pop(); file !== undefined; file = files.pop()) await writeWhole(file.path, file.content, sync)
   }
@@ -61,13 +65,14 @@ export async function unpackFolder(packed: Buffer, folder: string, { sync }: { r
   if (sync) for (const path of [...folders, dirname(folder)]) await syncFolder(path)
 }
 
+/** Waits only for the disk: the files are small and many, and asynchronous calls would take several times as long as the writes. */
 async function writeWhole(path: string, content: Buffer, sync: boolean): Promise<void> {
-  const file = await open(path, 'wx', 0o600)
+  const file = openSync(path, 'wx', 0o600)
   try {
-    await file.writeFile(content)
-    if (sync) await file.datasync()
+    writeFileSync(file, content)
+    if (sync) await syncData(file)
   } finally {
-    await file.close()
+    closeSync(file)
   }
 }
 

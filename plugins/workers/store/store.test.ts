@@ -7,7 +7,7 @@ import { createTestHost } from 'zin/testing'
 import { overriding } from '../testing/helpers.js'
 import { stored } from '../testing/stored-worker.js'
 import { dbStore } from './db.js'
-import { type EdgeSqlBinding, edgeSqlStore } from './edge-sql.js'
+import { type EdgeSqlBinding, type EdgeSqlStatement, edgeSqlStore } from './edge-sql.js'
 import { kvStore } from './kv.js'
 import { memoryStore } from './memory.js'
 import { storeContract } from './store.contract.js'
@@ -108,14 +108,37 @@ storeContract('db on SQLite', async () => {
   return { store: open(), second: open(), close: async () => void (await host.stop()) }
 })
 
+/** Runs one statement of D1 per request. */
+const d1Script = `export default {
+  async fetch(request, { DB }) {
+    const { sql, values, method } = await request.json()
+    return Response.json(await DB.prepare(sql).bind(...values)[method]())
+  }
+}`
+
+/**
+ * D1 behind requests. The binding that Miniflare offers to Node.js blocks the process in \`prepare\` and \`bind\`, and fails when the wake-up
+ * of one call arrives during the next one.
+ */
+function d1Of(miniflare: Miniflare): EdgeSqlBinding {
+  const statement = (sql: string, values: readonly unknown[]): EdgeSqlStatement => {
+    const run = async <Result>(method: 'all' | 'run' | 'first'): Promise<Result> => {
+      const response = await miniflare.dispatchFetch('http://d1', { method: 'POST', body: JSON.stringify({ sql, values, method }) })
+      return (await response.json()) as Result
+    }
+    return { bind: (...bound) => statement(sql, bound), all: () => run('all'), run: () => run('run'), first: () => run('first') }
+  }
+  return { prepare: (sql) => statement(sql, []) }
+}
+
 storeContract('edge-sql on D1', async () => {
   const miniflare = new Miniflare({
     modules: true,
-    script: 'export default { fetch: () => new Response() }',
+    script: d1Script,
     compatibilityDate: '2025-01-01',
     d1Databases: { DB: 'workers' },
   })
-  const binding = (await miniflare.getD1Database('DB')) as EdgeSqlBinding
+  const binding = d1Of(miniflare)
   const open = () => edgeSqlStore(binding, 'zin_workers')
   return { store: open(), second: open(), many: 200, close: () => miniflare.dispose() }
 })
