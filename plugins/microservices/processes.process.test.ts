@@ -13,7 +13,10 @@ import { freePort } from './testing/services-app.js'
 const jwtSecret = 'a-secret-of-services-with-32-bytes!'
 
 const config = `import { defineConfig } from 'zin'
-import { cluster, decisions, microservices, ops } from 'zin/plugins'
+import { cluster } from 'zin/plugins/cluster'
+import { decisions } from 'zin/plugins/decisions'
+import { microservices } from 'zin/plugins/microservices'
+import { ops } from 'zin/plugins/ops'
 export default defineConfig({
   plugins: [cluster(), ops(), decisions(), microservices({ services: { orders: { process: 'own', instances: 2 }, secure: { url: process.env.SECURE_URL } } })],
 })
