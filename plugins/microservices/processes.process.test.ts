@@ -8,7 +8,7 @@ import { eventually } from '../../scripts/testing/eventually.js'
 import { isAlive } from '../../scripts/testing/is-alive.js'
 import type { ServiceView } from './contract.js'
 import { httpsServer } from './testing/https-server.js'
-import { freePort } from './testing/services-app.js'
+import { freePort } from './testing/servers.js'
 
 const jwtSecret = 'a-secret-of-services-with-32-bytes!'
 

@@ -4,7 +4,7 @@ import { appFolder } from '../../../scripts/testing/app-folder.js'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import type { ServiceView } from '../contract.js'
-import { freePort, moduleText, serve } from '../testing/services-app.js'
+import { freePort, moduleText, serve } from '../testing/servers.js'
 
 const config = `import { defineConfig } from 'zin'
 import { cluster } from 'zin/plugins/cluster'

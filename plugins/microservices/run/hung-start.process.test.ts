@@ -6,7 +6,7 @@ import { type AppFolder, appFolder } from '../../../scripts/testing/app-folder.j
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { isAlive } from '../../../scripts/testing/is-alive.js'
-import { freePort } from '../testing/services-app.js'
+import { freePort } from '../testing/servers.js'
 
 const config = `import { defineConfig } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
