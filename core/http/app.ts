@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module'
+import type Koa from 'koa'
 import type { Middleware } from 'koa'
-import Koa from 'koa'
 import type { EndedRequest, ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { NotifySlot, WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
@@ -66,14 +67,15 @@ export class HttpApp {
   #draining = false
 
   constructor(options: HttpAppOptions) {
-    const { trustedProxies, production, allowedHosts, responders = {}, log, clock, logRequests, info, requestEnd } = options
+    const { trustedProxies, allowedHosts, log, clock, logRequests, info, requestEnd } = options
     this.#options = options
     this.#hosts = allowedHosts && new HostCheck(allowedHosts)
-    const koa = new Koa({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
-    koa.on('error', brokenResponseLog(log))
-    setResponders(koa, responders)
+    let koa: Koa | undefined
     this.#parts = {
-      koa,
+      get koa() {
+        koa ??= loadKoa(options)
+        return koa
+      },
       log,
       clock,
       ids: new RequestIds(),
@@ -174,6 +176,8 @@ export class HttpApp {
 
   /** Opens the port. Throws `ZIN_LISTEN_FAILED`. */
   async listen(address: Address): Promise<Address> {
+    // The first request does not wait for it.
+    void this.#parts.koa
     const bound = await this.#server.listen(address)
     this.#port = bound.port
     this.#hosts?.setPort(bound.port)
@@ -199,6 +203,15 @@ export class HttpApp {
     this.setDraining()
     return this.#server.close()
   }
+}
+
+/** Loads koa on first use: a command serves no requests, and would spend a tenth of its time on loading it. */
+function loadKoa({ trustedProxies, production, responders = {}, log }: HttpAppOptions): Koa {
+  const Application = createRequire(import.meta.url)('koa') as typeof Koa
+  const koa = new Application({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
+  koa.on('error', brokenResponseLog(log))
+  setResponders(koa, responders)
+  return koa
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -5,7 +5,14 @@ import { eventually } from '../../scripts/testing/eventually.js'
 
 const config = `
 import { defineConfig } from 'zin'
-import { breaker, cluster, database, decisions, kv, ops, queues, workers } from 'zin/plugins'
+import { breaker } from 'zin/plugins/breaker'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workers } from 'zin/plugins/workers'
 
 export default defineConfig({
   app: { name: 'shop', port: 0 },

@@ -3,12 +3,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { parseEnvFile } from 'zin'
 import { createHeaders } from 'zin/signer'
+import { type AppFolder, appFolder, type RunningApp } from '../../scripts/testing/app-folder.js'
 import { runnable } from '../../scripts/testing/runnable.js'
-import { withFolder } from './testing/zin.js'
+import { config, withFolder } from './testing/zin.js'
 
 const appKey = 'app-key-canary-0123456789abcdefghijk'
 const secret = 'signing-canary-0123456789abcdefghijk'
@@ -23,6 +24,14 @@ async function status(url: string, token: string, signingSecret: string): Promis
 async function valuesOf(folder: string): Promise<Readonly<Record<string, string | undefined>>> {
   return parseEnvFile(await readFile(join(folder, '.env'), 'utf8'), '.env')
 }
+
+let app: AppFolder
+let running: RunningApp
+before(async () => {
+  app = await appFolder({ 'zin.config.mjs': config, '.env': env })
+  running = await app.start()
+})
+after(() => app.remove())
 
 describe('zin key:bulletproof', () => {
   it('S20: changes the secret of a running app, also by its aliases; requests signed with an earlier one still pass', () =>
@@ -100,67 +109,63 @@ describe('zin key:bulletproof', () => {
 })
 
 describe('zin auth:attack', () => {
-  it('finds no hole with a login, two users, or the secrets in .env; exits with 2 and the reason when it cannot run', () =>
-    withFolder(env, async ({ zin, start }) => {
-      const app = await start()
-      const password = { PASSWORD: 'letmein-0123' }
-      const users = [
-        '--email',
-        'ada@example.com',
-        '--password-env',
-        'PASSWORD',
-        '--other-email',
-        'bob@example.com',
-        '--other-password-env',
-        'PASSWORD',
-      ]
-      const two = await zin(['auth:attack', app.url, ...users, '--json'], password)
-      assert.equal(two.code, 0, two.out + two.err)
-      const report = JSON.parse(two.out) as { holes: number; unclear: number; findings: { attack: string; verdict: string }[] }
-      assert.deepEqual([two.code, report.holes, report.unclear], [0, 0, 0], two.out + two.err)
-      const skipped = report.findings.filter(({ verdict }) => verdict === 'skipped').map(({ attack }) => attack)
-      assert.deepEqual(skipped, ['replay:after-window', 'header:early-data'])
-      const own = await zin(['auth:attack', app.url])
-      assert.equal(own.code, 0, own.out + own.err)
-      assert.match(own.out, /replay:race +safe +200, 401 ×49|replay:race +safe +401.*200/)
-      assert.match(own.out, /GET http:\S+\/api\/me: \d+ attacks, \d+ safe, 0 holes, 0 unclear, \d+ skipped\n$/)
-      for (const { out, err } of [two, own])
-        for (const hidden of [secret, appKey, 'letmein-0123']) assert.ok(!`${out}${err}`.includes(hidden))
-      const wrong = await zin(['auth:attack', app.url, '--email', 'ada@example.com', '--password-env', 'PASSWORD'], { PASSWORD: 'wrong' })
-      assert.deepEqual([wrong.code, wrong.out], [2, ''])
-      assert.match(wrong.err, /POST \/auth\/login returned 401 /)
-      const keyed = ['--key-id', 'nobody', '--secret-env', 'S', '--token-env', 'T']
-      const refused = await zin(['auth:attack', app.url, ...keyed], { S: 's', T: 't' })
-      assert.deepEqual([refused.code, refused.out], [2, ''])
-      assert.match(refused.err, /the valid request GET \/api\/me got 401/)
-      assert.equal((await zin(['auth:attack', 'ftp://x'])).code, 2)
-      await app.end()
-    }))
+  it('finds no hole with a login, two users, or the secrets in .env; exits with 2 and the reason when it cannot run', async () => {
+    const password = { PASSWORD: 'letmein-0123' }
+    const users = [
+      '--email',
+      'ada@example.com',
+      '--password-env',
+      'PASSWORD',
+      '--other-email',
+      'bob@example.com',
+      '--other-password-env',
+      'PASSWORD',
+    ]
+    const two = await app.zin(['auth:attack', running.url, ...users, '--json'], password)
+    assert.equal(two.code, 0, two.out + two.err)
+    const report = JSON.parse(two.out) as { holes: number; unclear: number; findings: { attack: string; verdict: string }[] }
+    assert.deepEqual([two.code, report.holes, report.unclear], [0, 0, 0], two.out + two.err)
+    const skipped = report.findings.filter(({ verdict }) => verdict === 'skipped').map(({ attack }) => attack)
+    assert.deepEqual(skipped, ['replay:after-window', 'header:early-data'])
+    const own = await app.zin(['auth:attack', running.url])
+    assert.equal(own.code, 0, own.out + own.err)
+    assert.match(own.out, /replay:race +safe +200, 401 ×49|replay:race +safe +401.*200/)
+    assert.match(own.out, /GET http:\S+\/api\/me: \d+ attacks, \d+ safe, 0 holes, 0 unclear, \d+ skipped\n$/)
+    for (const { out, err } of [two, own])
+      for (const hidden of [secret, appKey, 'letmein-0123']) assert.ok(!`${out}${err}`.includes(hidden))
+    const wrong = await app.zin(['auth:attack', running.url, '--email', 'ada@example.com', '--password-env', 'PASSWORD'], {
+      PASSWORD: 'wrong',
+    })
+    assert.deepEqual([wrong.code, wrong.out], [2, ''])
+    assert.match(wrong.err, /POST \/auth\/login returned 401 /)
+    const keyed = ['--key-id', 'nobody', '--secret-env', 'S', '--token-env', 'T']
+    const refused = await app.zin(['auth:attack', running.url, ...keyed], { S: 's', T: 't' })
+    assert.deepEqual([refused.code, refused.out], [2, ''])
+    assert.match(refused.err, /the valid request GET \/api\/me got 401/)
+    assert.equal((await app.zin(['auth:attack', 'ftp://x'])).code, 2)
+  })
 })
 
 describe('zin auth:explain', () => {
-  it('explains a request of a device that a running app knows', () =>
-    withFolder(env, async ({ folder, zin, start }) => {
-      const app = await start()
-      const response = await fetch(`${app.url}/auth/login`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: 'ada@example.com', password: 'letmein-0123' }),
-      })
-      const { jwt, deviceId, deviceSecret } = (await response.json()) as { jwt: string; deviceId: string; deviceSecret: string }
-      const url = `${app.url}/api/me`
-      const headers = {
-        ...(await createHeaders({ method: 'GET', url, keyId: deviceId, secret: deviceSecret })),
-        authorization: `Bearer ${jwt}`,
-      }
-      await writeFile(join(folder, 'request.json'), JSON.stringify({ method: 'GET', url, headers }))
-      const good = await zin(['auth:explain', 'request.json'])
-      assert.equal(good.code, 0, good.out + good.err)
-      assert.match(good.out, /Every layer passes\n$/)
-      await writeFile(join(folder, 'request.json'), JSON.stringify({ method: 'GET', url: `${url}?a=1`, headers }))
-      const bad = await zin(['auth:explain', 'request.json', '--json'])
-      assert.deepEqual([bad.code, (JSON.parse(bad.out) as { firstFailed: { layer: number } }).firstFailed.layer], [1, 6])
-      for (const text of [good.out, bad.out]) for (const hidden of [jwt, deviceSecret, appKey]) assert.ok(!text.includes(hidden))
-      await app.end()
-    }))
+  it('explains a request of a device that a running app knows', async () => {
+    const response = await fetch(`${running.url}/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'ada@example.com', password: 'letmein-0123' }),
+    })
+    const { jwt, deviceId, deviceSecret } = (await response.json()) as { jwt: string; deviceId: string; deviceSecret: string }
+    const url = `${running.url}/api/me`
+    const headers = {
+      ...(await createHeaders({ method: 'GET', url, keyId: deviceId, secret: deviceSecret })),
+      authorization: `Bearer ${jwt}`,
+    }
+    await writeFile(join(app.folder, 'request.json'), JSON.stringify({ method: 'GET', url, headers }))
+    const good = await app.zin(['auth:explain', 'request.json'])
+    assert.equal(good.code, 0, good.out + good.err)
+    assert.match(good.out, /Every layer passes\n$/)
+    await writeFile(join(app.folder, 'request.json'), JSON.stringify({ method: 'GET', url: `${url}?a=1`, headers }))
+    const bad = await app.zin(['auth:explain', 'request.json', '--json'])
+    assert.deepEqual([bad.code, (JSON.parse(bad.out) as { firstFailed: { layer: number } }).firstFailed.layer], [1, 6])
+    for (const text of [good.out, bad.out]) for (const hidden of [jwt, deviceSecret, appKey]) assert.ok(!text.includes(hidden))
+  })
 })

@@ -8,7 +8,13 @@ import { withFolder } from './testing/zin.js'
 
 const configuration = `
 import { defineConfig } from 'zin'
-import { bulletproof, database, health, jwt, kv, login, ops } from 'zin/plugins'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { database } from 'zin/plugins/database'
+import { health } from 'zin/plugins/health'
+import { jwt } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { login } from 'zin/plugins/login'
+import { ops } from 'zin/plugins/ops'
 export default defineConfig({
   app: { name: 'corner-shop', port: 0 },
   plugins: [

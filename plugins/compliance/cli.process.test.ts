@@ -8,7 +8,15 @@ import { eventually } from '../../scripts/testing/eventually.js'
 const config = `
 import { defineConfig, definePlugin } from 'zin'
 import { databaseService } from 'zin/plugins/database'
-import { cluster, compliance, database, decisions, kv, ops, queueMonitor, queues, workers } from 'zin/plugins'
+import { cluster } from 'zin/plugins/cluster'
+import { compliance } from 'zin/plugins/compliance'
+import { database } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queueMonitor } from 'zin/plugins/queue-monitor'
+import { queues } from 'zin/plugins/queues'
+import { workers } from 'zin/plugins/workers'
 
 const vandal = definePlugin({
   name: 'vandal',

@@ -8,7 +8,14 @@ import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
 
 const config = `
 import { defineConfig } from 'zin'
-import { cluster, database, jwt, kv, ops, queueMonitor, queues, webConsole } from 'zin/plugins'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { jwt } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queueMonitor } from 'zin/plugins/queue-monitor'
+import { queues } from 'zin/plugins/queues'
+import { webConsole } from 'zin/plugins/console'
 
 export default defineConfig({
   app: { name: 'shop', port: 0 },

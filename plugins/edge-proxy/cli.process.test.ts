@@ -144,7 +144,7 @@ describe('commands that need no app', () => {
     const step = cleanUp(t)
     for (const files of [
       {},
-      { 'zin.config.mjs': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n" },
+      { 'zin.config.mjs': "import { edgeProxy } from 'zin/plugins/edge-proxy'\nexport default { plugins: [edgeProxy()] }\n" },
     ]) {
       const folder = await plainFolder(files)
       step(() => folder.remove())
@@ -158,7 +158,7 @@ describe('commands that need no app', () => {
 
   it('also run in the folder of an app, with its settings', async (t) => {
     const folder = await plainFolder({
-      'zin.config.mjs': "import { edgeProxy } from 'zin/plugins'\nexport default { plugins: [edgeProxy()] }\n",
+      'zin.config.mjs': "import { edgeProxy } from 'zin/plugins/edge-proxy'\nexport default { plugins: [edgeProxy()] }\n",
       '.env': `APP_KEY=${testSecret}\nEDGE_REMOTE_MODE=sql\n`,
     })
     cleanUp(t)(() => folder.remove())
@@ -180,9 +180,23 @@ describe('zin deploy', () => {
   const dryRun = (folder: PlainFolder, more: Readonly<Record<string, string>> = {}, args: readonly string[] = []) =>
     folder.zin(['deploy', '--dry-run', '--statements', 'statements.json', ...args], { ...settings, ...more })
 
+  /** Records its calls. @param fails command that fails and prints its standard input. */
+  const wrangler = (fails = ''): Readonly<Record<string, string>> => ({
+    'node_modules/wrangler/package.json': '{"name":"wrangler","type":"module","bin":{"wrangler":"cli.js"}}',
+    'node_modules/wrangler/cli.js': `
+      import { appendFileSync, readFileSync } from 'node:fs'
+      const args = process.argv.slice(2)
+      const input = readFileSync(0, 'utf8')
+      appendFileSync(import.meta.dirname + '/calls', JSON.stringify({ args, input, env: Object.values(process.env) }) + '\\n')
+      if (args[0] === '${fails}') { console.error('refused: ' + input); process.exit(1) }
+      console.log('Deployed shop-edge triggers\\n  https://shop-edge.example.workers.dev')
+    `,
+  })
+
   it('--dry-run needs no account, prints what would be sent, and never writes the secret', async (t) => {
+    const step = cleanUp(t)
     const folder = await plainFolder(files)
-    cleanUp(t)(() => folder.remove())
+    step(() => folder.remove())
     const { code, output } = await dryRun(folder)
     assert.equal(code, 0, output)
     assert.match(output, /nothing was sent/)
@@ -195,21 +209,11 @@ describe('zin deploy', () => {
     const written = readdirSync(edge, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(js|json|md|map)$/.test(name))
     assert.ok(written.includes('wrangler.json') && written.includes(join('dist', 'worker.js')), written.join())
     for (const text of [output, ...written.map((name) => readFileSync(join(edge, name), 'utf8'))]) assert.ok(!text.includes(testSecret))
-    const { vars } = JSON.parse((await dryRun(folder, {}, ['--json'])).output.replace(/^[^{]*/, '')) as { vars: Record<string, string> }
+    // Zin prints this itself; a bundle by wrangler takes seconds.
+    const unbundled = await plainFolder({ ...files, ...wrangler() }, { packages: false })
+    step(() => unbundled.remove())
+    const { vars } = JSON.parse((await dryRun(unbundled, {}, ['--json'])).output.replace(/^[^{]*/, '')) as { vars: Record<string, string> }
     assert.deepEqual([vars.EDGE_REMOTE_MODE, vars.EDGE_BINDING, 'EDGE_REMOTE_SECRET' in vars], ['registry', 'SHOP_DB', false])
-  })
-
-  /** Records its calls. @param fails command that fails and prints its standard input. */
-  const wrangler = (fails = ''): Readonly<Record<string, string>> => ({
-    'node_modules/wrangler/package.json': '{"name":"wrangler","type":"module","bin":{"wrangler":"cli.js"}}',
-    'node_modules/wrangler/cli.js': `
-      import { appendFileSync, readFileSync } from 'node:fs'
-      const args = process.argv.slice(2)
-      const input = readFileSync(0, 'utf8')
-      appendFileSync(import.meta.dirname + '/calls', JSON.stringify({ args, input, env: Object.values(process.env) }) + '\\n')
-      if (args[0] === '${fails}') { console.error('refused: ' + input); process.exit(1) }
-      console.log('Deployed shop-edge triggers\\n  https://shop-edge.example.workers.dev')
-    `,
   })
 
   it('deploys the worker, then passes the secret only through the standard input of wrangler', async (t) => {

@@ -8,7 +8,6 @@ import { readKeys } from './keys.js'
 import { authMiddleware } from './middleware.js'
 import { jwtOptions } from './options.js'
 import { kvRevocations, memoryRevocations } from './revocations.js'
-import { createTokens } from './service.js'
 import { jwtSettings } from './settings.js'
 
 export type { Claims, Tokens } from './contract.js'
@@ -26,7 +25,7 @@ export const jwt = definePlugin({
   errors: jwtErrors,
   settings: jwtSettings,
   options: jwtOptions,
-  setup({ options, settings, services, host, clock, log, provide, middleware, command, every, onStart }) {
+  async setup({ options, settings, services, host, clock, log, provide, middleware, command, every, onStart }) {
     const keys = readKeys({
       algorithm: options.algorithm ?? settings.JWT_ALGORITHM,
       secret: settings.JWT_SECRET,
@@ -58,6 +57,8 @@ export const jwt = definePlugin({
     onStart(() => {
       started = true
     })
+    // Imported lazily: other plugins import this one, and apps without it need not load jsonwebtoken.
+    const { createTokens } = await import('./service.js')
     const tokens = createTokens({ keys, rules, revocations, isStarted: () => started, clock })
     provide(tokensService, tokens)
     command(devCommand(tokens))

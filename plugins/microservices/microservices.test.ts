@@ -4,7 +4,8 @@ import jsonwebtoken from 'jsonwebtoken'
 import { jwt } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
 import { eventually } from '../../scripts/testing/eventually.js'
-import { freePort, moduleText, serve, servicesApp } from './testing/services-app.js'
+import { freePort, moduleText, serve } from './testing/servers.js'
+import { servicesApp } from './testing/services-app.js'
 
 const jwtSecret = 'a-secret-of-services-with-32-bytes!'
 const boots = (t: Parameters<typeof servicesApp>[0], files: Record<string, string | object>, env = {}, options = {}) =>

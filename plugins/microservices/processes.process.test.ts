@@ -8,12 +8,15 @@ import { eventually } from '../../scripts/testing/eventually.js'
 import { isAlive } from '../../scripts/testing/is-alive.js'
 import type { ServiceView } from './contract.js'
 import { httpsServer } from './testing/https-server.js'
-import { freePort } from './testing/services-app.js'
+import { freePort } from './testing/servers.js'
 
 const jwtSecret = 'a-secret-of-services-with-32-bytes!'
 
 const config = `import { defineConfig } from 'zin'
-import { cluster, decisions, microservices, ops } from 'zin/plugins'
+import { cluster } from 'zin/plugins/cluster'
+import { decisions } from 'zin/plugins/decisions'
+import { microservices } from 'zin/plugins/microservices'
+import { ops } from 'zin/plugins/ops'
 export default defineConfig({
   plugins: [cluster(), ops(), decisions(), microservices({ services: { orders: { process: 'own', instances: 2 }, secure: { url: process.env.SECURE_URL } } })],
 })

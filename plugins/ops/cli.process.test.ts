@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, it } from 'node:test'
-import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
+import { after, before, describe, it } from 'node:test'
+import { type AppFolder, appFolder, type RunningApp } from '../../scripts/testing/app-folder.js'
 
 const secret = 'shared-0123456789abcdefghijklmnop'
 
@@ -33,17 +33,13 @@ export default defineConfig({
 })
 `
 
-async function withApp(test: (app: AppFolder) => Promise<void>): Promise<void> {
-  const app = await appFolder({
-    'zin.config.mjs': config,
-    '.env': `BULLETPROOF_SIGNING_SECRET=${secret}\nAPP_KEY=${secret}\nOPS_AUTH=required\n`,
-  })
-  try {
-    await test(app)
-  } finally {
-    await app.remove()
-  }
+const files = {
+  'zin.config.mjs': config,
+  '.env': `BULLETPROOF_SIGNING_SECRET=${secret}\nAPP_KEY=${secret}\nOPS_AUTH=required\n`,
 }
+
+/** For a second app in a folder, so that commands without an address still find the first one. */
+const elsewhere = { ZIN_DATA_DIR: 'elsewhere' }
 
 /** A gateway that forwards requests with the original `Host` or the app's own. */
 async function withGateway(keepsHost: boolean, test: (address: { readonly host: string; to: string }) => Promise<void>): Promise<void> {
@@ -70,50 +66,52 @@ async function withGateway(keepsHost: boolean, test: (address: { readonly host: 
 }
 
 describe('a command that operates the app', () => {
-  it('is accepted by the local app, at a host and port, and at a URL', () =>
-    withApp(async (app) => {
-      const running = await app.start()
-      const { port } = new URL(running.url)
-      for (const args of [[], ['--port', port], ['--host', 'localhost', '--port', port], ['--url', running.url]]) {
-        const { code, out, err } = await app.zin(['note', ...args])
-        assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
-      }
-      const { code, err } = await app.zin(['note'], { BULLETPROOF_SIGNING_SECRET: 'another-0123456789abcdefghijklmnop' })
-      assert.deepEqual([code, /signing secret here is that of the running app/.test(err)], [1, true], err)
-    }))
+  let app: AppFolder
+  let running: RunningApp
+  before(async () => {
+    app = await appFolder(files)
+    running = await app.start()
+  })
+  after(() => app.remove())
+
+  it('is accepted by the local app, at a host and port, and at a URL', async () => {
+    const { port } = new URL(running.url)
+    for (const args of [[], ['--port', port], ['--host', 'localhost', '--port', port], ['--url', running.url]]) {
+      const { code, out, err } = await app.zin(['note', ...args])
+      assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
+    }
+    const { code, err } = await app.zin(['note'], { BULLETPROOF_SIGNING_SECRET: 'another-0123456789abcdefghijklmnop' })
+    assert.deepEqual([code, /signing secret here is that of the running app/.test(err)], [1, true], err)
+  })
 
   it('is accepted through a gateway that preserves Host', () =>
-    withApp((app) =>
-      withGateway(true, async (gateway) => {
-        gateway.to = (await app.start({ HOSTS: gateway.host })).url
-        const { code, out, err } = await app.zin(['note', '--url', `http://${gateway.host}`])
-        assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
-      }),
-    ))
+    withGateway(true, async (gateway) => {
+      const told = await app.start({ HOSTS: gateway.host, ...elsewhere })
+      gateway.to = told.url
+      const { code, out, err } = await app.zin(['note', '--url', `http://${gateway.host}`])
+      assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
+      await told.end()
+    }))
 
   it('is accepted through a gateway that changes Host with signedAuthority, and otherwise fails with the reason', () =>
-    withApp((app) =>
-      withGateway(false, async (gateway) => {
-        const told = await app.start({ AUTHORITY: gateway.host })
-        gateway.to = told.url
-        const { code, out, err } = await app.zin(['note', '--url', `http://${gateway.host}`])
-        assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
-        await told.end()
-        gateway.to = (await app.start()).url
-        const refused = await app.zin(['note', '--url', `http://${gateway.host}`])
-        assert.deepEqual([refused.code, /signedAuthority/.test(refused.err)], [1, true], refused.err)
-      }),
-    ))
+    withGateway(false, async (gateway) => {
+      const told = await app.start({ AUTHORITY: gateway.host, ...elsewhere })
+      gateway.to = told.url
+      const { code, out, err } = await app.zin(['note', '--url', `http://${gateway.host}`])
+      assert.deepEqual([code, out], [0, '{"note":"ä"}\n'], err)
+      await told.end()
+      gateway.to = running.url
+      const refused = await app.zin(['note', '--url', `http://${gateway.host}`])
+      assert.deepEqual([refused.code, /signedAuthority/.test(refused.err)], [1, true], refused.err)
+    }))
 
-  it('is refused when its request was signed for another app with the same secret', () =>
-    withApp(async (staging) =>
-      withApp(async (production) => {
-        const relay = await production.start()
-        await withGateway(false, async (gateway) => {
-          gateway.to = relay.url
-          const { code } = await staging.zin(['note', '--url', `http://${gateway.host}`])
-          assert.equal(code, 1)
-        })
-      }),
-    ))
+  it('is refused when its request was signed for another app with the same secret', async (t) => {
+    const staging = await appFolder(files)
+    t.after(() => staging.remove())
+    await withGateway(false, async (gateway) => {
+      gateway.to = running.url
+      const { code } = await staging.zin(['note', '--url', `http://${gateway.host}`])
+      assert.equal(code, 1)
+    })
+  })
 })

@@ -15,7 +15,13 @@ describe('webhooks of an app that is killed', () => {
     app = await appFolder({
       'zin.config.mjs': `
 import { defineConfig } from 'zin'
-import { cluster, database, kv, ops, queueMonitor, queues, workers } from 'zin/plugins'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queueMonitor } from 'zin/plugins/queue-monitor'
+import { queues } from 'zin/plugins/queues'
+import { workers } from 'zin/plugins/workers'
 
 export default defineConfig({
   app: { name: 'shop', port: 0 },

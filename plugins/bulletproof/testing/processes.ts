@@ -4,11 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
 import { createTestHost } from 'zin/testing'
-import { runnable } from '../../../scripts/testing/runnable.js'
+import { quickStart } from '../../../scripts/testing/runnable.js'
 import { appKey, sharedSecret } from './app.js'
+
+const program = fileURLToPath(new URL('./server.mjs', import.meta.url))
 
 export interface ProcessGiven {
   readonly rootDir: string
@@ -25,9 +28,8 @@ export interface AppServer {
 
 export async function startServer({ env, ...given }: ProcessGiven): Promise<AppServer> {
   const all = { APP_KEY: appKey, BULLETPROOF_SIGNING_SECRET: sharedSecret, ...env }
-  const { file, execArgv } = runnable(new URL('./server.ts', import.meta.url))
-  const child: ChildProcess = fork(file, [JSON.stringify({ ...given, env: all })], {
-    execArgv: [...execArgv],
+  const child: ChildProcess = fork(program, [JSON.stringify({ ...given, env: all })], {
+    execArgv: [...quickStart()],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const exited = once(child, 'exit')

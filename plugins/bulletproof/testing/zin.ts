@@ -3,9 +3,13 @@ import { type AppFolder, appFolder } from '../../../scripts/testing/app-folder.j
 const login = `async (email, password) => (password === 'letmein-0123' ? { id: email.split('@')[0], email, role: 'user' } : undefined)`
 
 /** A configuration with all authentication plugins and their tables. */
-const config = `
+export const config = `
 import { defineConfig } from 'zin'
-import { bulletproof, database, jwt, kv, login } from 'zin/plugins'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { database } from 'zin/plugins/database'
+import { jwt } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { login } from 'zin/plugins/login'
 export default defineConfig({
   app: { name: 'corner-shop', port: 0 },
   plugins: [database(), kv(), jwt(), bulletproof(), login({ verifyCredentials: ${login} })],

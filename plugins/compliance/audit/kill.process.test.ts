@@ -13,6 +13,7 @@ import { ops } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
 import { createTestHost, fake } from 'zin/testing'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
+import { quickStart } from '../../../scripts/testing/runnable.js'
 import { compliance, complianceService } from '../index.js'
 
 const child = fileURLToPath(new URL('./testing/writer-child.mjs', import.meta.url))
@@ -27,7 +28,7 @@ it('verifies after 20 kills during writes, and contains every acknowledged actio
   /** Kills a process after a number of acknowledged actions, which differs each time. */
   const killOne = async (round: number): Promise<void> => {
     const writer: ChildProcess = fork(child, {
-      execArgv: [],
+      execArgv: [...quickStart()],
       env: { ...process.env, APP_ENV: JSON.stringify(env), APP_ROOT: rootDir, ROUND: `${round}` },
     })
     const exited = once(writer, 'exit')

@@ -1,18 +1,5 @@
 // Formats numbers, durations and times. Pure, so tests need no browser.
 
-/** Created once: constructing a formatter takes longer than rendering a row. */
-const exactly = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
-const absolutely = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  timeZoneName: 'short',
-})
-
 /** `412`, `12.3 k`, `1.2 M`, with a non-breaking space before the unit. */
 export function count(value: number): string {
   if (!Number.isFinite(value)) return '–'
@@ -29,7 +16,7 @@ export function count(value: number): string {
 
 /** With thousands separators: `12,340`. */
 export function exact(value: number): string {
-  return Number.isFinite(value) ? exactly.format(value) : '–'
+  return Number.isFinite(value) ? value.toLocaleString('en-US') : '–'
 }
 
 /** From ms: `340 ms`, `1.2 s`, `14 min`, `2 h 05`, `3 d 4 h`. */
@@ -77,11 +64,6 @@ export function relative(at: number, now: number): string {
   const gap = now - at
   if (Math.abs(gap) < 1500) return 'now'
   return gap > 0 ? `${duration(gap)} ago` : `in ${duration(-gap)}`
-}
-
-/** In the viewer's time zone, with its name: `23 Nov 2026, 01:13:24.285 UTC`. */
-export function absolute(at: number): string {
-  return absolutely.format(at)
 }
 
 /** `1 job`, `12,340 jobs`. */

@@ -1,4 +1,5 @@
-import { absolute, count, exact } from './format.js'
+import { absolute } from './absolute.js'
+import { count, exact } from './format.js'
 
 /** How many jobs a search covered, as reported by the queue monitor. */
 export interface Searched {

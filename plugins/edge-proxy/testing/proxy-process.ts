@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { quickStart } from '../../../scripts/testing/runnable.js'
 import { type EdgeClient, edgeClient } from './edge-client.js'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -58,7 +59,7 @@ function launch(
 ): { readonly child: ChildProcess; readonly output: () => string } {
   const { PATH = '', HOME = '', TMPDIR } = process.env
   const own = { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...env }
-  const child = spawn(process.execPath, [cli, ...args], { cwd, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [...quickStart(), cli, ...args], { cwd, env: own, stdio: ['ignore', 'pipe', 'pipe'] })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))
   return { child, output: () => text }

@@ -7,7 +7,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
-import { freePort, moduleText, type ServicesAppOptions, serve, servicesApp } from '../testing/services-app.js'
+import { freePort, moduleText, serve } from '../testing/servers.js'
+import { type ServicesAppOptions, servicesApp } from '../testing/services-app.js'
 
 const secret = { SERVICE_SIGNING_SECRET: 'signing' }
 

@@ -6,7 +6,8 @@ import { eventually } from '../../../scripts/testing/eventually.js'
 import { assemble } from '../assemble.js'
 import { defineServices } from '../definitions/define-services.js'
 import { microservicesOptions } from '../options.js'
-import { freePort, moduleText, serve, servicesApp } from '../testing/services-app.js'
+import { freePort, moduleText, serve } from '../testing/servers.js'
+import { servicesApp } from '../testing/services-app.js'
 import { Scopes } from '../tracing/scopes.js'
 
 const never = { minimumCalls: 1_000_000, failureRatio: 1, connectFailures: 1_000_000, openMs: 5000, maxOpenMs: 5000 }

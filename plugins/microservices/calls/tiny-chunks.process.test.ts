@@ -3,8 +3,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { runnable } from '../../../scripts/testing/runnable.js'
 
 const chunks = 1_000_000
+const transport = runnable(new URL('./transport.ts', import.meta.url))
 const pieces = Buffer.from('1\r\nx\r\n'.repeat(10_000))
 
 /** Starts a server that responds in one-byte chunks. */
@@ -24,7 +27,7 @@ async function tinyChunks(t: TestContext): Promise<string> {
 
 /** Runs a module in a process with a heap too small for one object per chunk; returns its output. */
 async function inSmallHeap(code: string): Promise<string> {
-  const args = ['--max-old-space-size=128', '--import', 'tsx', '--input-type=module', '--eval', code]
+  const args = ['--max-old-space-size=128', ...transport.execArgv, '--input-type=module', '--eval', code]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] })
   let output = ''
   child.stdout.on('data', (text) => {
@@ -38,7 +41,7 @@ test('a response in one-byte chunks uses memory in proportion to its size', asyn
   const url = await tinyChunks(t)
   const request = `{ method: 'GET', path: '/', headers: {}, body: undefined, maxBytes: ${chunks}, timeoutMs: 60_000 }`
   const output = await inSmallHeap(`
-    import { openConnections } from ${JSON.stringify(new URL('./transport.ts', import.meta.url).href)}
+    import { openConnections } from ${JSON.stringify(pathToFileURL(transport.file).href)}
     const connections = openConnections({ service: 'tiny', origin: '${url}', resolver: async () => ['127.0.0.1'] })
     const { body } = await connections.send(${request})
     connections.close()

@@ -4,10 +4,13 @@ import { appFolder } from '../../../scripts/testing/app-folder.js'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import type { ServiceView } from '../contract.js'
-import { freePort, moduleText, serve } from '../testing/services-app.js'
+import { freePort, moduleText, serve } from '../testing/servers.js'
 
 const config = `import { defineConfig } from 'zin'
-import { cluster, decisions, microservices, ops } from 'zin/plugins'
+import { cluster } from 'zin/plugins/cluster'
+import { decisions } from 'zin/plugins/decisions'
+import { microservices } from 'zin/plugins/microservices'
+import { ops } from 'zin/plugins/ops'
 const options = JSON.parse(process.env.OPTIONS)
 export default defineConfig({ plugins: [cluster(), ops(), decisions(), microservices({ processes: 'own', ...options })] })
 `

@@ -8,7 +8,8 @@ import { database } from 'zin/plugins/database'
 import { createTestHost } from 'zin/testing'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { microservices, microservicesService } from '../index.js'
-import { foundations, freePort } from '../testing/services-app.js'
+import { freePort } from '../testing/servers.js'
+import { foundations } from '../testing/services-app.js'
 import { databaseEnv } from './service-app.js'
 
 const definition = {

@@ -6,10 +6,13 @@ import { type AppFolder, appFolder } from '../../../scripts/testing/app-folder.j
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { isAlive } from '../../../scripts/testing/is-alive.js'
-import { freePort } from '../testing/services-app.js'
+import { freePort } from '../testing/servers.js'
 
 const config = `import { defineConfig } from 'zin'
-import { cluster, decisions, microservices, ops } from 'zin/plugins'
+import { cluster } from 'zin/plugins/cluster'
+import { decisions } from 'zin/plugins/decisions'
+import { microservices } from 'zin/plugins/microservices'
+import { ops } from 'zin/plugins/ops'
 const startTimeoutMs = Number(process.env.START_TIMEOUT_MS)
 export default defineConfig({ plugins: [cluster(), ops(), decisions(), microservices({ processes: 'own', autoStart: false, restarts: 0, startTimeoutMs })] })
 `
@@ -26,7 +29,8 @@ const files = {
   'src/services/shop/orders/index.mjs': hangingModule,
 }
 
-describe('a child process whose start hangs', () => {
+// Both wait, so they run at the same time.
+describe('a child process whose start hangs', { concurrency: true }, () => {
   it('is killed after startTimeoutMs', async (t) => {
     const later = cleanUp(t)
     const app = await appFolder(files)

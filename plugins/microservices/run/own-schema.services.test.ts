@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { mysqlDatabase } from '../../../scripts/testing/mysql-database.js'
-import { freePort, servicesApp } from '../testing/services-app.js'
+import { freePort } from '../testing/servers.js'
+import { servicesApp } from '../testing/services-app.js'
 
 const database = mysqlDatabase('schema')
 const schema = `${database.name}_my_notes`

@@ -1,5 +1,5 @@
 import uPlot from 'uplot'
-import { absolute } from '../format.js'
+import { absolute } from '../absolute.js'
 import type { ChartProps } from './chart.js'
 
 const defaultHeight = 220

@@ -1,6 +1,7 @@
 import { Component } from 'preact'
+import { absolute } from '../absolute.js'
 import { now } from '../data/clock.js'
-import { absolute, count, duration, exact, relative } from '../format.js'
+import { count, duration, exact, relative } from '../format.js'
 
 /** A time relative to now; the absolute time in the viewer's time zone on hover. */
 export function Time({ at }: { readonly at: string | number | null | undefined }) {

@@ -1,5 +1,5 @@
 import type { Decision } from 'zin/plugins/decisions'
-import { absolute } from '../../format.js'
+import { absolute } from '../../absolute.js'
 import { path } from '../../router.js'
 import { Link } from '../../ui/link.js'
 import { Time } from '../../ui/time.js'

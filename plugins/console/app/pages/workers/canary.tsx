@@ -1,5 +1,6 @@
 import type { CanaryView } from 'zin/plugins/canary'
-import { absolute, duration, exact, percent, plural } from '../../format.js'
+import { absolute } from '../../absolute.js'
+import { duration, exact, percent, plural } from '../../format.js'
 import { path } from '../../router.js'
 import { Badge, type Tone } from '../../ui/badge.js'
 import { Interval } from '../../ui/interval.js'

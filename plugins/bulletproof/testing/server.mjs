@@ -1,5 +1,5 @@
-// One process of an app with a signed route. It receives its plugins and environment, sends its port to its parent, and serves until it is
-// terminated; for tests in which a real process must end, or two must share a store.
+// One process of an app with a signed route, of the built package. It receives its plugins and environment, sends its port to its parent, and
+// serves until it is terminated; for tests in which a real process must end, or two must share a store.
 import { join } from 'node:path'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
@@ -14,7 +14,7 @@ const host = await createTestHost({
   dataDir: join(rootDir, '.zin', 'data'),
   listen: true,
   env: { HOST: '127.0.0.1', ...env },
-  plugins: [...plugins.map((name: keyof typeof optional) => optional[name]()), jwt(), bulletproof()],
+  plugins: [...plugins.map((name) => optional[name]()), jwt(), bulletproof()],
   routes: [{ method: 'GET', path: '/api/me', summary: 'Me', use: ['auth', 'bulletproof'], handler: () => ({}) }],
 })
 process.on('disconnect', () => process.exit())
