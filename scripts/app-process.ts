@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { generateKeys } from '../core/cli/scaffold.js'
 import { freePort } from './services.js'
 import { quickStart } from './testing/runnable.js'
@@ -35,7 +34,9 @@ function cleanEnv(env: Env): Env {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'NODE_V8_COVERAGE', 'SystemRoot'].flatMap((name) =>
     process.env[name] ? [[name, process.env[name]]] : [],
   )
-  return { ...Object.fromEntries(kept), ...env }
+  // Also for the processes that it starts in turn, such as the app of a tour.
+  const quick = quickStart().join(' ')
+  return { ...Object.fromEntries(kept), ...(quick === '' ? {} : { NODE_OPTIONS: quick }), ...env }
 }
 
 export interface StartOptions {
@@ -54,12 +55,12 @@ export async function startApp(
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
-  const { child, output } = watch(spawnNode([cli, 'start'], folder, { PORT: `${port}`, ...env }))
+  const { child, output, news } = watch(spawnNode([cli, 'start'], folder, { PORT: `${port}`, ...env }))
   while (!(await isOk(`${url}${probe}`))) {
     const late = performance.now() - startedAt > 60_000
     if (late) child.kill('SIGKILL')
     if (late || child.exitCode !== null || child.signalCode !== null) throw new Error(`the app in ${folder} was not ready:\n${output()}`)
-    await delay(5)
+    await news()
   }
   return {
     url,
@@ -86,7 +87,7 @@ export interface ServingProcess {
 
 /** Runs a command that serves, such as `proxy:mysql`; resolves when it prints the URL that it listens on. */
 export async function startServing(args: readonly string[], folder: string, env: Env = {}): Promise<ServingProcess> {
-  const { child, stdout, output } = watch(spawnNode([builtCli, ...args], folder, env))
+  const { child, stdout, output, news } = watch(spawnNode([builtCli, ...args], folder, env))
   const exited = once(child, 'exit')
   const end = async (): Promise<void> => {
     child.kill('SIGTERM')
@@ -100,7 +101,7 @@ export async function startServing(args: readonly string[], folder: string, env:
     if (late) await end()
     if (late || child.exitCode !== null || child.signalCode !== null)
       throw new Error(`zin ${args.join(' ')} did not start to listen:\n${output()}`)
-    await delay(5)
+    await news()
   }
 }
 
@@ -119,19 +120,41 @@ export async function runNode(args: readonly string[], folder: string, env: Env 
 }
 
 function spawnNode(args: readonly string[], folder: string, env: Env): ChildProcess {
-  return spawn(process.execPath, [...quickStart(), ...args], { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
+  return spawn(process.execPath, args, { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
 }
 
-function watch(child: ChildProcess): { child: ChildProcess; stdout: () => string; stderr: () => string; output: () => string } {
+interface Watched {
+  readonly child: ChildProcess
+  stdout(): string
+  stderr(): string
+  output(): string
+  /** Resolves at the next output, when the process exits, or after 100 ms. */
+  news(): Promise<void>
+}
+
+function watch(child: ChildProcess): Watched {
   const chunks: { readonly from: 'stdout' | 'stderr'; readonly text: string }[] = []
+  let wake = (): void => {}
   for (const from of ['stdout', 'stderr'] as const)
-    child[from]?.on('data', (chunk: Buffer) => chunks.push({ from, text: chunk.toString() }))
+    child[from]?.on('data', (chunk: Buffer) => {
+      chunks.push({ from, text: chunk.toString() })
+      wake()
+    })
+  child.on('exit', () => wake())
   const textOf = (from?: string): string =>
     chunks
       .filter((chunk) => from === undefined || chunk.from === from)
       .map((chunk) => chunk.text)
       .join('')
-  return { child, stdout: () => textOf('stdout'), stderr: () => textOf('stderr'), output: () => textOf() }
+  const news = (): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, 100)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  return { child, stdout: () => textOf('stdout'), stderr: () => textOf('stderr'), output: () => textOf(), news }
 }
 
 async function isOk(url: string): Promise<boolean> {

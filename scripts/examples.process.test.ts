@@ -89,12 +89,25 @@ describe('an app created by zin new --example microservice', () => {
 
 describe('an app created by zin new --example full, on the embedded store', () => {
   const temporary = temporaryFolder()
-  const env: Env = { ZIN_DATA_DIR: join(temporary.path, 'data') }
+  const dataIn = (name: string): Env => ({ ZIN_DATA_DIR: join(temporary.path, name) })
+  const env = dataIn('data')
   let folder = ''
+  let started: Promise<AppProcess> | undefined
   before(async () => {
     folder = await newApp('full', temporary.path)
   })
-  after(() => temporary.remove())
+  after(async () => {
+    const app = await started
+    const code = await app?.end('SIGTERM')
+    temporary.remove()
+    if (app !== undefined) assert.equal(code, 0, app.output())
+  })
+
+  /** The app on the data in `env`, which several tests use. */
+  function running(): Promise<AppProcess> {
+    started ??= startApp(folder, { env })
+    return started
+  }
 
   /** A management call, signed with the shared secret. */
   async function manage(app: AppProcess, method: string, path: string, body?: string): Promise<number> {
@@ -119,8 +132,9 @@ describe('an app created by zin new --example full, on the embedded store', () =
   })
 
   it('passes the tour twice', async () => {
+    const { url } = await running()
     for (const _round of [1, 2]) {
-      const { code, stdout, stderr } = await runNode(['--import', 'tsx', 'scripts/tour.ts', '--start'], folder, env)
+      const { code, stdout, stderr } = await runNode(['--import', 'tsx', 'scripts/tour.ts'], folder, { BASE_URL: url })
       assert.equal(code, 0, stdout + stderr)
     }
   })
@@ -143,18 +157,14 @@ describe('an app created by zin new --example full, on the embedded store', () =
   })
 
   it('passes the attack corpus, and refuses a second process on its data, naming the first', async () => {
-    const app = await startApp(folder, { env })
-    try {
-      const login = ['--email', 'demo@example.com', '--password-env', 'DEMO_PASSWORD']
-      const attack = await runCli(['auth:attack', app.url, ...login], folder, env)
-      assert.equal(attack.code, 0, attack.stdout + attack.stderr)
-      const second = await runCli(['start'], folder, { ...env, PORT: '0' })
-      assert.notEqual(second.code, 0)
-      assert.match(second.stdout + second.stderr, new RegExp(`\\b${app.pid}\\b`))
-      assert.equal(await manage(app, 'GET', '/api/workers'), 200)
-    } finally {
-      await app.end('SIGTERM')
-    }
+    const app = await running()
+    const login = ['--email', 'demo@example.com', '--password-env', 'DEMO_PASSWORD']
+    const attack = await runCli(['auth:attack', app.url, ...login], folder, env)
+    assert.equal(attack.code, 0, attack.stdout + attack.stderr)
+    const second = await runCli(['start'], folder, { ...env, PORT: '0' })
+    assert.notEqual(second.code, 0)
+    assert.match(second.stdout + second.stderr, new RegExp(`\\b${app.pid}\\b`))
+    assert.equal(await manage(app, 'GET', '/api/workers'), 200)
   })
 
   it('keeps its state over a restart and over kill -9', async () => {
@@ -165,17 +175,16 @@ describe('an app created by zin new --example full, on the embedded store', () =
       infrastructure: { persistence: { driver: 'db' } },
     })
     // A killed process counts as alive for three heartbeats.
-    const shortLease = { ...env, CLUSTER_HEARTBEAT_MS: '1000' }
+    const shortLease = { ...dataIn('kept'), CLUSTER_HEARTBEAT_MS: '1000' }
     const start = () => startApp(folder, { env: shortLease })
     const first = await start()
     assert.equal(await manage(first, 'POST', '/api/workers', worker), 201)
     assert.equal(await first.end('SIGTERM'), 0, first.output())
-    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-      const app = await start()
-      assert.equal(await manage(app, 'GET', '/api/workers/kept/status'), 200)
-      await app.end(signal)
-    }
+    const second = await start()
+    assert.equal(await manage(second, 'GET', '/api/workers/kept/status'), 200)
+    await second.end('SIGKILL')
     const last = await start()
+    assert.equal(await manage(last, 'GET', '/api/workers/kept/status'), 200)
     assert.equal(await manage(last, 'DELETE', '/api/workers/kept'), 200)
     assert.equal(await last.end('SIGTERM'), 0, last.output())
   })

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** Packs the built package as it would be published. Calls `use` with the path of the tarball, which is deleted afterwards. */
@@ -19,16 +19,20 @@ export async function withTarball<T>(use: (tarball: string, folder: string) => T
  * scripts, which refer to files that are not packed, and the development dependencies.
  */
 export function packInto(target: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'zin-stage-'))
+  const staged = mkdtempSync(join(tmpdir(), 'zin-stage-'))
   try {
-    const staged = join(folder, 'package')
-    unpack(npmPack('.', folder), staged)
-    const file = join(staged, 'package.json')
-    const { scripts: _scripts, devDependencies: _devDependencies, ...manifest } = JSON.parse(readFileSync(file, 'utf8'))
-    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`)
+    const { scripts: _scripts, devDependencies: _devDependencies, ...manifest } = JSON.parse(readFileSync('package.json', 'utf8'))
+    // Packing applies the patterns of `files`; only what no package contains stays out before.
+    const skipped = new Set(['node_modules', '.zin'])
+    for (const pattern of (manifest.files as readonly string[]).filter((entry) => !entry.startsWith('!'))) {
+      const [name = ''] = pattern.split('/')
+      if (!existsSync(join(staged, name)))
+        cpSync(name, join(staged, name), { recursive: true, filter: (path) => !skipped.has(basename(path)) })
+    }
+    writeFileSync(join(staged, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`)
     return npmPack(staged, target)
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(staged, { recursive: true, force: true })
   }
 }
 
