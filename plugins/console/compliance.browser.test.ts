@@ -1,45 +1,34 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import { databaseService } from 'zin/plugins/database'
 import type { TestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { addAxe, launch, phone, violations, wide } from './testing/browser.js'
 import { compliantApp, hostile } from './testing/compliant-app.js'
 
-const executablePath = process.env.TEST_CHROMIUM
-assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- compliance.browser')
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-const wide = { width: 1440, height: 900 }
-const phone = { width: 390, height: 844 }
 const readKey = 'a key that only reads queues'
-
-interface Violation {
-  readonly help: string
-  readonly nodes: readonly { readonly html: string }[]
-}
 
 describe('the pages of the audit log and of data subjects in Chromium', () => {
   let host: TestHost
   let browser: Browser
+  let context: BrowserContext
 
   before(async () => {
     host = await compliantApp(readKey)
-    browser = await chromium.launch({
-      executablePath: executablePath as string,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    })
+    browser = await launch()
+    context = await newContext()
   })
   after(async () => {
     await browser?.close()
     await host?.stop()
   })
 
-  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
-    const page = await context.newPage()
+  const newContext = (options: BrowserContextOptions = {}): Promise<BrowserContext> =>
+    browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
+  async function open(path: string, within = context): Promise<Page> {
+    const page = await within.newPage()
     await page.goto(`${host.url}/console${path}`)
     return page
   }
@@ -54,15 +43,12 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     ['dark', phone],
   ] as const) {
     it(`are shown without accessibility violations, ${colorScheme}, at ${viewport.width} px`, async () => {
-      const page = await open('/audit', { viewport, colorScheme, bypassCSP: true })
+      const audited = await newContext({ viewport, colorScheme, bypassCSP: true })
+      const page = await open('/audit', audited)
       const check = async (what: string): Promise<void> => {
         await page.waitForFunction(() => document.querySelector('.loading') === null)
-        await page.evaluate(axe)
-        const found = await page.evaluate(async () => {
-          const { violations } = await (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe.run()
-          return violations.map(({ help, nodes }) => `${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-        })
-        assert.deepEqual(found, [], `${what} in ${colorScheme} at ${viewport.width} px`)
+        await addAxe(page)
+        assert.deepEqual(await violations(page), [], `${what} in ${colorScheme} at ${viewport.width} px`)
         const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
         assert.equal(overflow, 0, `${what} is wider than ${viewport.width} px`)
       }
@@ -77,7 +63,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
       await lookUp(page, 'ann')
       await page.getByRole('table', { name: 'Jobs of the subject' }).waitFor()
       await check('subjects')
-      await page.context().close()
+      await audited.close()
     })
   }
 
@@ -99,7 +85,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
       .waitFor()
     assert.equal(await page.locator('#app img').count(), 0)
     assert.equal(await page.evaluate(() => 'hacked' in globalThis), false)
-    await page.context().close()
+    await page.close()
   })
 
   it('keep the text typed into a filter while the list is reloaded', async () => {
@@ -121,7 +107,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     assert.equal(await page.getByRole('searchbox', { name: 'Action' }).inputValue(), 'worker.create')
     await page.keyboard.press('Enter')
     await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 2)
-    await page.context().close()
+    await page.close()
   })
 
   it('show the progress and result of a verification', async () => {
@@ -155,7 +141,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await integrity.getByText('changed', { exact: true }).waitFor()
     await integrity.getByText(`entry ${id} was altered`, { exact: false }).waitFor()
     await setActor(actor)
-    await page.context().close()
+    await page.close()
   })
 
   it('erase a subject only after its id is typed, and show the progress', async () => {
@@ -182,7 +168,7 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await lookUp(page, hostile)
     await page.getByRole('heading', { level: 2, name: '1 job and 0 other records' }).waitFor()
     assert.equal(await page.locator('#app img').count(), 0)
-    await page.context().close()
+    await page.close()
   })
 
   it('are visible only to callers with the permission', async () => {
@@ -198,6 +184,6 @@ describe('the pages of the audit log and of data subjects in Chromium', () => {
     await page.getByRole('heading', { level: 1, name: 'Not found' }).waitFor()
     await rail.getByRole('link', { name: 'Queues' }).waitFor()
     assert.equal(await rail.getByRole('link', { name: /Data subjects|Audit log/ }).count(), 0)
-    await page.context().close()
+    await page.close()
   })
 })

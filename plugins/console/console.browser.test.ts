@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { queuesService } from 'zin/plugins/queues'
 import { basic, type ConsoleApp, consoleApp, hostile, readKey } from './testing/app.js'
 import { auditPages, launch, phone, pressWithKeys, tabTo, wide } from './testing/browser.js'
@@ -11,11 +11,13 @@ import { auditPages, launch, phone, pressWithKeys, tabTo, wide } from './testing
 describe('the console in Chromium', () => {
   let app: ConsoleApp
   let browser: Browser
+  let context: BrowserContext
   let failedId = ''
 
   before(async () => {
     app = await consoleApp()
     browser = await launch()
+    context = await browser.newContext({ viewport: wide, permissions: ['clipboard-read', 'clipboard-write'] })
     failedId = await app.fail()
     await app.plantHostile()
   })
@@ -25,8 +27,7 @@ describe('the console in Chromium', () => {
   })
 
   /** Opens a page and collects the errors of its browser console. */
-  async function open(path: string, options: BrowserContextOptions = {}, url = app.url): Promise<{ page: Page; problems: string[] }> {
-    const context = await browser.newContext({ viewport: wide, ...options })
+  async function open(path: string, url = app.url): Promise<{ page: Page; problems: string[] }> {
     const page = await context.newPage()
     const problems: string[] = []
     page.on('pageerror', (error) => problems.push(error.message))
@@ -71,7 +72,7 @@ describe('the console in Chromium', () => {
       problems.filter((problem) => !problem.includes('TrustedHTML')),
       [],
     )
-    await page.context().close()
+    await page.close()
   })
 
   it('shows hostile names, errors and payloads as text on every page that contains them', async () => {
@@ -104,7 +105,7 @@ describe('the console in Chromium', () => {
     assert.equal(await page.locator('img').count(), 0)
     assert.equal(await page.evaluate(() => 'pwned' in globalThis), false)
     assert.deepEqual(problems, [])
-    await page.context().close()
+    await page.close()
   })
 
   it('can be used with the keyboard alone: goes to the queues, opens one, selects jobs, searches, and lists its shortcuts', async () => {
@@ -132,7 +133,7 @@ describe('the console in Chromium', () => {
     await page.keyboard.press('t')
     assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'light')
     assert.deepEqual(problems, [])
-    await page.context().close()
+    await page.close()
   })
 
   it('finds jobs by a declared data field with the keyboard alone, and reports the coverage', async () => {
@@ -157,12 +158,12 @@ describe('the console in Chromium', () => {
     await page.getByRole('heading', { level: 1, name: 'sought' }).waitFor()
     assert.match(page.url(), new RegExp(`/queues/hostile-data/jobs/${id}$`))
     assert.deepEqual(problems, [])
-    await page.context().close()
+    await page.close()
   })
 
   it('copies the path of a value and the request for a job with the keyboard alone', async () => {
     const { id } = await app.host.service(queuesService).add('hostile-data', 'copied', { customer: { id: 'Ann 7' } }, { jobId: "it's" })
-    const { page } = await open(`/queues/hostile-data/jobs/${id}?tab=data`, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const { page } = await open(`/queues/hostile-data/jobs/${id}?tab=data`)
     const copied = () => page.evaluate(() => navigator.clipboard.readText())
     await pressWithKeys(page, page.locator('button[title="Copy $.customer.id"]'))
     await page.getByText('Copied $.customer.id').waitFor()
@@ -170,7 +171,7 @@ describe('the console in Chromium', () => {
     await pressWithKeys(page, page.getByRole('button', { name: 'Copy as curl' }))
     await page.getByText(/^Copied curl/).waitFor()
     assert.equal(await copied(), `curl '${app.url}/api/jobs/it%27s?queue=hostile-data'`)
-    await page.context().close()
+    await page.close()
   })
 
   it('selects a range of jobs by Shift with arrow keys, x or a click, and cancels it after a confirmation', async () => {
@@ -202,7 +203,7 @@ describe('the console in Chromium', () => {
     await pressWithKeys(page, dialog.getByRole('button', { name: 'Cancel' }))
     await page.getByText('5 jobs cancelled').waitFor()
     assert.equal((await app.host.service(queuesService).counts('ranges')).waiting, 1)
-    await page.context().close()
+    await page.close()
   })
 
   it('offers all actions on a queue, a job and a schedule with the keyboard alone', async () => {
@@ -243,7 +244,7 @@ describe('the console in Chromium', () => {
     await pressWithKeys(page, button('Remove'))
     await confirm('Remove')
     await page.getByText('No schedules').waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('numbers the errors of a job by its attempts, of which the store keeps the last ten', async () => {
@@ -255,7 +256,7 @@ describe('the console in Chromium', () => {
     }
     assert.equal(await page.getByText('Attempt 2', { exact: true }).count(), 0)
     await queues.queue('mails').remove(id)
-    await page.context().close()
+    await page.close()
   })
 
   it('retries a job, and deletes all failed jobs only after showing their number and a confirmation', async () => {
@@ -280,7 +281,7 @@ describe('the console in Chromium', () => {
     await pressWithKeys(page, page.getByRole('button', { name: 'Undo' }))
     await page.getByRole('heading', { level: 1, name: hostile, exact: true }).waitFor()
     failedId = await app.fail()
-    await page.context().close()
+    await page.close()
   })
 
   it('requires the queue name to be typed for more than 100 jobs, and scrolls through all of them', async () => {
@@ -310,15 +311,15 @@ describe('the console in Chromium', () => {
     await page.locator('tr[data-index="299"]').getByText('job 299').waitFor()
     await page.waitForFunction(() => document.activeElement?.getAttribute('data-index') === '299')
     assert.ok((await page.locator('tbody tr').count()) < 120)
-    await page.context().close()
+    await page.close()
   })
 
   it('shows that it is reconnecting while the app cannot be reached, and is live again afterwards', async () => {
     const { page } = await open('/queues')
     await page.getByRole('button', { name: 'live' }).waitFor()
-    await page.context().setOffline(true)
+    await context.setOffline(true)
     await page.goto('about:blank').catch(() => undefined)
-    await page.context().setOffline(false)
+    await context.setOffline(false)
     let isDown = true
     await page.route('**/api/queue/events', (route) => (isDown ? route.abort() : route.continue()))
     await page.goto(`${app.url}/console/queues`)
@@ -326,7 +327,7 @@ describe('the console in Chromium', () => {
     isDown = false
     await page.getByRole('button', { name: /reconnecting/ }).click()
     await page.getByRole('button', { name: 'live' }).waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('closes a stream with an unreadable event before it connects again', async () => {
@@ -344,7 +345,7 @@ describe('the console in Chromium', () => {
     await page.goto(`${app.url}/console/queues`)
     await again
     assert.deepEqual(states, ['opened', 'closed', 'opened'])
-    await page.context().close()
+    await page.close()
     broken.close()
   })
 
@@ -367,7 +368,7 @@ describe('the console in Chromium', () => {
     await expireAtOnce()
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('The app did not respond within 20 s').waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('sends no request when updates are paused, and reads again when they are resumed', async () => {
@@ -384,7 +385,7 @@ describe('the console in Chromium', () => {
     await page.keyboard.press('p')
     await resumed
     assert.equal(requests, 1)
-    await page.context().close()
+    await page.close()
   })
 
   it('shows pages and panels of a plugin', async () => {
@@ -393,7 +394,7 @@ describe('the console in Chromium', () => {
     await page.goto(`${app.url}/console/queues/mails`)
     await page.getByText('beside mails').waitFor()
     assert.deepEqual(problems, [])
-    await page.context().close()
+    await page.close()
   })
 
   it('asks for credentials if the app requires them, and hides actions from read-only callers', async () => {
@@ -402,7 +403,7 @@ describe('the console in Chromium', () => {
       {},
     )
     try {
-      const { page } = await open('/queues/mails', {}, guarded.url)
+      const { page } = await open('/queues/mails', guarded.url)
       for (let attempt = 1; attempt <= 2; attempt++) {
         await page.getByLabel('User name', { exact: true }).fill(basic.username)
         await page.getByLabel('Password', { exact: true }).fill('wrong')
@@ -414,9 +415,9 @@ describe('the console in Chromium', () => {
       await page.getByLabel('Password', { exact: true }).fill(basic.password)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('button', { name: 'Pause', exact: true }).waitFor()
-      await page.context().close()
+      await page.close()
 
-      const reader = await open('/queues/mails', {}, guarded.url)
+      const reader = await open('/queues/mails', guarded.url)
       await reader.page.getByText('API key', { exact: true }).first().click()
       await reader.page.locator('input[type=password]').fill(readKey)
       await reader.page.getByRole('button', { name: 'Sign in' }).click()
@@ -425,7 +426,7 @@ describe('the console in Chromium', () => {
       assert.equal(await reader.page.getByRole('button', { name: 'Pause', exact: true }).count(), 0)
       await reader.page.goto(`${guarded.url}/console/schedules`)
       await reader.page.getByText('Your credentials are not accepted here').waitFor()
-      await reader.page.context().close()
+      await reader.page.close()
     } finally {
       await guarded.host.stop()
     }

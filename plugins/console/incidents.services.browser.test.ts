@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { mysqlEnv } from '../../scripts/testing/mysql-database.js'
+import { launch, wide } from './testing/browser.js'
 import { declined, type IncidentsApp, incidentsApp } from './testing/incidents-app.js'
-
-const executablePath = process.env.TEST_CHROMIUM
-assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- incidents')
 
 /** An operator who starts at the overview and looks for a cause, with the mouse. */
 interface Walk {
@@ -20,13 +18,12 @@ interface Walk {
 describe('the console on Redis and MariaDB', () => {
   let app: IncidentsApp
   let browser: Browser
+  let context: BrowserContext
 
   before(async () => {
     app = await incidentsApp({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set', ...mysqlEnv() })
-    browser = await chromium.launch({
-      executablePath: executablePath as string,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-    })
+    browser = await launch()
+    context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
   })
   after(async () => {
     await browser?.close()
@@ -34,7 +31,6 @@ describe('the console on Redis and MariaDB', () => {
   })
 
   async function walk(): Promise<Walk> {
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: 'reduce' })
     const page = await context.newPage()
     await page.goto(`${app.url}/console`)
     let clicks = 0
@@ -57,7 +53,7 @@ describe('the console on Redis and MariaDB', () => {
           await what.elementHandle(),
         )
       },
-      end: () => context.close(),
+      end: () => page.close(),
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
 import { type ConsoleApp, consoleApp } from './testing/app.js'
@@ -9,10 +9,12 @@ import { launch, wide } from './testing/browser.js'
 describe('the lists of the console in Chromium', () => {
   let app: ConsoleApp
   let browser: Browser
+  let context: BrowserContext
 
   before(async () => {
     app = await consoleApp()
     browser = await launch()
+    context = await browser.newContext({ viewport: wide })
   })
   after(async () => {
     await browser?.close()
@@ -20,7 +22,6 @@ describe('the lists of the console in Chromium', () => {
   })
 
   async function open(path: string): Promise<Page> {
-    const context = await browser.newContext({ viewport: wide })
     const page = await context.newPage()
     await page.goto(`${app.url}/console${path}`)
     return page
@@ -58,7 +59,7 @@ describe('the lists of the console in Chromium', () => {
     await page.locator('tr[data-index="298"]').focus()
     await page.keyboard.press('Home')
     await page.locator('tr[data-index="0"]').getByText('job 0').waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('keep their rows if they cannot be reloaded, and say why', async () => {
@@ -75,7 +76,7 @@ describe('the lists of the console in Chromium', () => {
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.locator('tr[data-index="110"]').getByText('job 111').waitFor()
     assert.equal(await page.getByText('The queue store does not respond').count(), 0)
-    await page.context().close()
+    await page.close()
   })
 
   it('update the workers that can be read, and mark the one that cannot', async () => {
@@ -97,6 +98,6 @@ describe('the lists of the console in Chromium', () => {
     await page.getByRole('button', { name: 'Try again' }).click()
     await row('alpha').getByText('paused').waitFor()
     assert.equal(await page.getByText('not updated').count(), 0)
-    await page.context().close()
+    await page.close()
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import type { CanaryView } from 'zin/plugins/canary'
 import { auditPages, launch, phone, pressWithKeys, tabTo, wide } from './testing/browser.js'
 import { account, hostile, type OperatedApp, operatedApp } from './testing/operated-app.js'
@@ -8,18 +8,19 @@ import { account, hostile, type OperatedApp, operatedApp } from './testing/opera
 describe('the pages of workers, decisions, resources and plugins in Chromium', () => {
   let app: OperatedApp
   let browser: Browser
+  let context: BrowserContext
 
   before(async () => {
     app = await operatedApp()
     browser = await launch()
+    context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
   })
   after(async () => {
     await browser?.close()
     await app?.host.stop()
   })
 
-  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce', ...options })
+  async function open(path: string): Promise<Page> {
     const page = await context.newPage()
     await page.goto(`${app.url}/console${path}`)
     return page
@@ -57,7 +58,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.getByRole('dialog').getByText('It keeps its share of the jobs').waitFor()
     await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Pause' }))
     await canary.getByText('It was paused manually.', { exact: false }).waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('stop a worker only after its name is typed, and start it again', async () => {
@@ -70,7 +71,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await pressWithKeys(page, dialog.getByRole('button', { name: 'Stop' }))
     await pressWithKeys(page, page.getByRole('button', { name: 'Start', exact: true }))
     await page.getByRole('button', { name: 'Restart' }).waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('list workers that changed while the list was read, and none that was removed while it was read', async () => {
@@ -131,7 +132,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.getByRole('row', { name: /latest/ }).waitFor()
     assert.equal(await page.getByRole('link', { name: 'late', exact: true }).count(), 0)
     await app.workers.remove('latest')
-    await page.context().close()
+    await page.close()
   })
 
   it('start a canary with the entered version, share and duration', async () => {
@@ -156,7 +157,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     const { canary, steps } = (body as { canary: CanaryView }).canary
     const sum = steps.reduce((all, { duration }) => all + duration, 0)
     assert.deepEqual([canary.version, steps.at(-1)?.trafficPercentage, sum], ['1.2.0', 35, 90 * 60_000])
-    await page.context().close()
+    await page.close()
   })
 
   it('activate a version, and roll back to the previous one', async () => {
@@ -172,7 +173,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await pressWithKeys(page, page.getByRole('button', { name: 'Roll back' }))
     await pressWithKeys(page, dialog.getByRole('button', { name: 'Roll back' }))
     await page.getByRole('row', { name: /1\.0\.0.*active/ }).waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('remove the devices of an account, including the one in use', async () => {
@@ -204,7 +205,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await remove(used, 'this tab will have to sign in again')
     await page.getByText('You are not signed in with a device').waitFor()
     assert.equal(await page.evaluate(() => sessionStorage.getItem('zin-console-credential')), null)
-    await page.context().close()
+    await page.close()
   })
 
   it('can be filtered, expanded and switched with the keyboard alone', async () => {
@@ -234,7 +235,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await pressWithKeys(page, page.getByRole('button', { name: 'Close breaker' }))
     await pressWithKeys(page, page.getByRole('dialog').getByRole('button', { name: 'Close breaker' }))
     await page.getByText('The breaker is closed').waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('show hostile text of decisions and versions as text', async () => {
@@ -246,7 +247,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.getByText(`Templates ${hostile}`).waitFor()
     assert.equal(await page.locator('#app img').count(), 0)
     assert.equal(await page.evaluate(() => 'hacked' in globalThis), false)
-    await page.context().close()
+    await page.close()
   })
 
   it('render only some rows of 1,000 workers, and find one by name', async () => {
@@ -264,7 +265,7 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.getByRole('searchbox').fill('worker-777')
     await page.getByRole('row', { name: /worker-777/ }).waitFor()
     assert.match(page.url(), /q=worker-777/)
-    await page.context().close()
+    await page.close()
   })
 
   it('show the dependencies of a plugin selected in the boot graph', async () => {
@@ -273,6 +274,6 @@ describe('the pages of workers, decisions, resources and plugins in Chromium', (
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 2, name: 'workers' }).waitFor()
     assert.match(page.url(), /plugin=workers/)
-    await page.context().close()
+    await page.close()
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { CanaryView } from 'zin/plugins/canary'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { launch, phone } from './testing/browser.js'
@@ -12,6 +12,7 @@ const longName = 'a-worker-with-a-very-long-name-for-nightly-reports'
 describe('the pages of the console in Chromium, on small screens and with unusual values', () => {
   let app: OperatedApp
   let browser: Browser
+  let context: BrowserContext
   let flowParent = ''
 
   before(async () => {
@@ -24,15 +25,16 @@ describe('the pages of the console in Chromium, on small screens and with unusua
     const flow = { worker: longName, data: {}, children: [{ worker: longName, data: {} }] }
     flowParent = `${longName}:${(await workers.enqueueFlow(flow)).id}`
     browser = await launch()
+    context = await browser.newContext({ reducedMotion: 'reduce' })
   })
   after(async () => {
     await browser?.close()
     await app?.host.stop()
   })
 
-  async function open(path: string, options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ viewport: laptop, reducedMotion: 'reduce', ...options })
+  async function open(path: string, viewport = laptop): Promise<Page> {
     const page = await context.newPage()
+    await page.setViewportSize(viewport)
     await page.goto(`${app.url}/console${path}`)
     await page.getByRole('heading', { level: 1 }).waitFor()
     return page
@@ -40,7 +42,7 @@ describe('the pages of the console in Chromium, on small screens and with unusua
 
   for (const viewport of [laptop, phone]) {
     it(`show all columns of their tables at ${viewport.width} px, also with long names`, async () => {
-      const page = await open('', { viewport })
+      const page = await open('', viewport)
       const tables: readonly (readonly [path: string, table: string])[] = [
         ['', 'Queues by the age of their oldest waiting job'],
         ['/queues', 'Queues'],
@@ -59,23 +61,23 @@ describe('the pages of the console in Chromium, on small screens and with unusua
         const hidden = await table.evaluate((element) => element.scrollWidth - (element.parentElement?.clientWidth ?? 0))
         assert.ok(hidden <= 0, `${hidden} px of the table ${label} on ${path} are cut off`)
       }
-      await page.context().close()
+      await page.close()
     })
   }
 
   it('give the name of a flow the whole width of a phone', async () => {
-    const page = await open('/flows', { viewport: phone })
+    const page = await open('/flows', phone)
     const row = page.getByRole('listitem').filter({ hasText: 'with 1 child job' })
     const [link, whole] = [await row.getByRole('link', { name: flowParent }).boundingBox(), await row.boundingBox()]
     assert.ok(link !== null && whole !== null && link.width > whole.width / 2, `${link?.width} of ${whole?.width} px`)
-    await page.context().close()
+    await page.close()
   })
 
   it('do not say that an operator stopped a worker that was never started', async () => {
     const page = await open('/workers')
     const row = page.getByRole('row').filter({ hasText: longName })
     await row.getByText('not meant to run').waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('separate the number of a pause from its duration', async () => {
@@ -90,7 +92,7 @@ describe('the pages of the console in Chromium, on small screens and with unusua
       .getByRole('listitem')
       .filter({ hasText: /^pause 1, \d/ })
       .waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('use the singular for one job of a canary', async () => {
@@ -104,11 +106,12 @@ describe('the pages of the console in Chromium, on small screens and with unusua
     await page.goto(`${app.url}/console/workers/email-sender`)
     await page.getByText('1 job failed permanently on 1.1.0').waitFor()
     await page.getByText('About 1 more canary job until a verdict.').waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('draw charts again in the colours of the system when those change', async () => {
-    const page = await open('/workers/email-sender', { colorScheme: 'light' })
+    const page = await open('/workers/email-sender')
+    await page.emulateMedia({ colorScheme: 'light' })
     const chart = page.locator('.plot canvas').first()
     await chart.waitFor()
     // Nothing else draws it again.
@@ -118,6 +121,6 @@ describe('the pages of the console in Chromium, on small screens and with unusua
     await page.emulateMedia({ colorScheme: 'dark' })
     await page.waitForFunction(() => document.querySelector('canvas[data-before]') === null)
     await chart.waitFor()
-    await page.context().close()
+    await page.close()
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
 import { type ConsoleApp, consoleApp } from './testing/app.js'
@@ -11,10 +11,12 @@ const workerRoute = '**/api/console/workers?*'
 describe('the search of the console in Chromium', () => {
   let app: ConsoleApp
   let browser: Browser
+  let context: BrowserContext
 
   before(async () => {
     app = await consoleApp()
     browser = await launch()
+    context = await browser.newContext({ viewport: wide })
     const workers = app.host.service(workersService)
     // More than one page of the list of workers, none of them running.
     for (let n = 0; n < 120; n++) {
@@ -30,7 +32,6 @@ describe('the search of the console in Chromium', () => {
   })
 
   async function openSearch(): Promise<Page> {
-    const context = await browser.newContext({ viewport: wide })
     const page = await context.newPage()
     await page.goto(`${app.url}/console`)
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
@@ -47,7 +48,7 @@ describe('the search of the console in Chromium', () => {
     await page.getByRole('option', { name: /crowd-119/ }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'crowd-119' }).waitFor()
-    await page.context().close()
+    await page.close()
   })
 
   it('lists a few workers, the best matches first, and says how many there are', async () => {
@@ -56,7 +57,7 @@ describe('the search of the console in Chromium', () => {
     await page.getByText('8 of 12 matching workers shown').waitFor()
     const first = Array.from({ length: 7 }, (_, n) => `crowd-11${n}`)
     assert.deepEqual(await optionsOf(page, 'worker'), ['crowd-11', ...first])
-    await page.context().close()
+    await page.close()
   })
 
   it('lists a few queues, the best matches first, and says how many there are', async () => {
@@ -66,7 +67,7 @@ describe('the search of the console in Chromium', () => {
     await page.keyboard.type('bulk')
     await page.getByText('8 of 11 matching queues shown').waitFor()
     assert.deepEqual(await optionsOf(page, 'queue'), ['bulk', ...Array.from({ length: 7 }, (_, n) => `bulk-${n}`)])
-    await page.context().close()
+    await page.close()
   })
 
   it('shows the matches of the text that was typed last, even if an earlier search responds later', async () => {
@@ -87,7 +88,7 @@ describe('the search of the console in Chromium', () => {
     for (const release of held) release()
     await ended
     assert.deepEqual(await optionsOf(page, 'worker'), ['crowd-002'])
-    await page.context().close()
+    await page.close()
   })
 
   it('says what could not be searched, and still lists the rest', async () => {
@@ -104,6 +105,6 @@ describe('the search of the console in Chromium', () => {
       .getByRole('option', { name: /crowd-11/ })
       .first()
       .waitFor()
-    await page.context().close()
+    await page.close()
   })
 })

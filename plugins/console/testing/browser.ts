@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
+import { type Browser, chromium, type ElementHandle, type Locator, type Page } from 'playwright-core'
 
 export const wide = { width: 1440, height: 900 }
 export const phone = { width: 390, height: 844 }
@@ -20,7 +20,9 @@ interface AxeInPage {
 export function launch(): Promise<Browser> {
   const executablePath = process.env.TEST_CHROMIUM
   assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- console')
-  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+  // Pages of one app share a process, and so what it has cached and compiled.
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--process-per-site']
+  return chromium.launch({ executablePath, args })
 }
 
 export interface AuditedPage {
@@ -48,7 +50,7 @@ export async function auditPages(
     await page.goto(`${url}/console${path}`)
     await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
     await page.waitForFunction(() => document.querySelector('.loading') === null)
-    await page.evaluate(axe)
+    await addAxe(page)
     assert.deepEqual(await violations(page), [], where)
     await page.emulateMedia({ colorScheme: 'dark' })
     assert.deepEqual(await violations(page, { runOnly: ['color-contrast', 'link-in-text-block'] }), [], `${where} in the dark`)
@@ -59,9 +61,15 @@ export async function auditPages(
   await context.close()
 }
 
-function violations(page: Page, options?: object): Promise<readonly string[]> {
+/** Loads axe into a document, which must not have a policy against it: see `bypassCSP`. */
+export async function addAxe(page: Page): Promise<void> {
+  await page.evaluate(axe)
+}
+
+/** The violations that axe finds, see `addAxe`. */
+export function violations(page: Page, options?: object): Promise<readonly string[]> {
   return page.evaluate(async (chosen) => {
-    const found = await (globalThis as unknown as { axe: AxeInPage }).axe.run(chosen)
+    const found = await (globalThis as unknown as { axe: AxeInPage }).axe.run({ resultTypes: ['violations'], ...chosen })
     return found.violations.map(({ help, nodes }) => `${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
   }, options)
 }
@@ -93,12 +101,22 @@ async function outOfReach(page: Page): Promise<readonly string[]> {
 
 /** Presses Tab until an element has the focus. */
 export async function tabTo(page: Page, what: Locator): Promise<void> {
-  await what.first().waitFor()
+  // Looking for it again after each Tab would cost more than the rest of most tests.
+  let element = await found(what)
   for (let tabs = 0; tabs < mostTabs; tabs++) {
-    if (await what.first().evaluate((element) => element === document.activeElement)) return
-    await page.keyboard.press('Tab')
+    const state = await element.evaluate((one) => (one === document.activeElement ? 'focused' : one.isConnected ? 'shown' : 'gone'))
+    if (state === 'focused') return
+    if (state === 'gone') element = await found(what)
+    else await page.keyboard.press('Tab')
   }
   assert.fail(`Tab does not reach ${what.toString()}`)
+}
+
+async function found(what: Locator): Promise<ElementHandle<Node>> {
+  await what.first().waitFor()
+  const element = await what.first().elementHandle()
+  assert.ok(element)
+  return element
 }
 
 /** Goes to a button or link with Tab and presses Enter on it. */
