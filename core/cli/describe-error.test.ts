@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runnable } from '../../scripts/testing/runnable.js'
 import { ZinError } from '../errors.js'
 import { BootError } from '../host/boot-error.js'
 import { describeError, isDebugging, jsonError } from './describe-error.js'
@@ -31,7 +32,8 @@ test('secrets and control characters never reach the terminal, and stacks only w
   const plain = describeError(error, 'x', false)
   assert.deepEqual(plain, ['zin x: Bearer ******** \\u001b[31m', '    forged'])
   const debug = describeError(error, 'x', true)
-  assert.ok(debug.some((line) => /^ {4}at .*describe-error\.test\.ts/.test(line)))
+  const { file } = runnable(new URL(import.meta.url))
+  assert.ok(debug.some((line) => line.startsWith('    at ') && line.includes(`${file}:`)))
   for (const line of debug) assert.doesNotMatch(line, /canary|\u001b|\n/)
 })
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
+import { runnable } from '../../scripts/testing/runnable.js'
 import { plainEnv } from '../config/read-settings.js'
 import { defineSettings } from '../config/settings.js'
 import { ZinError } from '../errors.js'
@@ -13,6 +14,9 @@ import { BootError } from './boot-error.js'
 import type { ZinConfig } from './define-config.js'
 import { Host } from './host.js'
 import { definePlugin, registerOnly } from './plugin.js'
+
+/** This file as it runs, which error messages name. */
+const { file } = runnable(new URL(import.meta.url))
 
 interface Greeter {
   greet(): string
@@ -121,7 +125,8 @@ describe('the host', () => {
       start: () => Promise.reject(new Error('no disk')),
     })
     const error = await bootFailure({ plugins: [broken(), steady()] })
-    assert.match(error.message, /^broken: failed in start: no disk \(at core\/host\/host\.test\.ts:\d+:\d+; DEBUG=zin shows the stack\)$/)
+    const place = /^broken: failed in start: no disk \(at (.*):\d+:\d+; DEBUG=zin shows the stack\)$/.exec(error.message)?.[1]
+    assert.equal(place, relative('.', file))
     assert.deepEqual(log, ['setup', 'start', 'stop'])
   })
 
@@ -486,7 +491,7 @@ describe('the host', () => {
       ['app', 'a listener of onReady failed'],
       ['app', 'a listener of onClose failed'],
     ])
-    for (const words of ['no bell', 'no lights', 'host.test.ts']) assert.ok(host.logText().includes(words), words)
+    for (const words of ['no bell', 'no lights', file]) assert.ok(host.logText().includes(words), words)
   })
 
   it('undoes everything if the port is in use', async () => {
