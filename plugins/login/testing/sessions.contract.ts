@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Plugin } from 'zin'
 import { bulletproof } from 'zin/plugins/bulletproof'
@@ -24,34 +25,35 @@ const unlimited = {
 
 /** The behavior of sessions that end while they are in use, with every store. */
 export function describeSessions(name: string, backend: () => SessionBackend): void {
-  const withHost = async (test: (host: TestHost, logIn: (deviceId?: string) => Promise<Session>) => Promise<void>): Promise<void> => {
+  let host: TestHost
+  const start = async (): Promise<void> => {
     const { plugins, stores, env: own = {} } = backend()
-    const host = await createTestHost({
+    host = await createTestHost({
       env: { ...env, ...own },
       plugins: [
         ...plugins(),
         jwt(),
         bulletproof({ deviceStore: stores, nonceStore: stores }),
-        login({ verifyCredentials: async (email) => ({ id: 'u1', email, role: 'user' }), ...unlimited }),
+        login({ verifyCredentials: async (email) => ({ id: email, email, role: 'user' }), ...unlimited }),
       ],
     })
-    const logIn = async (deviceId?: string): Promise<Session> => {
-      const { status, body } = await post(host, { email: 'ada@example.com', password: 'p'.repeat(12), ...(deviceId && { deviceId }) })
+    // A store accepts only requests made after its creation.
+    const first = await logInAs('first@example.com')()
+    while ((await signed(host, first, 'GET', '/api/me')).status !== 200) await turn()
+  }
+  const logInAs =
+    (email: string) =>
+    async (deviceId?: string): Promise<Session> => {
+      const { status, body } = await post(host, { email, password: 'p'.repeat(12), ...(deviceId && { deviceId }) })
       assert.equal(status, 200, JSON.stringify(body))
       return body
     }
-    try {
-      // A store accepts only requests made after its creation.
-      const first = await logIn()
-      while ((await signed(host, first, 'GET', '/api/me')).status !== 200) await turn()
-      await test(host, logIn)
-    } finally {
-      await host.stop()
-    }
-  }
+  /** Runs a test with a user of its own. */
+  const withUser = (test: (logIn: (deviceId?: string) => Promise<Session>) => Promise<void>): Promise<void> =>
+    test(logInAs(`${randomUUID()}@example.com`))
 
   /** Uses a session 200 times around `end`: requests sent after its response must be refused, and no other error may occur. */
-  const useAround = async (host: TestHost, session: Session, end: () => Promise<{ readonly status: number }>): Promise<void> => {
+  const useAround = async (session: Session, end: () => Promise<{ readonly status: number }>): Promise<void> => {
     let ended = false
     const uses: Promise<readonly [boolean, number]>[] = []
     let ending: Promise<unknown> | undefined
@@ -73,30 +75,33 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
   }
 
   describe(`S24: sessions with ${name}`, () => {
+    before(start)
+    after(() => host.stop())
+
     it('refuse requests after the logout response, out of 200 around it, and a second logout', () =>
-      withHost(async (host, logIn) => {
+      withUser(async (logIn) => {
         const session = await logIn()
-        await useAround(host, session, () => signed(host, session, 'POST', '/auth/logout'))
+        await useAround(session, () => signed(host, session, 'POST', '/auth/logout'))
         assert.equal((await signed(host, session, 'POST', '/auth/logout')).status, 401)
       }))
 
     it('end for a device that another device removes, also while it is used', () =>
-      withHost(async (host, logIn) => {
+      withUser(async (logIn) => {
         const [lost, kept] = [await logIn(), await logIn()]
-        await useAround(host, lost, () => signed(host, kept, 'DELETE', `/auth/devices/${lost.deviceId}`))
+        await useAround(lost, () => signed(host, kept, 'DELETE', `/auth/devices/${lost.deviceId}`))
         assert.equal((await signed(host, kept, 'GET', '/api/me')).status, 200)
       }))
 
     it('end everywhere with logout-all, also while they are used', () =>
-      withHost(async (host, logIn) => {
+      withUser(async (logIn) => {
         const [here, there] = [await logIn(), await logIn()]
-        await useAround(host, there, () => signed(host, here, 'POST', '/auth/logout-all'))
+        await useAround(there, () => signed(host, here, 'POST', '/auth/logout-all'))
         for (const session of [here, there]) assert.equal((await signed(host, session, 'GET', '/api/me')).status, 401)
         assert.equal((await signed(host, await logIn(), 'GET', '/api/me')).status, 200)
       }))
 
     it('can be ended by several concurrent logouts', () =>
-      withHost(async (host, logIn) => {
+      withUser(async (logIn) => {
         const session = await logIn()
         const ends = await Promise.all(Array.from({ length: 8 }, () => signed(host, session, 'POST', '/auth/logout')))
         const statuses = ends.map(({ status }) => status)
@@ -109,7 +114,7 @@ export function describeSessions(name: string, backend: () => SessionBackend): v
       }))
 
     it('of one device with many concurrent logins leave exactly one valid secret', () =>
-      withHost(async (host, logIn) => {
+      withUser(async (logIn) => {
         const { deviceId } = await logIn()
         const sessions = await Promise.all(Array.from({ length: 8 }, () => logIn(deviceId)))
         assert.deepEqual(new Set(sessions.map((session) => session.deviceId)), new Set([deviceId]))
