@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 
-/** Polls until `test` passes; fails after 60 s. */
+/** Polls until `test` passes, less often the longer it takes; fails after 60 s. */
 export async function eventually(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000
+  const began = performance.now()
   while (!(await test())) {
-    if (performance.now() > deadline) assert.fail(`never: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    const waited = performance.now() - began
+    if (waited > 60_000) assert.fail(`never: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, Math.min(100, 10 + waited / 10)))
   }
 }
