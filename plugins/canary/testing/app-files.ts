@@ -2,7 +2,13 @@
 export const canaryApp: Readonly<Record<string, string>> = {
   'zin.config.mjs': `
 import { defineConfig } from 'zin'
-import { canary, cluster, database, kv, ops, queues, workers } from 'zin/plugins'
+import { canary } from 'zin/plugins/canary'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queues } from 'zin/plugins/queues'
+import { workers } from 'zin/plugins/workers'
 
 export default defineConfig({
   app: { name: 'shop', port: 0 },
