@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { database, databaseService } from 'zin/plugins/database'
+import { type Connection, createConnection } from 'mysql2/promise'
+import { database } from 'zin/plugins/database'
 import { kv, kvService } from 'zin/plugins/kv'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { describeStores } from './store/stores.contract.js'
@@ -14,17 +15,22 @@ const redis = () => ({ driver: 'kv' as const, plugins: () => [kv({ prefix: `test
 describeStores('kv on Redis', (test) => withStores(redis(), test), false)
 
 describe('on MySQL or MariaDB, with a separate database', () => {
-  const { env, create, drop } = mysqlDatabase('bp')
-  before(create)
-  after(drop)
+  const { env, url, create, drop } = mysqlDatabase('bp')
   const backend = { driver: 'db' as const, plugins: () => [database()], env }
-  const empty = async (app: Pick<TestApp, 'service'>): Promise<void> => {
-    for (const table of ['bulletproof_devices', 'bulletproof_nonces'])
-      await app.service(databaseService).tables().deleteFrom(table).execute()
-  }
+  let sql: Connection
+  before(async () => {
+    await create()
+    // Creates the tables.
+    await withStores(backend, async () => undefined)
+    sql = await createConnection(url)
+  })
+  after(async () => {
+    await sql.end()
+    await drop()
+  })
 
   describeStores('tables on MySQL or MariaDB', async (test) => {
-    await withApp({ plugins: [database()], env }, empty)
+    for (const table of ['bulletproof_devices', 'bulletproof_nonces']) await sql.query(`delete from ${table}`)
     await withStores(backend, test)
   })
 

@@ -7,8 +7,11 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { commandLine } from '../../scripts/testing/command-line.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { mysqlEnv } from '../../scripts/testing/mysql-database.js'
+import { quickStart } from '../../scripts/testing/runnable.js'
+import { commands } from './standalone.js'
 import { openAdmin, secret } from './testing/rdb.js'
 import { sendWire } from './testing/wire.js'
 
@@ -33,14 +36,19 @@ describe('zin proxy:mysql', () => {
     env: Readonly<Record<string, string>> = {},
   ): { readonly child: ChildProcess; output(): string } => {
     const { PATH = '', HOME = '' } = process.env
-    const child = spawn(process.execPath, [cli, ...args], { cwd: folder, env: { PATH, HOME, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [...quickStart(), cli, ...args], {
+      cwd: folder,
+      env: { PATH, HOME, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     children.add(child)
     child.once('exit', () => children.delete(child))
     let text = ''
     for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (text += chunk))
     return { child, output: () => text }
   }
-  const run = async (
+  const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => commandLine(args, { cwd: folder, env, commands })
+  const runProcess = async (
     args: readonly string[],
     env?: Readonly<Record<string, string>>,
   ): Promise<{ readonly code: number | null; readonly text: string }> => {
@@ -124,7 +132,7 @@ describe('zin proxy:mysql', () => {
   })
 
   it('reports errors in its command line and settings', async () => {
-    const help = await run(['proxy:mysql', '--help'])
+    const help = await runProcess(['proxy:mysql', '--help'])
     assert.equal(help.code, 0)
     for (const flag of [
       '--host',
@@ -219,7 +227,7 @@ describe('zin proxy:mysql', () => {
     await writeFile(join(folder, 'checked.json'), JSON.stringify({ version: 1, statements: good }))
     const checked = await run(['proxy:statements', 'check', '--json'], env)
     assert.equal(checked.code, 0, checked.text)
-    const types = await run(['proxy:statements', 'types', '--out', 'statements.d.ts'], env)
+    const types = await runProcess(['proxy:statements', 'types', '--out', 'statements.d.ts'], env)
     assert.equal(types.code, 0, types.text)
     const text = await readFile(join(folder, 'statements.d.ts'), 'utf8')
     assert.match(text, /"item\.byId": \{/)
@@ -227,7 +235,7 @@ describe('zin proxy:mysql', () => {
     assert.match(text, /readonly "id": number; readonly "name": string \| null/)
 
     await writeFile(join(folder, 'checked.json'), JSON.stringify({ bad: 'select nope from nowhere', fine: 'select 1' }))
-    const faulty = await run(['proxy:statements', 'check'], env)
+    const faulty = await runProcess(['proxy:statements', 'check'], env)
     assert.equal(faulty.code, 1)
     assert.match(faulty.text, /nowhere/)
     assert.equal((await run(['proxy:statements', 'check', '--offline'], env)).code, 0)

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type Connection, createConnection } from 'mysql2/promise'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { type ForkedApp, forkApp } from '../../scripts/testing/forked-app.js'
-import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { writeProcessors } from '../../scripts/testing/processor-files.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
@@ -27,8 +25,8 @@ interface OnNode {
 describe('three processes on one Redis', () => {
   let rootDir: string
   let apps: ForkedApp[] = []
-  let sql: Connection
-  const database = mysqlDatabase('three')
+  /** A line with job and process for each run of a job. */
+  const runsFile = (): string => join(rootDir, 'runs')
   /** The lease of a process is three times this. */
   const env = {
     APP_NAME: `three-${run}`,
@@ -44,25 +42,19 @@ describe('three processes on one Redis', () => {
   before(async () => {
     rootDir = await mkdtemp(join(tmpdir(), 'zin-three-'))
     const say = (text: string): string => `export const ZinTrustProcessor = async () => ${JSON.stringify(text)}`
-    await writeProcessors(rootDir, { 'one.mjs': say('one'), 'two.mjs': say('two'), 'broken.mjs': 'throw new Error("broken on purpose")' })
-    await database.create()
-    sql = await createConnection(database.url)
-    await sql.query('create table runs (id bigint auto_increment primary key, job varchar(40) not null, pid int not null, index (job))')
-    await writeFile(
-      join(rootDir, 'processors/count.mjs'),
-      `import { createRequire } from 'node:module'
-      const { createPool } = createRequire(${JSON.stringify(import.meta.url)})('mysql2/promise')
-      const pool = createPool({ uri: ${JSON.stringify(database.url)}, connectionLimit: 10 })
-      export const ZinTrustProcessor = async (job) => {
-        await pool.query('insert into runs (job, pid) values (?, ?)', [job.id, process.pid])
-      }`,
-    )
+    const count = `import { open } from 'node:fs/promises'
+      const runs = await open(${JSON.stringify(runsFile())}, 'a')
+      export const ZinTrustProcessor = (job) => runs.write(\`\${job.id} \${process.pid}\\n\`)`
+    await writeProcessors(rootDir, {
+      'one.mjs': say('one'),
+      'two.mjs': say('two'),
+      'broken.mjs': 'throw new Error("broken on purpose")',
+      'count.mjs': count,
+    })
     apps = await Promise.all([start(), start(), start()])
   })
   after(async () => {
     await Promise.all(apps.map((app) => app.stop()))
-    await sql.end()
-    await database.drop()
     await rm(rootDir, { recursive: true, force: true })
   })
 
@@ -212,14 +204,13 @@ describe('three processes on one Redis', () => {
       if (counts.waiting + counts.active + counts.delayed === 0) break
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    const [[total]] = (await sql.query('select count(distinct job) as jobs from runs')) as unknown as [[{ jobs: number }]]
-    assert.equal(Number(total.jobs), jobs)
+    const pids = new Map<string, string[]>()
+    for (const { job, pid } of await runsSoFar()) pids.set(job, [...(pids.get(job) ?? []), pid])
+    assert.equal(pids.size, jobs)
     // A job ran twice only if the killed process was running it, and then once more elsewhere.
-    const [twice] = (await sql.query('select job, count(*) as times, sum(pid = ?) as killed from runs group by job having times > 1', [
-      victim.pid,
-    ])) as unknown as [{ times: number; killed: number }[]]
+    const twice = [...pids.values()].filter(({ length }) => length > 1)
     assert.ok(twice.length <= 20)
-    for (const { times, killed } of twice) assert.deepEqual([Number(times), Number(killed)], [2, 1])
+    for (const ran of twice) assert.deepEqual([ran.length, ran.filter((pid) => pid === `${victim.pid}`).length], [2, 1])
     apps[apps.indexOf(victim)] = await start()
   })
 
@@ -233,12 +224,13 @@ describe('three processes on one Redis', () => {
     await producer.stop()
   }
 
+  async function runsSoFar(): Promise<readonly { readonly job: string; readonly pid: string }[]> {
+    const lines = (await readFile(runsFile(), 'utf8').catch(() => '')).split('\n').slice(0, -1)
+    return lines.map((line) => line.split(' ')).map(([job = '', pid = '']) => ({ job, pid }))
+  }
+
   /** Resolves when jobs have run this often. */
   async function someRuns(wanted: number): Promise<void> {
-    for (;;) {
-      const [[row]] = (await sql.query('select count(*) as runs from runs')) as unknown as [[{ runs: number }]]
-      if (Number(row.runs) >= wanted) return
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    while ((await runsSoFar()).length < wanted) await new Promise((resolve) => setTimeout(resolve, 20))
   }
 })

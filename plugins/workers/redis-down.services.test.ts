@@ -82,7 +82,7 @@ for (const [loses, loss] of [
   ['whose Redis is killed', 'kill'],
   ['whose Redis hangs', 'hang'],
 ] as const) {
-  describe(`a host ${loses}`, { concurrency: 4 }, () => {
+  describe(`a host ${loses}`, { concurrency: true }, () => {
     it('stops with an idle worker, a producer and a reader of events', async (t) => {
       const { host, lose } = await scene(t, loss, direct(tasks(t).obedient))
       await lose()

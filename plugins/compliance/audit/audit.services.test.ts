@@ -19,10 +19,14 @@ after(async () => {
   await Promise.all([store.drop(), proxied.drop()])
 })
 
-auditContract('MySQL or MariaDB', () => store.env)
+/** The queue is not what is tested, and the embedded one starts slowly. */
+const queue = () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set', APP_NAME: `audit-${randomUUID()}` })
+
+auditContract('MySQL or MariaDB', () => ({ ...store.env, ...queue() }))
 auditContract('a database behind the relational proxy', () => ({
   DB_CONNECTION: 'rdb',
   USE_RDB_PROXY: 'true',
   RDB_PROXY_URL: proxy.url,
   ...keys,
+  ...queue(),
 }))
