@@ -22,6 +22,12 @@ const tracedTypes = new Set([
   'STATWATCHER',
 ])
 
+/** Types whose objects do not tell whether they are closed. */
+const opaqueTypes = new Set(['WORKER', 'PROCESSWRAP', 'FSEVENTWRAP', 'STATWATCHER'])
+
+/** After so many resources, the closed ones are forgotten. */
+const sweepAfter = 1_000
+
 interface Opened extends Omit<Leak, 'stack'> {
   /** Its stack is formatted only when read, because that is slow with source maps. */
   readonly where: Error
@@ -32,18 +38,29 @@ interface Opened extends Omit<Leak, 'stack'> {
 export class LeakTracer {
   readonly #owner = new AsyncLocalStorage<string>()
   readonly #open = new Map<number, Opened>()
-  readonly #hook = createHook({
+  readonly #opaque = new Set<number>()
+  #sweepAt = sweepAfter
+  readonly #opens = createHook({
     init: (id, type, _trigger, resource) => {
       if (!tracedTypes.has(type)) return
       const plugin = this.#owner.getStore()
       if (plugin === undefined) return
       this.#open.set(id, { plugin, type, where: new Error(type), resource: new WeakRef(resource) })
+      if (opaqueTypes.has(type)) this.#watch(id)
+      if (this.#open.size >= this.#sweepAt) this.#sweep()
     },
-    destroy: (id) => void this.#open.delete(id),
+  })
+  /** Enabled only while it is needed: with a listener for `destroy`, Node 20 tracks every promise, and awaiting one takes three times as long. */
+  readonly #closes = createHook({
+    destroy: (id) => {
+      if (!this.#opaque.delete(id)) return
+      this.#open.delete(id)
+      if (this.#opaque.size === 0) this.#closes.disable()
+    },
   })
 
   constructor() {
-    this.#hook.enable()
+    this.#opens.enable()
   }
 
   /** Runs plugin code and attributes the resources it opens to the plugin. */
@@ -56,18 +73,29 @@ export class LeakTracer {
   async remaining(plugin?: string, patienceMs = 2_000): Promise<readonly Leak[]> {
     const deadline = Date.now() + patienceMs
     for (;;) {
-      const open = [...this.#open.values()].filter(
-        (leak) => (plugin === undefined || leak.plugin === plugin) && isAlive(leak.type, leak.resource.deref()),
+      const open = [...this.#open].filter(
+        ([id, { plugin: owner, type, resource }]) => (plugin === undefined || owner === plugin) && isAlive(id, type, resource.deref()),
       )
       if (open.length === 0 || Date.now() > deadline)
-        return open.map(({ plugin, type, where }) => ({ plugin, type, stack: where.stack ?? '' }))
+        return open.map(([, { plugin, type, where }]) => ({ plugin, type, stack: where.stack ?? '' }))
       await this.#owner.exit(() => new Promise((resolve) => setTimeout(resolve, 20)))
     }
   }
 
   close(): void {
-    this.#hook.disable()
+    this.#opens.disable()
+    this.#closes.disable()
     this.#open.clear()
+  }
+
+  #watch(id: number): void {
+    this.#opaque.add(id)
+    this.#closes.enable()
+  }
+
+  #sweep(): void {
+    for (const [id, { type, resource }] of this.#open) if (!isAlive(id, type, resource.deref())) this.#open.delete(id)
+    this.#sweepAt = this.#open.size + sweepAfter
   }
 }
 
@@ -75,13 +103,20 @@ interface HandleLike {
   readonly _destroyed?: boolean
   readonly _idleTimeout?: number
   readonly fd?: number
+  /** Of a connection that an HTTP agent kept for another request. */
+  readonly handle?: HandleLike
+  getAsyncId?(): number
 }
 
-/** A fired or cleared timer and a handle without a descriptor are closed, even if Node has not reported it yet. */
-function isAlive(type: string, resource: object | undefined): boolean {
-  const handle = resource as HandleLike | undefined
+/**
+ * A fired or cleared timer, a handle without a descriptor, and a connection that now belongs to another request are closed, even if Node has
+ * not reported it.
+ */
+function isAlive(id: number, type: string, resource: object | undefined): boolean {
+  const handle = (resource as HandleLike | undefined)?.handle ?? (resource as HandleLike | undefined)
   if (handle === undefined) return false
   if (type === 'Timeout') return handle._destroyed !== true && (handle._idleTimeout ?? -1) >= 0
+  if (handle.getAsyncId !== undefined && handle.getAsyncId() !== id) return false
   return handle.fd === undefined || handle.fd >= 0
 }
 
