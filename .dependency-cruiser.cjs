@@ -20,8 +20,15 @@ module.exports = {
       name: 'core-imports-no-plugin',
       comment: 'The core knows no feature: add a hook or a service to it and let the plugin use that.',
       severity: 'error',
-      from: { path: '^core/' },
+      from: { path: '^core/', pathNot: test },
       to: { path: '^(plugins|examples|scripts)/' },
+    },
+    {
+      name: 'core-tests-import-no-plugin',
+      comment: 'The core knows no feature; its tests also use scripts/testing.',
+      severity: 'error',
+      from: { path: `^core/.*${test}` },
+      to: { path: '^(plugins|examples|scripts)/', pathNot: '^scripts/testing/' },
     },
     {
       name: 'plugins-import-core-by-its-public-name',

@@ -89,13 +89,13 @@ async function runBatch(batch: Batch, { compiled, env, signal }: RunOptions): Pr
     kill()
   }, deadlineMs)
   signal.addEventListener('abort', kill)
-  const [code] = await once(child, 'exit')
+  const [code, killedBy] = (await once(child, 'exit')) as [number | null, string | null]
   clearTimeout(timer)
   signal.removeEventListener('abort', kill)
   kill()
   const lines = readLines(report, (text) => compiled?.original(text) ?? text)
   rmSync(folder, { recursive: true, force: true })
-  const why = late ? `did not end within ${deadlineMs / 60_000} minutes: something keeps the process alive` : `ended with code ${code}`
+  const why = late ? `did not end within ${deadlineMs / 60_000} minutes: something keeps the process alive` : `ended with ${killedBy ?? `code ${code}`}`
   return summarize(batch.files, lines, code === 0 ? undefined : `its process ${why}\n${output}`)
 }
 
