@@ -95,7 +95,9 @@ async function runBatch(batch: Batch, { compiled, env, signal }: RunOptions): Pr
   kill()
   const lines = readLines(report, (text) => compiled?.original(text) ?? text)
   rmSync(folder, { recursive: true, force: true })
-  const why = late ? `did not end within ${deadlineMs / 60_000} minutes: something keeps the process alive` : `ended with ${killedBy ?? `code ${code}`}`
+  const why = late
+    ? `did not end within ${deadlineMs / 60_000} minutes: something keeps the process alive`
+    : `ended with ${killedBy ?? `code ${code}`}`
   return summarize(batch.files, lines, code === 0 ? undefined : `its process ${why}\n${output}`)
 }
 

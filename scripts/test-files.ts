@@ -52,7 +52,7 @@ export function groups(files: readonly string[], last: ReadonlyMap<string, numbe
   const alone = files.filter(isAlone).map((file) => [file])
   const together = [true, false].flatMap((services) => {
     const own = files.filter((file) => !isAlone(file) && needsServices(file) === services)
-    return spread(own, Math.ceil(total(own) / sharedSeconds), seconds)
+    return own.length === 0 ? [] : spread(own, Math.ceil((total(own) + 1) / sharedSeconds), seconds)
   })
   return [...alone, ...together].sort((a, b) => total(b) - total(a))
 }

@@ -179,7 +179,8 @@ async function main(): Promise<number> {
       show(result)
     }
     await runBatches(batches, { ...run, atOnce: processesAtOnce, busy: checks }, done)
-    rememberSeconds(new Map(results.map(({ file, ms }) => [file, Math.round(ms / 100) / 10])))
+    const passed = results.filter(({ failures }) => failures.length === 0)
+    rememberSeconds(new Map(passed.map(({ file, ms }) => [file, Math.round(ms / 100) / 10])))
     results = await runFailedAgain(results, services, run)
   } finally {
     await services?.stop()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { unwatchFile, watch, watchFile } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -71,7 +71,15 @@ describe('the leak tracer', () => {
     })
   }
 
-  it('forgets what is closed while more is opened', async (t) => {
+  it('forgets closed sockets while more are opened', async (t) => {
+    const tracer = new LeakTracer()
+    t.after(() => tracer.close())
+    const sockets = tracer.run('busy', () => Array.from({ length: 1_100 }, () => new Socket()))
+    for (const socket of sockets) tracer.run('busy', () => socket.connect(port, '127.0.0.1').destroy())
+    assert.deepEqual(await tracer.remaining(), [])
+  })
+
+  it('forgets closed timers while more are opened', async (t) => {
     const tracer = new LeakTracer()
     t.after(() => tracer.close())
     const timers = tracer.run('busy', () => Array.from({ length: 5_000 }, () => setTimeout(() => undefined, 60_000)))

@@ -45,9 +45,10 @@ export class LeakTracer {
       if (!tracedTypes.has(type)) return
       const plugin = this.#owner.getStore()
       if (plugin === undefined) return
+      // Before it is added: reading the descriptor of a handle that is not complete yet crashes the process.
+      if (this.#open.size >= this.#sweepAt) this.#sweep()
       this.#open.set(id, { plugin, type, where: new Error(type), resource: new WeakRef(resource) })
       if (opaqueTypes.has(type)) this.#watch(id)
-      if (this.#open.size >= this.#sweepAt) this.#sweep()
     },
   })
   /** Enabled only while it is needed: with a listener for `destroy`, Node 20 tracks every promise, and awaiting one takes three times as long. */
