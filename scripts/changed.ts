@@ -1,6 +1,6 @@
 // Chooses the test files for a change: npm test -- --changed [revision].
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { affected, type Entries, needsOf } from './affected.js'
 import { repositoryFiles } from './passed.js'
 import { expectedSeconds } from './test-files.js'
@@ -13,7 +13,7 @@ const neededByAll =
  * Seconds of tests outside of the changed parts, at least and at most. In between, they are a share of what the change can break: the nearest
  * tests find nearly every fault, and `npm test` runs all.
  */
-const elsewhere = { least: 30, most: 150, share: 0.25 } as const
+const elsewhere = { least: 15, most: 100, share: 0.05 } as const
 
 export interface Choice {
   readonly chosen: readonly string[]
@@ -21,6 +21,8 @@ export interface Choice {
   readonly tooFar: readonly string[]
   /** Number of test files that need nothing of what changed. */
   readonly unaffected: number
+  /** The changed files and those that import them; undefined if everything needs what changed. */
+  readonly nearby: readonly string[] | undefined
 }
 
 /** Files that differ from a revision, with new ones. Throws if git does not know the revision. */
@@ -34,7 +36,7 @@ export function changesSince(revision: string): readonly string[] {
 }
 
 export function choose(all: readonly string[], changed: readonly string[], last: ReadonlyMap<string, number>): Choice {
-  if (changed.some((file) => neededByAll.test(file))) return { chosen: all, tooFar: [], unaffected: 0 }
+  if (changed.some((file) => neededByAll.test(file))) return { chosen: all, tooFar: [], unaffected: 0, nearby: undefined }
   const steps = affected(needsOf(tree(), entries()), changed)
   const parts = new Set(changed.map(partOf))
   const near = (file: string): number => (parts.has(partOf(file)) ? 0 : (steps.get(file) ?? 0))
@@ -44,7 +46,8 @@ export function choose(all: readonly string[], changed: readonly string[], last:
   const others = found.filter((file) => near(file) > 0)
   const budget = Math.min(elsewhere.most, Math.max(elsewhere.least, elsewhere.share * seconds(others)))
   const fits = others.filter((_file, index) => seconds(others.slice(0, index + 1)) <= budget)
-  return { chosen: [...own, ...fits], tooFar: others.slice(fits.length), unaffected: all.length - found.length }
+  const nearby = [...steps].flatMap(([file, count]) => (count <= 1 ? [file] : [])).filter((file) => existsSync(file))
+  return { chosen: [...own, ...fits], tooFar: others.slice(fits.length), unaffected: all.length - found.length, nearby }
 }
 
 /** `plugins/queues`, `core/http`, `scripts`. */

@@ -21,23 +21,47 @@ const processesAtOnce = 2
 /** If more files fail, something is broken, and running them again reveals nothing new. */
 const mostRunAgain = 3
 
-function testFiles(): readonly string[] {
-  const all = allTestFiles()
-  if (options.changed !== undefined) return changedTestFiles(all, options.changed)
-  const chosen = all.filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  return chosen.filter((file) => !options.embedded || !(needsServices(file) || needsBrowser(file)))
+/** What a run consists of. */
+interface Plan {
+  readonly files: readonly string[]
+  readonly checks: readonly Check[]
 }
 
-/** The test files that a change since a revision can break; prints which are left out. */
-function changedTestFiles(all: readonly string[], revision: string): readonly string[] {
+interface Check {
+  readonly name: string
+  /** Programs with their arguments, until one fails. */
+  readonly commands: readonly (readonly [program: string, ...args: string[]])[]
+}
+
+const fullCheck = (name: string): Check => ({ name, commands: [['npm', 'run', '--silent', name]] })
+const fullChecks = ['lint', 'typecheck', 'check'].map(fullCheck)
+
+function plan(): Plan {
+  const all = allTestFiles()
+  if (options.changed !== undefined) return planFor(all, options.changed)
+  const chosen = all.filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
+  const files = chosen.filter((file) => !options.embedded || !(needsServices(file) || needsBrowser(file)))
+  return { files, checks: options.checks ? fullChecks : [] }
+}
+
+/** The test files that a change since a revision can break, and the checks; prints which are left out. */
+function planFor(all: readonly string[], revision: string): Plan {
   const changed = changesSince(revision)
-  const { chosen, tooFar, unaffected } = choose(all, changed, lastSeconds())
+  const { chosen, tooFar, unaffected, nearby } = choose(all, changed, lastSeconds())
   console.log(`Changed since ${revision}: ${changed.length === 0 ? 'nothing' : changed.join(', ')}`)
   console.log(`Running ${chosen.length} of ${all.length} test files. Left out: ${unaffected} that need nothing of what changed.`)
   if (tooFar.length > 0) {
     console.log(`Also left out, because they need it only through other parts; npm test runs them:\n  ${tooFar.join('\n  ')}`)
   }
-  return chosen
+  if (nearby === undefined) return { files: chosen, checks: fullChecks }
+  const linted = nearby.filter((file) => /^(core|plugins|scripts)\/.*\.tsx?$/.test(file))
+  const commands: Check['commands'] = [
+    ['node_modules/.bin/biome', 'check'],
+    ['node_modules/.bin/oxlint', '--type-aware', '--deny-warnings', ...linted],
+    ['node_modules/.bin/depcruise', ...linted],
+  ]
+  const lint = { name: `lint of ${linted.length} files`, commands: linted.length === 0 ? commands.slice(0, 1) : commands }
+  return { files: chosen, checks: [lint, fullCheck('typecheck'), fullCheck('check')] }
 }
 
 /** Files that use servers share databases with those of their process only; files that use a browser get its path. */
@@ -59,22 +83,25 @@ async function databases(services: Services, index: number): Promise<Record<stri
   return { TEST_REDIS_URL: `${services.redisUrl}/${index}`, TEST_MYSQL_URL: `${services.mysqlUrl}/${name}` }
 }
 
-/** Runs the checks with `npm run <name>`, one at a time. Resolves to the names of those that failed. */
-async function runChecks(signal: AbortSignal): Promise<readonly string[]> {
+/** Runs the checks one at a time, those that did not pass with the same files before. Resolves to the names of those that failed. */
+async function runChecks(checks: readonly Check[], signal: AbortSignal): Promise<readonly string[]> {
   const failed: string[] = []
-  const digest = digestOf(repositoryFiles())
-  for (const name of ['lint', 'typecheck', 'check']) {
+  const digest = checks.length === 0 ? '' : digestOf(repositoryFiles())
+  for (const { name, commands } of checks) {
     if (signal.aborted) break
     const startedAt = Date.now()
-    let report: string | undefined
+    let ran = false
+    let report = ''
     const passed = await unlessPassed(name, digest, async () => {
-      const { ok, output } = await runScript(name, signal)
-      report = ok ? '' : output
-      return ok
+      ran = true
+      for (const command of commands) {
+        const { ok, output } = await execute(command, signal)
+        report = output
+        if (!ok) return false
+      }
+      return true
     })
-    console.log(
-      `${passed ? '✓' : '✗'} ${name} ${report === undefined ? 'passed before with the same files' : seconds(Date.now() - startedAt)}`,
-    )
+    console.log(`${passed ? '✓' : '✗'} ${name} ${ran ? seconds(Date.now() - startedAt) : 'passed before with the same files'}`)
     if (passed) continue
     console.log(report)
     failed.push(name)
@@ -82,10 +109,13 @@ async function runChecks(signal: AbortSignal): Promise<readonly string[]> {
   return failed
 }
 
-function runScript(name: string, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly output: string }> {
-  const options = { signal, maxBuffer: 2 ** 26, shell: process.platform === 'win32' }
+function execute(
+  [program, ...args]: readonly [string, ...string[]],
+  signal: AbortSignal,
+): Promise<{ readonly ok: boolean; readonly output: string }> {
+  const settings = { signal, maxBuffer: 2 ** 26, shell: process.platform === 'win32' }
   return new Promise((resolve) => {
-    execFile('npm', ['run', '--silent', name], options, (error, stdout, stderr) => resolve({ ok: error === null, output: stdout + stderr }))
+    execFile(program, args, settings, (error, stdout, stderr) => resolve({ ok: error === null, output: stdout + stderr }))
   })
 }
 
@@ -154,7 +184,7 @@ function summary(results: readonly FileResult[], failedChecks: readonly string[]
 
 async function main(): Promise<number> {
   const startedAt = Date.now()
-  const files = testFiles()
+  const { files, checks: planned } = plan()
   if (files.length === 0 && options.changed === undefined) {
     console.error(wanted.length === 0 ? 'No test files found' : `No test file has a path that contains ${wanted.join(' or ')}`)
     return 1
@@ -162,7 +192,7 @@ async function main(): Promise<number> {
   const abort = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort(signal))
   // In parallel with the first tests: most checks use one core.
-  const checks = options.checks ? runChecks(abort.signal) : Promise.resolve([])
+  const checks = runChecks(planned, abort.signal)
   // Coverage is counted by source file.
   const compiled = process.env.NODE_V8_COVERAGE === undefined ? await compile() : undefined
   // For the files of stores and apps, which have never needed a gigabyte.
