@@ -1,8 +1,7 @@
 // Checks that the code in documents and docstrings compiles: every fence `ts` or `js`, and every `@example`. Names that a snippet does not
 // import are imported from its own file, scripts/docs/given.ts, zin and its plugins, in this order.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { examplesOf, exportedNames, fencesOf, freeNames, type Snippet } from './docs/extract.js'
 
@@ -63,6 +62,7 @@ const config = {
     ),
   },
   include: ['**/*.snippet.ts'],
+  exclude: [],
 }
 
 const all = files('.')
@@ -70,27 +70,25 @@ const documents = all.filter((path) => path.endsWith('.md') && path !== 'CHANGEL
 const sources = all.filter((path) => /^(core|plugins)\/.*(?<!\.(test|contract))\.ts$/.test(path))
 const snippets = [...documents.flatMap((path) => fencesOf(path)), ...sources.flatMap((path) => examplesOf(path))]
 
-const folder = realpathSync(mkdtempSync(join(tmpdir(), 'zin-snippets-')))
-try {
-  symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction')
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  const shared = modules()
-  for (const snippet of snippets) {
-    const file = join(folder, `${snippet.path}.${snippet.line}.snippet.ts`)
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, moduleOf(snippet, shared))
-  }
-  const tsc = spawnSync(
-    process.execPath,
-    [resolve('node_modules/ts7/bin/tsc'), '--noEmit', '--checkers', '1', '--pretty', 'false', '-p', '.'],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-    },
-  )
-  if (tsc.status !== 0) console.error(`${tsc.stdout}${tsc.stderr}`.replaceAll(/\.\d+\.snippet\.ts\(/g, '('))
-  process.exitCode = tsc.status === 0 && snippets.length > 0 ? 0 : 1
-} finally {
-  rmSync(folder, { recursive: true })
+/** Outside of the tree, and kept: what is unchanged since the last check is not checked again. */
+const folder = resolve('node_modules/.cache/zin/snippets')
+
+const shared = modules()
+const written = new Map([
+  ['tsconfig.json', JSON.stringify(config)],
+  ['package.json', '{ "type": "module" }'],
+  ...snippets.map((snippet) => [`${snippet.path}.${snippet.line}.snippet.ts`, moduleOf(snippet, shared)] as const),
+])
+mkdirSync(folder, { recursive: true })
+for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+  if (name.endsWith('.snippet.ts') && !written.has(name.replaceAll('\\', '/'))) rmSync(join(folder, name))
 }
+for (const [name, text] of written) {
+  const file = join(folder, name)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
+const args = ['--noEmit', '--checkers', '1', '--pretty', 'false', '--incremental', '--tsBuildInfoFile', 'state.tsbuildinfo', '-p', '.']
+const tsc = spawnSync(process.execPath, [resolve('node_modules/ts7/bin/tsc'), ...args], { cwd: folder, encoding: 'utf8' })
+if (tsc.status !== 0) console.error(`${tsc.stdout}${tsc.stderr}`.replaceAll(/\.\d+\.snippet\.ts\(/g, '('))
+process.exitCode = tsc.status === 0 && snippets.length > 0 ? 0 : 1
