@@ -41,31 +41,25 @@ const deadlineMs = 8 * 60_000
 const listed = 10
 
 export interface RunOptions {
-  /** Batches at a time. */
-  readonly atOnce: number
   /** The compiled files; without them, Node loads the sources with tsx. */
   readonly compiled?: Compiled | undefined
   /** For all batches. */
   readonly env: Readonly<Record<string, string>>
   /** Aborting kills running batches. */
   readonly signal: AbortSignal
-  /** Other work that takes the place of one batch until it ends. */
-  readonly busy?: Promise<unknown>
 }
 
-/** Runs the batches in their order; calls `done` with each file when its batch ends. */
-export async function runBatches(batches: readonly Batch[], options: RunOptions, done: (result: FileResult) => void): Promise<void> {
-  const queue = [...batches]
-  const lane = async (_: unknown, index: number): Promise<void> => {
-    if (index === 0) await options.busy
-    for (let batch = queue.shift(); batch !== undefined && !options.signal.aborted; batch = queue.shift()) {
-      for (const result of await runBatch(batch, options)) done(result)
-    }
+/** Runs jobs in their order, `atOnce` at a time, and begins no more when the signal is aborted. */
+export async function runJobs(jobs: readonly (() => Promise<void>)[], atOnce: number, signal: AbortSignal): Promise<void> {
+  const queue = [...jobs]
+  const lane = async (): Promise<void> => {
+    for (let job = queue.shift(); job !== undefined && !signal.aborted; job = queue.shift()) await job()
   }
-  await Promise.all(Array.from({ length: options.atOnce }).map(lane))
+  await Promise.all(Array.from({ length: atOnce }, lane))
 }
 
-async function runBatch(batch: Batch, { compiled, env, signal }: RunOptions): Promise<readonly FileResult[]> {
+/** Resolves to the result of each file. */
+export async function runBatch(batch: Batch, { compiled, env, signal }: RunOptions): Promise<readonly FileResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'zin-test-'))
   const report = join(folder, 'report')
   const loader = compiled === undefined ? ['--import', 'tsx'] : []

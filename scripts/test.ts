@@ -8,7 +8,7 @@ import { createConnection } from 'mysql2/promise'
 import { changesSince, choose } from './changed.js'
 import { compile } from './compile.js'
 import { digestOf, repositoryFiles, unlessPassed } from './passed.js'
-import { type Batch, type FileResult, type RunOptions, runBatches } from './run-tests.js'
+import { type Batch, type FileResult, type RunOptions, runBatch, runJobs } from './run-tests.js'
 import { findBrowser } from './servers.mjs'
 import { memoryFolder, type Services, startServices } from './services.js'
 import { allTestFiles, groups, lastSeconds, needsBrowser, needsServices, rememberSeconds } from './test-files.js'
@@ -83,30 +83,23 @@ async function databases(services: Services, index: number): Promise<Record<stri
   return { TEST_REDIS_URL: `${services.redisUrl}/${index}`, TEST_MYSQL_URL: `${services.mysqlUrl}/${name}` }
 }
 
-/** Runs the checks one at a time, those that did not pass with the same files before. Resolves to the names of those that failed. */
-async function runChecks(checks: readonly Check[], signal: AbortSignal): Promise<readonly string[]> {
-  const failed: string[] = []
-  const digest = checks.length === 0 ? '' : digestOf(repositoryFiles())
-  for (const { name, commands } of checks) {
-    if (signal.aborted) break
-    const startedAt = Date.now()
-    let ran = false
-    let report = ''
-    const passed = await unlessPassed(name, digest, async () => {
-      ran = true
-      for (const command of commands) {
-        const { ok, output } = await execute(command, signal)
-        report = output
-        if (!ok) return false
-      }
-      return true
-    })
-    console.log(`${passed ? '✓' : '✗'} ${name} ${ran ? seconds(Date.now() - startedAt) : 'passed before with the same files'}`)
-    if (passed) continue
-    console.log(report)
-    failed.push(name)
-  }
-  return failed
+/** Runs a check unless it passed with the same files before. Resolves to whether it passed. */
+async function runCheck({ name, commands }: Check, digest: string, signal: AbortSignal): Promise<boolean> {
+  const startedAt = Date.now()
+  let ran = false
+  let report = ''
+  const passed = await unlessPassed(name, digest, async () => {
+    ran = true
+    for (const command of commands) {
+      const { ok, output } = await execute(command, signal)
+      report = output
+      if (!ok) return false
+    }
+    return true
+  })
+  console.log(`${passed ? '✓' : '✗'} ${name} ${ran ? seconds(Date.now() - startedAt) : 'passed before with the same files'}`)
+  if (!passed) console.log(report)
+  return passed
 }
 
 function execute(
@@ -148,18 +141,17 @@ function showSlowest(results: readonly FileResult[]): void {
 async function runFailedAgain(
   results: readonly FileResult[],
   services: Services | undefined,
-  run: Omit<RunOptions, 'atOnce' | 'busy'>,
+  run: RunOptions,
 ): Promise<readonly FileResult[]> {
   const failed = results.filter(({ failures }) => failures.length > 0)
   if (failed.length > mostRunAgain) return results
   const again = new Map<FileResult, FileResult>()
   for (const [index, first] of failed.entries()) {
     if (run.signal.aborted) break
-    const batch = await batchOf([first.file], services, results.length + index + 1)
-    await runBatches([batch], { ...run, atOnce: 1 }, (second) => {
-      show(second)
-      again.set(first, second.failures.length > 0 ? second : { ...second, flaky: first.failures })
-    })
+    const [second] = await runBatch(await batchOf([first.file], services, results.length + index + 1), run)
+    if (second === undefined) continue
+    show(second)
+    again.set(first, second.failures.length > 0 ? second : { ...second, flaky: first.failures })
   }
   return results.map((result) => again.get(result) ?? result)
 }
@@ -184,15 +176,18 @@ function summary(results: readonly FileResult[], failedChecks: readonly string[]
 
 async function main(): Promise<number> {
   const startedAt = Date.now()
-  const { files, checks: planned } = plan()
+  const { files, checks } = plan()
   if (files.length === 0 && options.changed === undefined) {
     console.error(wanted.length === 0 ? 'No test files found' : `No test file has a path that contains ${wanted.join(' or ')}`)
     return 1
   }
   const abort = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort(signal))
-  // In parallel with the first tests: most checks use one core.
-  const checks = runChecks(planned, abort.signal)
+  const failedChecks: string[] = []
+  const digest = checks.length === 0 ? '' : digestOf(repositoryFiles())
+  const check = (one: Check) => async (): Promise<void> => {
+    if (!(await runCheck(one, digest, abort.signal))) failedChecks.push(one.name)
+  }
   // Coverage is counted by source file.
   const compiled = process.env.NODE_V8_COVERAGE === undefined ? await compile() : undefined
   // For the files of stores and apps, which have never needed a gigabyte.
@@ -203,12 +198,13 @@ async function main(): Promise<number> {
   try {
     if (files.some(needsServices)) services = await startServices()
     const batches = await Promise.all(groups(files, lastSeconds()).map((group, index) => batchOf(group, services, index + 1)))
-    const done = (result: FileResult): void => {
+    const test = (batch: Batch) => async (): Promise<void> => {
+      const done = await runBatch(batch, run)
       if (abort.signal.aborted) return
-      results = [...results, result]
-      show(result)
+      for (const result of done) show(result)
+      results = [...results, ...done]
     }
-    await runBatches(batches, { ...run, atOnce: processesAtOnce, busy: checks }, done)
+    await runJobs([...checks.map(check), ...batches.map(test)], processesAtOnce, abort.signal)
     const passed = results.filter(({ failures }) => failures.length === 0)
     rememberSeconds(new Map(passed.map(({ file, ms }) => [file, Math.round(ms / 100) / 10])))
     results = await runFailedAgain(results, services, run)
@@ -218,7 +214,7 @@ async function main(): Promise<number> {
     rmSync(scratch, { recursive: true, force: true })
   }
   if (abort.signal.aborted) return 130
-  return summary(results, await checks, startedAt) ? 0 : 1
+  return summary(results, failedChecks, startedAt) ? 0 : 1
 }
 
 process.exitCode = await main()
