@@ -57,7 +57,7 @@ function partOf(file: string): string {
 }
 
 function tree(): ReadonlyMap<string, string> {
-  const texts = repositoryFiles().filter((file) => /\.(tsx?|m?js|cjs|md|json|css)$/.test(file))
+  const texts = (repositoryFiles() ?? []).filter((file) => /\.(tsx?|m?js|cjs|md|json|css)$/.test(file))
   return new Map(texts.map((file) => [file, readFileSync(file, 'utf8')]))
 }
 

@@ -1,5 +1,5 @@
 // Remembers with which files a check passed, so that it runs again only after a change. Outside of the tree: a fresh checkout remembers nothing.
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -13,13 +13,11 @@ export function digestOf(files: readonly string[], names: readonly string[] = []
   return hash.digest('hex')
 }
 
-/** The files of the repository, without those that git ignores. Throws outside of a git checkout. */
-export function repositoryFiles(): readonly string[] {
-  const list = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 26,
-  })
-  return list.split('\0').filter((file) => file !== '' && existsSync(file))
+/** The files of the repository, without those that git ignores; undefined outside of a git checkout. */
+export function repositoryFiles(): readonly string[] | undefined {
+  const list = ['ls-files', '--cached', '--others', '--exclude-standard', '-z']
+  const { status, stdout } = spawnSync('git', list, { encoding: 'utf8', maxBuffer: 2 ** 26 })
+  return status === 0 ? stdout.split('\0').filter((file) => file !== '' && existsSync(file)) : undefined
 }
 
 /** What determines the types of the package: its manifest, its declarations, and the code that checks them. */

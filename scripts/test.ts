@@ -84,7 +84,7 @@ async function databases(services: Services, index: number): Promise<Record<stri
 }
 
 /** Runs a check unless it passed with the same files before. Resolves to whether it passed. */
-async function runCheck({ name, commands }: Check, digest: string, signal: AbortSignal): Promise<boolean> {
+async function runCheck({ name, commands }: Check, digest: string | undefined, signal: AbortSignal): Promise<boolean> {
   const startedAt = Date.now()
   let ran = false
   let report = ''
@@ -184,7 +184,8 @@ async function main(): Promise<number> {
   const abort = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort(signal))
   const failedChecks: string[] = []
-  const digest = checks.length === 0 ? '' : digestOf(repositoryFiles())
+  const sources = checks.length === 0 ? undefined : repositoryFiles()
+  const digest = sources === undefined ? undefined : digestOf(sources)
   const check = (one: Check) => async (): Promise<void> => {
     if (!(await runCheck(one, digest, abort.signal))) failedChecks.push(one.name)
   }
