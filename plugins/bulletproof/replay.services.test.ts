@@ -5,6 +5,7 @@ import { devicesService } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { kv, kvService } from 'zin/plugins/kv'
 import { fakeClock } from 'zin/testing'
+import { redisServer } from '../../scripts/testing/redis-server.js'
 import { countsOf, type TestApp, withApp } from './testing/app.js'
 import { inFolder, sendCopies, signedNow, startServer } from './testing/processes.js'
 import { assertNeverTwice, bootAt } from './testing/replay.js'
@@ -75,8 +76,11 @@ describe('two processes on one Redis', () => {
 describe('a request with devices in the database and the rest on Redis', () => {
   const given = () => ({ plugins: [database(), kv({ prefix: `test-${randomUUID()}` })], env })
 
-  it('costs two round trips to Redis and no database statement, once its device is cached', () =>
-    withApp(given(), async (app) => {
+  it('costs two round trips to Redis and no database statement, once its device is cached', async (t) => {
+    // Its statistics count the commands of all clients.
+    const server = await redisServer()
+    t.after(() => server.stop())
+    await withApp({ ...given(), env: { REDIS_URL: server.url } }, async (app) => {
       // In the first minute, nonces are also looked up in the ledger.
       app.clock.advance(61_000)
       assert.equal((await app.send()).status, 200)
@@ -91,7 +95,8 @@ describe('a request with devices in the database and the rest on Redis', () => {
       assert.equal((await app.send()).status, 200)
       app.clock.advance(60_001)
       assert.equal((await app.send()).status, 503)
-    }))
+    })
+  })
 
   it('is refused in another process after the device was removed and Redis was then flushed', () =>
     inFolder((rootDir) => {
