@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { generateKeys } from '../core/cli/scaffold.js'
-import { freePort } from './services.js'
+import { freePort } from './testing/free-port.js'
 import { quickStart } from './testing/runnable.js'
 
 const builtCli = resolve('dist/cli.js')

@@ -6,7 +6,7 @@ import { parseEnv } from 'node:util'
 import { createHeaders } from 'zin/signer'
 import { startProxy } from '../plugins/edge-proxy/testing/proxy-process.js'
 import { type AppProcess, type Env, linkPackages, ownTest, runCli, runNode, startApp, temporaryFolder } from './app-process.js'
-import { freePort } from './services.js'
+import { freePort } from './testing/free-port.js'
 
 async function newApp(example: string, parent: string): Promise<string> {
   const { code, stdout, stderr } = await runCli(['new', 'app', '--example', example], parent)

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Compiled } from './compile.js'
 
 /** Test files that share a process, and additions to its environment. */
@@ -49,14 +50,49 @@ export interface RunOptions {
   readonly signal: AbortSignal
 }
 
-/** Runs jobs in their order, `atOnce` at a time, and begins no more when the signal is aborted. */
-export async function runJobs(jobs: readonly (() => Promise<void>)[], atOnce: number, signal: AbortSignal): Promise<void> {
-  const queue = [...jobs]
-  const lane = async (): Promise<void> => {
-    for (let job = queue.shift(); job !== undefined && !signal.aborted; job = queue.shift()) await job()
-  }
-  await Promise.all(Array.from({ length: atOnce }, lane))
+/** How many jobs run at once: `least`, and up to `most` while the processors are idle, because many tests wait. */
+export interface AtOnce {
+  readonly least: number
+  readonly most: number
 }
+
+/** The share of idle processor time above which one more job begins. */
+const idleShare = 0.25
+const idleCheckMs = 1000
+
+/** Runs jobs in their order, and begins no more when the signal is aborted. */
+export async function runJobs(jobs: readonly (() => Promise<void>)[], { least, most }: AtOnce, signal: AbortSignal): Promise<void> {
+  const queue = signal.aborted ? [] : [...jobs]
+  const running = new Set<Promise<void>>()
+  const areIdle = idleProcessors()
+  signal.addEventListener('abort', () => queue.splice(0), { once: true })
+  while (queue.length + running.size > 0) {
+    while (running.size < least || (running.size < most && areIdle())) {
+      const job = queue.shift()
+      if (job === undefined) break
+      const work: Promise<void> = job().finally(() => running.delete(work))
+      running.add(work)
+    }
+    await Promise.race([...running, delay(idleCheckMs, undefined, { ref: false })])
+  }
+}
+
+/** Returns a function that tells whether the processors have been idle since it was called last, at most once a second. */
+function idleProcessors(): () => boolean {
+  const read = () => {
+    const times = cpus().map((cpu) => cpu.times)
+    return { at: Date.now(), idle: sum(times.map(({ idle }) => idle)), total: sum(times.flatMap((one) => Object.values(one))) }
+  }
+  let last = read()
+  return () => {
+    if (Date.now() - last.at < idleCheckMs) return false
+    const before = last
+    last = read()
+    return last.idle - before.idle > idleShare * (last.total - before.total)
+  }
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /** Resolves to the result of each file. */
 export async function runBatch(batch: Batch, { compiled, env, signal }: RunOptions): Promise<readonly FileResult[]> {

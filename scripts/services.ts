@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { which } from './servers.mjs'
+import { freePort } from './testing/free-port.js'
 import { freeze } from './testing/freeze.js'
 
 /** A private Redis and MariaDB, whose data is deleted by `stop`. */
@@ -144,18 +144,6 @@ function program(name: string): string {
   if (path === undefined)
     throw new Error(`${name} is not installed; \`npm test\` installs it on Debian as root, and prints instructions elsewhere`)
   return path
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('the system assigned no port')
-  return address.port
 }
 
 /** A memory-backed folder, because test data need not reach a disk; the temporary folder if there is none with enough room. */

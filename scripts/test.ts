@@ -17,7 +17,7 @@ const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
   options: { checks: { type: 'boolean' }, embedded: { type: 'boolean' }, changed: { type: 'string' } },
 })
-const processesAtOnce = 2
+const atOnce = { least: 2, most: 4 }
 /** If more files fail, something is broken, and running them again reveals nothing new. */
 const mostRunAgain = 3
 
@@ -205,7 +205,7 @@ async function main(): Promise<number> {
       for (const result of done) show(result)
       results = [...results, ...done]
     }
-    await runJobs([...checks.map(check), ...batches.map(test)], processesAtOnce, abort.signal)
+    await runJobs([...checks.map(check), ...batches.map(test)], atOnce, abort.signal)
     const passed = results.filter(({ failures }) => failures.length === 0)
     rememberSeconds(new Map(passed.map(({ file, ms }) => [file, Math.round(ms / 100) / 10])))
     results = await runFailedAgain(results, services, run)

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { freePort } from '../../scripts/testing/free-port.js'
 import type { CommandRequest } from '../hooks/catalogue.js'
 import type { CommandShape, Printer } from '../host/command.js'
 import type { HostView } from '../host/view.js'
@@ -47,15 +48,6 @@ interface Echo {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-}
-
-/** A port that nothing listens on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 test('a request carries a credential that is created for its method, full URL and body', async (t) => {

@@ -31,7 +31,7 @@ async function app(t: TestContext): Promise<App> {
     env,
     dataDir,
     listen: true,
-    shutdown: { deadlineMs: 3_000 },
+    shutdown: { deadlineMs: 1_000 },
   })
   step(() => host.stop())
   const client = edgeClient(host.url)
@@ -52,7 +52,7 @@ async function app(t: TestContext): Promise<App> {
 describe('a statement of the edge proxy in Node that takes too long', () => {
   it('is killed with 504 while other routes respond, and releases the database', async (t) => {
     const { client, host, run } = await app(t)
-    const { reply } = await run('query', { sql: runaway, options: { timeoutMs: 3_000 } })
+    const { reply } = await run('query', { sql: runaway, options: { timeoutMs: 1_500 } })
     const order: string[] = []
     const late = reply.finally(() => order.push('statement'))
     const live = await fetch(`${host.url}/health/live`)
@@ -81,7 +81,7 @@ describe('a statement of the edge proxy in Node that takes too long', () => {
 
   it('lets waiting requests run, or responds within their time limit that they have not run', async (t) => {
     const { client, run } = await app(t)
-    const { reply } = await run('query', { sql: runaway, options: { timeoutMs: 3_000 } })
+    const { reply } = await run('query', { sql: runaway, options: { timeoutMs: 1_500 } })
     const insert = (v: string, timeoutMs: number): Promise<Reply> =>
       client.call('exec', { sql: 'INSERT INTO t (v) VALUES (?)', params: [v], options: { timeoutMs } })
     const order: string[] = []

@@ -5,10 +5,10 @@ import { describe, it } from 'node:test'
 import { appFolder } from '../../scripts/testing/app-folder.js'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { freePort } from '../../scripts/testing/free-port.js'
 import { isAlive } from '../../scripts/testing/is-alive.js'
 import type { ServiceView } from './contract.js'
 import { httpsServer } from './testing/https-server.js'
-import { freePort } from './testing/servers.js'
 
 const jwtSecret = 'a-secret-of-services-with-32-bytes!'
 
@@ -18,7 +18,7 @@ import { decisions } from 'zin/plugins/decisions'
 import { microservices } from 'zin/plugins/microservices'
 import { ops } from 'zin/plugins/ops'
 export default defineConfig({
-  plugins: [cluster(), ops(), decisions(), microservices({ services: { orders: { process: 'own', instances: 2 }, secure: { url: process.env.SECURE_URL } } })],
+  plugins: [cluster(), ops(), decisions(), microservices({ basePort: Number(process.env.BASE_PORT ?? 3001), services: { orders: { process: 'own', instances: 2 }, secure: { url: process.env.SECURE_URL } } })],
 })
 `
 
@@ -48,6 +48,7 @@ describe('a service in child processes', () => {
     const env = {
       MICROSERVICES: 'true',
       PORT: String(await freePort()),
+      BASE_PORT: String(await freePort(2)),
       NODE_ENV: 'development',
       SECURE_URL: `https://localhost:${port}`,
       NODE_EXTRA_CA_CERTS: ca,

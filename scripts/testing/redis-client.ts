@@ -1,6 +1,6 @@
 import { openRedis, type RedisClient, redisTarget } from 'zin/plugins/redis'
 import { memoryLogger } from 'zin/testing'
-import { freePort } from '../services.js'
+import { freePort } from './free-port.js'
 import { type RedisServer, redisServer } from './redis-server.js'
 
 /** The name and key prefix of a test's client. */

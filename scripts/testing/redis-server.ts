@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../services.js'
+import { freePort } from './free-port.js'
 import { freeze } from './freeze.js'
 
 /** A Redis for a single test, which can go down, hang, and come back on its port. It persists nothing. */

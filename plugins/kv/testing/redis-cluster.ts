@@ -1,4 +1,5 @@
 import { eventually } from '../../../scripts/testing/eventually.js'
+import { freePort } from '../../../scripts/testing/free-port.js'
 import { connectRedis } from '../../../scripts/testing/redis-client.js'
 import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
 import { type LostReplies, openRelay, type Relay } from './relay.js'
@@ -17,7 +18,7 @@ export async function redisCluster(lost: LostReplies): Promise<RelayedRedis> {
     await Promise.all([...relays.map((relay) => relay.cut()), ...servers.map((server) => server.stop())])
   }
   try {
-    const buses = await freePorts(2)
+    const buses = [await freePort(), await freePort()]
     for (const bus of buses) servers.push(await redisServer('--cluster-enabled', 'yes', '--cluster-port', `${bus}`))
     const ports = servers.map(({ url }) => Number(new URL(url).port))
     for (const port of ports) relays.push(await openRelay({ host: '127.0.0.1', port }, lost))
@@ -42,11 +43,4 @@ export async function redisCluster(lost: LostReplies): Promise<RelayedRedis> {
     await stop()
     throw error
   }
-}
-
-/** Ports that were free a moment ago. The default ones, 10,000 above those for clients, can be too high. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const holders = await Promise.all(Array.from({ length: count }, () => openRelay({ host: '127.0.0.1', port: 0 })))
-  await Promise.all(holders.map((holder) => holder.cut()))
-  return holders.map(({ port }) => port)
 }

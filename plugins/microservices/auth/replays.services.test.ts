@@ -7,7 +7,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
-import { freePort, moduleText, serve } from '../testing/servers.js'
+import { freePort } from '../../../scripts/testing/free-port.js'
+import { moduleText, serve } from '../testing/servers.js'
 import { type ServicesAppOptions, servicesApp } from '../testing/services-app.js'
 
 const secret = { SERVICE_SIGNING_SECRET: 'signing' }
@@ -28,7 +29,7 @@ async function signedHeaders(t: TestContext): Promise<Record<string, string>> {
 async function startSafe(t: TestContext, given: ServicesAppOptions = {}): Promise<readonly string[]> {
   const { services } = await servicesApp(t, {
     files: {
-      'a/safe/service.config.json': { name: 'safe', port: await freePort(), auth: { strategy: 'signed' } },
+      'a/safe/service.config.json': { name: 'safe', port: await freePort(2), auth: { strategy: 'signed' } },
       'a/safe/index.mjs': moduleText(),
     },
     ...given,

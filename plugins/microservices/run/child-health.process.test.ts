@@ -3,8 +3,9 @@ import { describe, it, type TestContext } from 'node:test'
 import { appFolder } from '../../../scripts/testing/app-folder.js'
 import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { eventually } from '../../../scripts/testing/eventually.js'
+import { freePort } from '../../../scripts/testing/free-port.js'
 import type { ServiceView } from '../contract.js'
-import { freePort, moduleText, serve } from '../testing/servers.js'
+import { moduleText, serve } from '../testing/servers.js'
 
 const config = `import { defineConfig } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
@@ -46,7 +47,7 @@ async function start(
   const ports = new Map<string, number>()
   const files: Record<string, string> = { 'zin.config.mjs': config }
   for (const [name, text] of Object.entries(modules)) {
-    ports.set(name, await freePort())
+    ports.set(name, await freePort(3))
     const healthCheck = text === watchedModule ? '/watched' : '/health'
     files[`src/services/a/${name}/service.config.json`] = JSON.stringify({ name, port: ports.get(name), healthCheck })
     files[`src/services/a/${name}/index.mjs`] = text

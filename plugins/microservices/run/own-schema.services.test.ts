@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { createConnection } from 'mysql2/promise'
+import { freePort } from '../../../scripts/testing/free-port.js'
 import { mysqlDatabase } from '../../../scripts/testing/mysql-database.js'
-import { freePort } from '../testing/servers.js'
 import { servicesApp } from '../testing/services-app.js'
 
 const database = mysqlDatabase('schema')

@@ -21,16 +21,6 @@ export async function serve(
   return { url: `http://127.0.0.1:${port}`, port, close }
 }
 
-/** Returns a free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}
-
 /** Returns the source of a service module with a health route and the given routes. */
 export function moduleText(routes = ''): string {
   return `export default (context) => ({ routes: [
