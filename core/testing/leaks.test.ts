@@ -88,4 +88,18 @@ describe('the leak tracer', () => {
     clearTimeout(timers[0])
     assert.deepEqual(await tracer.remaining(), [])
   })
+
+  it('costs later asynchronous operations nothing once it is closed', () => {
+    /** What Node adds to each new resource for each storage in use. */
+    const inherited = (): number => {
+      const timer = setTimeout(() => undefined, 0)
+      clearTimeout(timer)
+      return Object.getOwnPropertySymbols(timer).length
+    }
+    const before = inherited()
+    const tracer = new LeakTracer()
+    tracer.run('any', () => assert.ok(!process.version.startsWith('v20.') || inherited() > before))
+    tracer.close()
+    assert.equal(inherited(), before)
+  })
 })

@@ -86,6 +86,8 @@ export class LeakTracer {
   close(): void {
     this.#opens.disable()
     this.#closes.disable()
+    // Otherwise each asynchronous resource of the process would inherit its value for ever.
+    this.#owner.disable()
     this.#open.clear()
   }
 

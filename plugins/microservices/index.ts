@@ -150,6 +150,9 @@ export const microservices = definePlugin({
       if (!options.autoStart) return
       await manager.startAll((service, error) => log.error({ service, err: error }, messageOf(error)))
     })
-    ctx.onStop(() => manager.stopAll())
+    ctx.onStop(async () => {
+      await manager.stopAll()
+      scopes.close()
+    })
   },
 })
