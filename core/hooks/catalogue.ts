@@ -123,6 +123,7 @@ export interface CoreHooks {
   transformErrorBody: Waterfall<ErrorBody, [error: Error, request: FailedRequest]>
   collectReadiness: Collect<[], ReadinessReport>
   collectMetrics: Collect<[], readonly MetricSample[]>
+  collectFatalFacts: Collect<[error: unknown], Readonly<Record<string, unknown>>>
   purgeData: Collect<[before: number], readonly string[]>
 }
 
@@ -166,6 +167,12 @@ export const coreHooks = {
     summary: 'An error response is about to be sent; listeners may change its body',
   },
   collectReadiness: { kind: 'collect', args: [], summary: 'Readiness is requested; each listener reports the readiness of its plugin' },
+  collectFatalFacts: {
+    kind: 'collect',
+    args: ['error'],
+    summary: 'Nothing caught an error, so the app stops; each listener returns fields for the log line, such as what was running',
+    timeoutMs: 500,
+  },
   collectMetrics: { kind: 'collect', args: [], summary: 'Metrics are requested; each listener returns the samples of its plugin' },
   purgeData: {
     kind: 'collect',

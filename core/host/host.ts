@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { misspelledSettings } from '../config/misspelled.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
+import { messageOf } from '../errors.js'
 import { HookBus } from '../hooks/bus.js'
 import { coreHooks, type HookMap } from '../hooks/catalogue.js'
 import type { SlotOf } from '../hooks/kinds.js'
@@ -179,6 +180,15 @@ export class Host {
     if (this.#state.current === 'stopped') return Promise.resolve(shutdownReport([], 0))
     this.#shutdown ??= this.#stop(reason)
     return this.#shutdown
+  }
+
+  /** Logs an error that nothing caught, with what plugins know about its cause, and stops. */
+  async fail(error: unknown): Promise<ShutdownReport> {
+    const { bus, log } = this.#parts
+    const facts = await bus.slot('collectFatalFacts').call(error)
+    const fields = Object.fromEntries([...facts].filter(([, fact]) => !(fact instanceof Error)))
+    log.fatal({ err: error, ...fields }, `nothing caught an error, so the app stops: ${messageOf(error)}`)
+    return this.stop('an error that nothing caught')
   }
 
   async #stop(reason: string): Promise<ShutdownReport> {

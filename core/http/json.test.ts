@@ -69,3 +69,19 @@ test('nesting is bounded, and brackets in strings do not count', () => {
   assert.doesNotThrow(() => parse(`${'['.repeat(500)}${']'.repeat(500)}`))
   assert.doesNotThrow(() => parse(JSON.stringify({ a: '\\"['.repeat(1000) })))
 })
+
+test('lone surrogates are refused in values and keys, and pairs are not', () => {
+  const refused = [
+    '"\\ud800"',
+    '"\\udc00"',
+    '"\\uDBFFx\\uDC00"',
+    '{"\\ud800":1}',
+    '["a",{"b":"\\\\\\ud800"}]',
+    '"\\udc00\\ud800"',
+    '"\\ud83d\\ud83d\\ude00"',
+    '"\\ud800\\n"',
+  ]
+  for (const text of refused) assert.throws(() => parse(text), { code: 'INVALID_JSON', status: 400 }, text)
+  const accepted = ['"\\ud83d\\ude00"', '"\\uD83D\\uDE00\\ud83d\\ude00"', '"\\\\ud800"', '"\\\\\\\\udc00"', '"😀"', '"\\u00e4"']
+  for (const text of accepted) assert.equal(parse(text), JSON.parse(text), text)
+})

@@ -5,18 +5,33 @@ const maxDepth = 500
 
 /**
  * Parses the bytes of a JSON body. Keys named `__proto__` are dropped. Throws 400 `INVALID_JSON` with the position, but never
- * the text.
+ * the text; also for lone surrogates, which are no characters: stores and other services refuse or change them.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw httpErrors.INVALID_JSON('it begins with a byte order mark')
   if (bytes.length > maxDepth && nestedTooDeep(bytes)) throw httpErrors.INVALID_JSON(`it is nested deeper than ${maxDepth} levels`)
   const text = bytes.toString('utf8')
+  if (text.includes('\\u') && hasLoneSurrogate(text)) throw httpErrors.INVALID_JSON('it contains a lone surrogate (\\ud800 to \\udfff)')
   const suspect = text.includes('__proto__') || text.includes('\\u00')
   try {
     return suspect ? JSON.parse(text, withoutProto) : JSON.parse(text)
   } catch {
     throw httpErrors.INVALID_JSON(describeFault(text))
   }
+}
+
+const escapes = /\\(?:u([\dA-Fa-f]{4})|.)/gs
+
+/** In UTF-8, only an escape can be one. */
+function hasLoneSurrogate(text: string): boolean {
+  if (!/\\u[dD][89a-fA-F]/.test(text)) return false
+  let lowExpectedAt: number | undefined
+  for (const { 0: whole, 1: digits = '', index } of text.matchAll(escapes)) {
+    const isLow = /^d[c-f]/i.test(digits)
+    if (isLow !== (index === lowExpectedAt) || (lowExpectedAt !== undefined && !isLow)) return true
+    lowExpectedAt = /^d[89ab]/i.test(digits) ? index + whole.length : undefined
+  }
+  return lowExpectedAt !== undefined
 }
 
 const withoutProto = (key: string, value: unknown): unknown => (key === '__proto__' ? undefined : value)

@@ -156,3 +156,40 @@ test('a response is checked as serialized', async (t) => {
   assert.deepEqual((await app.inject({ path: '/x' })).body, { at: '1970-01-01T00:00:00.000Z' })
   assert.deepEqual(log.lines, [])
 })
+
+test('a number that stands for another one is refused in path, query, body and lists', async (t) => {
+  const numbers = Type.Object({
+    id: Type.Optional(Type.Integer()),
+    ratio: Type.Optional(Type.Number()),
+    either: Type.Optional(Type.Union([Type.Integer(), Type.Null()])),
+    list: Type.Optional(Type.Array(Type.Integer())),
+    default: Type.Optional(Type.Integer()),
+  })
+  const reached: unknown[] = []
+  const { app } = makeApp(t, [
+    route({
+      method: 'GET',
+      path: '/n/:id',
+      params: Type.Object({ id: Type.Integer() }),
+      handler: ({ input }) => reached.push(input.params.id),
+    }),
+    route({ method: 'GET', path: '/q', query: numbers, handler: ({ input }) => reached.push(input.query) }),
+    route({ method: 'POST', path: '/b', body: numbers, handler: ({ input }) => reached.push(input.body) }),
+  ])
+  const json = (body: string) => app.inject({ method: 'POST', path: '/b', headers: { 'content-type': 'application/json' }, body })
+  for (const value of ['9007199254740992', '-9007199254740993', '1e999', '-1e999', '12345678901234567890', '1e300']) {
+    const sent = [
+      app.inject({ path: `/n/${value}` }),
+      ...['id', 'ratio', 'list', 'default'].map((name) => app.inject({ path: `/q?${name}=${value}` })),
+    ]
+    const bodies = [`{"id":${value}}`, `{"ratio":${value}}`, `{"either":${value}}`, `{"list":[1,${value}]}`, `{"default":${value}}`]
+    for (const response of await Promise.all([...sent, ...bodies.map(json)])) {
+      assert.deepEqual([response.status, response.body.code], [400, 'VALIDATION_FAILED'], `${value}: ${response.text}`)
+    }
+  }
+  for (const word of ['Infinity', '-Infinity', 'NaN']) assert.equal((await app.inject({ path: `/q?ratio=${word}` })).status, 400, word)
+  assert.deepEqual(reached, [])
+  assert.equal((await app.inject({ path: '/n/9007199254740991' })).status, 200)
+  assert.equal((await json('{"ratio":1.5e10,"id":-9007199254740991,"either":null}')).status, 200)
+  assert.equal((await json('{"ratio":0.1}')).status, 200)
+})

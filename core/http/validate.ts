@@ -1,4 +1,4 @@
-import type { Options, ValidateFunction } from 'ajv'
+import type { FuncKeywordDefinition, Options, ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
 import ajvFormats from 'ajv-formats'
 import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
@@ -23,6 +23,7 @@ export interface RequestParts {
  */
 export class Schemas {
   readonly #engines = new Map<string, Ajv>()
+  readonly #exact = new WeakMap<object, JsonSchema>()
 
   /** Returns a function that throws 400 if a request does not match the schemas of the route; `undefined` if the route has no schema. */
   validator(route: Route): ((parts: RequestParts) => void) | undefined {
@@ -54,14 +55,15 @@ export class Schemas {
   /** Removes the compiled validators of a route. */
   forget(route: Route): void {
     const schemas = [route.params, route.query, route.body, ...Object.values(route.response ?? {})]
-    for (const ajv of this.#engines.values()) for (const schema of schemas) if (schema) ajv.removeSchema(schema)
+    for (const ajv of this.#engines.values()) for (const schema of schemas) if (schema) ajv.removeSchema(this.#exact.get(schema) ?? schema)
   }
 
   /**
    * Every listed problem takes memory, so a value is first checked by a validator that stops at the first problem. For large values, which
    * may have very many problems, only that one is reported.
    */
-  #finder(mode: Mode, schema: JsonSchema): (value: unknown) => readonly SchemaFault[] | undefined {
+  #finder(mode: Mode, given: JsonSchema): (value: unknown) => readonly SchemaFault[] | undefined {
+    const schema = mode === 'response' ? given : this.#exactly(given)
     let first: ValidateFunction | undefined
     return (value) => {
       first ??= this.#engine(mode, false).compile(schema)
@@ -74,12 +76,19 @@ export class Schemas {
     }
   }
 
+  #exactly(schema: JsonSchema): JsonSchema {
+    const exact = this.#exact.get(schema) ?? (withExactNumbers(schema) as JsonSchema)
+    this.#exact.set(schema, exact)
+    return exact
+  }
+
   #engine(mode: Mode, allErrors: boolean): Ajv {
     const key = `${mode} ${allErrors}`
     let ajv = this.#engines.get(key)
     if (!ajv) {
       ajv = new Ajv({ ...options, coerceTypes: mode === 'text' && 'array', useDefaults: mode !== 'response', allErrors })
       ajvFormats.default(ajv)
+      ajv.addKeyword(exactNumber)
       this.#engines.set(key, ajv)
     }
     return ajv
@@ -93,6 +102,33 @@ const options: Options = {
   logger: false,
   validateSchema: false,
   verbose: true,
+}
+
+/** Refuses numbers that stand for another one: those that became infinite, and integers beyond 2^53 - 1, which address another record. */
+const exactNumber: FuncKeywordDefinition = {
+  keyword: 'exactNumber',
+  type: 'number',
+  validate: (_schema: unknown, data: number) => Number.isFinite(data) && (!Number.isInteger(data) || Number.isSafeInteger(data)),
+  error: { message: 'must be finite, and at most 9007199254740991 (2^53 - 1) if it is an integer' },
+}
+
+/** Keywords whose values are data, and those whose values are schemas by name. */
+const dataKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples', 'required'])
+const mapKeywords: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'])
+
+/** Adds `exactNumber` wherever a schema accepts numbers. */
+function withExactNumbers(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withExactNumbers)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const exact = Object.entries(schema).map(([keyword, value]) => [keyword, exactPart(keyword, value)])
+  const types = [(schema as { readonly type?: unknown }).type].flat()
+  return Object.fromEntries(types.includes('integer') || types.includes('number') ? [...exact, ['exactNumber', true]] : exact)
+}
+
+function exactPart(keyword: string, value: unknown): unknown {
+  if (dataKeywords.has(keyword)) return value
+  if (!mapKeywords.has(keyword) || typeof value !== 'object' || value === null) return withExactNumbers(value)
+  return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, withExactNumbers(schema)]))
 }
 
 /** Whether a value has more than `limit` members, at any depth. */

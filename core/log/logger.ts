@@ -107,6 +107,9 @@ function streamSink(stream: NodeJS.WritableStream): Sink {
   }
 }
 
+/** How long closing the log may take, in ms: nobody may read it any more. */
+const closeMs = 1_000
+
 /** Writes synchronously, so that no line is lost when the process dies. */
 function descriptorSink(dest: number | string): Sink {
   const file = openFile(dest)
@@ -115,8 +118,13 @@ function descriptorSink(dest: number | string): Sink {
     write: (line) => void file.write(line),
     close: () =>
       new Promise((resolve) => {
-        file.once('close', resolve)
-        file.once('error', () => resolve())
+        const end = (): void => {
+          clearTimeout(timer)
+          resolve()
+        }
+        const timer = setTimeout(end, closeMs)
+        file.once('close', end)
+        file.once('error', end)
         file.end()
       }),
     colors: typeof dest === 'number' && wantsColors(terminal, process.env),

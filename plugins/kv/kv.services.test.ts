@@ -6,10 +6,10 @@ import { database } from 'zin/plugins/database'
 import { createTestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { type LostReplies, openRelay } from '../../scripts/testing/relay.js'
 import { kv, kvService } from './index.js'
 import { kvContract } from './kv.contract.js'
 import { type RelayedRedis, redisCluster } from './testing/redis-cluster.js'
-import { type LostReplies, openRelay } from './testing/relay.js'
 
 const redisUrl = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 

@@ -37,6 +37,10 @@ export interface QueueEntry {
   /** Share of failed attempts of the last hour, 0–1; null without attempts. */
   readonly failureRate: number | null
   readonly processingTime: ProcessingTimes | null
+  /** True if the queue could not be read although its store responds: another program has overwritten one of its keys. Counts are then 0. */
+  readonly broken?: true
+  /** What the store said about a broken queue. */
+  readonly reason?: string
 }
 
 /** The statistics of all queues the caller can see. */

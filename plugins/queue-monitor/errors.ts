@@ -29,6 +29,12 @@ export const monitorErrors = defineErrors({
     when: 'The queue store cannot be reached',
     fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
+  QUEUE_BROKEN: {
+    status: 503,
+    message: (reason: string) => `The queue cannot be read, although its store responds: ${reason}`,
+    when: 'Another program has overwritten a key of the queue; other queues are not affected',
+    fix: 'Find the key with `TYPE` in Redis, and delete it or restore it from a backup',
+  },
   METRIC_COLLECTION_ERROR: {
     status: 503,
     message: (why: string) => `The queue metrics could not be collected: ${why}`,

@@ -65,6 +65,7 @@ export function createMonitor({
     const { at, queues: all } = await snapshots.current()
     const found = Object.hasOwn(all, queue) ? all[queue] : undefined
     if (found === undefined) throw monitorErrors.QUEUE_NOT_FOUND(queue)
+    if (found.broken !== undefined) throw monitorErrors.QUEUE_BROKEN(found.broken)
     return entryOf(found, at)
   }
   return {

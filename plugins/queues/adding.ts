@@ -3,7 +3,7 @@ import type { QueueBackend } from './backend.js'
 import type { NewJob, Queues } from './contract.js'
 import { queueErrors } from './errors.js'
 import type { JobAddition } from './hooks.js'
-import { checkJob } from './job-check.js'
+import { checkJob, isStorableText } from './job-check.js'
 import type { Payloads } from './payloads.js'
 import { defaultRetention, withRetention } from './retention.js'
 import type { Search } from './search/service.js'
@@ -72,7 +72,9 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       return added
     },
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
-      const job = await preparedOne(name, { name: jobName, data, options: { ...options, jobId: id } }, { schedule: id })
+      if (!isStorableText(id)) throw queueErrors.QUEUE_INVALID_TEXT()
+      const { jobId: _none, ...own } = options
+      const job = await preparedOne(name, { name: jobName, data, options: own }, { schedule: id })
       const { jobId: _, ...opts } = job.opts
       // Typed as always defined, but undefined when the last date is past.
       const first = await ask(() => queue(name).upsertJobScheduler(id, timing, { name: job.name, data: job.data, opts }))

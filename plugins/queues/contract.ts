@@ -44,6 +44,8 @@ export interface QueueSample {
   readonly paused: boolean
   /** When the oldest waiting job became ready, in ms since 1970; undefined if none is waiting. */
   readonly oldestWaiting: number | undefined
+  /** Why the queue could not be read although the store responds: another program has overwritten one of its keys. The rest is zero. */
+  readonly broken?: string
 }
 
 /** The options of a job. */

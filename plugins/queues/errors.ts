@@ -13,6 +13,13 @@ export const queueErrors = defineErrors({
     when: 'The store cannot be reached',
     fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
+  QUEUE_BROKEN: {
+    status: 503,
+    message: (reason: string) =>
+      `The queue cannot be read, although its store responds: ${reason}. Another program has overwritten one of its keys`,
+    when: 'A key of the queue has another type than the queue gave it; other queues are not affected',
+    fix: 'Find the key with `TYPE` in Redis, and delete it or restore it from a backup',
+  },
   QUEUE_INVALID_NAME: {
     status: 400,
     message: (name: string) => `"${name.slice(0, 60)}" is not a valid queue name: use 1 to 100 letters, digits, "_", "-" or "."`,
@@ -22,7 +29,7 @@ export const queueErrors = defineErrors({
   QUEUE_INVALID_JOB: {
     status: 400,
     message: (queue: string, what: string) => `Invalid job for queue "${queue}": ${what}`,
-    when: 'A job contains NUL or a lone surrogate, uses `repeat`, or has data that is not JSON',
+    when: 'A job contains NUL or a lone surrogate, has an id that does not work everywhere, uses `repeat`, or has data that is not JSON',
     fix: 'Fix the part that the message names',
   },
   QUEUE_INVALID_TEXT: {

@@ -1,6 +1,7 @@
 import type { JobsOptions } from 'bullmq'
 import { messageOf, type ZinError } from 'zin'
 import { queueErrors } from './errors.js'
+import { jobIdFault } from './job-id.js'
 
 /** BullMQ's priority number for the least urgent jobs. */
 const mostPriority = 2 ** 21 - 1
@@ -13,11 +14,12 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   const unstorable: readonly (readonly [part: string, refused: boolean])[] = [
     ['data', !isStorableJson(json)],
     ['name', !isStorableText(jobName)],
-    ['id', !isStorableText(options.jobId ?? '')],
     ['deduplication id', !isStorableText(options.deduplication?.id ?? '')],
   ]
   const [part] = unstorable.find(([, refused]) => refused) ?? []
   if (part !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its ${part} contains ${unstorableText}`)
+  const idFault = options.jobId === undefined ? undefined : jobIdFault(options.jobId)
+  if (idFault !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its id ${idFault}`)
   const { priority = 0 } = options
   if (!Number.isInteger(priority) || priority < 0 || priority > mostPriority) {
     throw queueErrors.QUEUE_INVALID_JOB(queue, `its priority is ${priority} instead of an integer between 0 and ${mostPriority}`)

@@ -10,7 +10,7 @@ import { createCounting } from './counting.js'
 import { createDeletion } from './deletion/service.js'
 import { queueErrors } from './errors.js'
 import { beforeAll, readEvents } from './event-stream.js'
-import { isStorableText } from './job-check.js'
+import { isJobId } from './job-id.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
@@ -22,6 +22,7 @@ import { closeWorker, within } from './shutdown.js'
 import { storedJobClass, useJobClass } from './stored-job.js'
 import type { QueueTelemetry } from './telemetry.js'
 import { createWorker } from './worker.js'
+import { isWrongType } from './wrong-type.js'
 
 export interface QueuesDeps {
   readonly backend: Queues['backend']
@@ -102,7 +103,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       await ready()
       return await withDeadline(command(), callMs, () => queueErrors.QUEUE_CONNECTION_ERROR(where, `no response within ${callMs} ms`))
     } catch (error) {
-      throw isUnavailable(error) ? queueErrors.QUEUE_CONNECTION_ERROR(where, messageOf(error)) : error
+      if (isUnavailable(error)) throw queueErrors.QUEUE_CONNECTION_ERROR(where, messageOf(error))
+      throw isWrongType(error) ? queueErrors.QUEUE_BROKEN(messageOf(error)) : error
     }
   }
 
@@ -115,7 +117,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
 
   const fail: Queues['fail'] = (name, id, reason) =>
     ask(async () => {
-      if (!isStorableText(id)) return false
+      if (!isJobId(id)) return false
       const token = randomUUID()
       if (!(await opened().claim(queue(name), id, { token, lockMs: failMs, reason }))) return false
       const job = await queue(name).getJob(id)
@@ -124,7 +126,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       return true
     })
 
-  const failNext: Queues['failNext'] = (name, id, reason) => ask(() => opened().failNext(queue(name), id, reason))
+  const failNext: Queues['failNext'] = (name, id, reason) => ask(async () => isJobId(id) && opened().failNext(queue(name), id, reason))
 
   const search = new Search({
     declared,
@@ -268,11 +270,6 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       await closed.close()
     },
   }
-}
-
-/** Ids that BullMQ generates, and valid custom ids. */
-function isJobId(id: string): boolean {
-  return id.length >= 1 && id.length <= 200 && !id.includes('\0')
 }
 
 /** `<ms>-<n>` on Redis, a number on the embedded store. */

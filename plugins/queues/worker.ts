@@ -43,7 +43,7 @@ const reconnectMs = 100
 
 /**
  * Makes a worker that is paused or closing fetch nothing and wait for nothing. BullMQ fetches once more after its blocking wait, and waits
- * for the end of a rate limit, and 15 s after a failed fetch.
+ * for the end of a rate limit, and after a failed fetch.
  */
 function endWaits(worker: Worker): void {
   const isIdle = (): boolean => worker.isPaused() || worker.closing !== undefined

@@ -21,7 +21,8 @@ export interface OpenRedisOptions {
   readonly log: Logger
   /**
    * `fail-fast`: a command rejects when the connection is down or the reply takes more than 5 s.
-   * `patient`: commands wait until the connection is back, for consumers.
+   * `patient`: commands wait until the connection is back, for consumers. A blocking command must end within 15 s: a connection without any
+   * reply for 20 s is replaced, and its commands are sent again.
    */
   readonly mode: 'fail-fast' | 'patient'
   /** Prefix of every key. */
@@ -114,6 +115,15 @@ function reasonOf(error: unknown): string {
 
 const commandTimeoutMs = 5000
 
+/** Above the time for which consumers block. */
+const silentMs = 20_000
+
+/** Replies of a server that became a replica, lost its master, or is loading: another connection may reach the one that takes its place. */
+const replaced = /\b(READONLY|MASTERDOWN|UNBLOCKED|LOADING)\b/
+/** How ioredis treats such a reply. */
+const reconnect = 1
+const reconnectAndResend = 2
+
 function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRedisOptions): RedisClient {
   // Not import(), which reads every file twice: once to find its exported names.
   const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis')
@@ -129,8 +139,12 @@ function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRed
     // A socket that was already closed keeps a timer of this length.
     disconnectTimeout: 1000,
     lazyConnect: true,
-    // A connection without any reply for that long is closed: commands to a hung server would pile up.
-    ...(failFast && { commandTimeout: commandTimeoutMs, socketTimeout: commandTimeoutMs }),
+    // A connection without any reply for that long is closed: commands to a hung server would pile up, and a firewall that has lost its
+    // state drops what is sent without closing anything.
+    socketTimeout: failFast ? commandTimeoutMs : silentMs,
+    ...(failFast && { commandTimeout: commandTimeoutMs }),
+    // The server has not run the command.
+    reconnectOnError: ({ message }) => replaced.test(message) && (failFast ? reconnect : reconnectAndResend),
     ...(keyPrefix !== undefined && { keyPrefix }),
     ...(target.username !== undefined && { username: target.username }),
     ...(target.password !== undefined && { password: target.password }),

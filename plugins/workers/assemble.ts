@@ -1,6 +1,7 @@
 import { type Migration, messageOf, type PluginContext, withDeadline } from 'zin'
 import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Database } from 'zin/plugins/database'
+import type { Decisions } from 'zin/plugins/decisions'
 import type { Kv } from 'zin/plugins/kv'
 import type { Ops } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
@@ -18,6 +19,7 @@ import { Health } from './health/health.js'
 import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
 import { stalledTickMs } from './node/consumer.js'
+import { askAgainMs } from './node/fetch-watch.js'
 import { JobMiddlewares } from './node/job-middleware.js'
 import { Reconciler } from './node/reconciler.js'
 import { VersionRoutes } from './node/version-routes.js'
@@ -42,6 +44,7 @@ export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | '
     readonly queues: Queues
     readonly ops: Ops
     readonly database: Database | undefined
+    readonly decisions: Decisions | undefined
     readonly kv: Kv | undefined
   }
   readonly roots: ProcessorRoots
@@ -65,6 +68,11 @@ export interface WorkerParts {
   /** Returns stalled jobs to their queues when it is this node's turn. Called every `stalledMs`. */
   checkStalled(): Promise<void>
   readonly stalledMs: number
+  /** Replaces consumers that take no jobs although jobs wait. Called every `watchMs`. */
+  watch(): Promise<void>
+  readonly watchMs: number
+  /** `<queue>:<id>` of the first jobs that run in this process: one of them may be what nothing caught an error of. */
+  runningJobs(): readonly string[]
   /** Deletes expired shared state, on the leader only. */
   sweep(): Promise<void>
   close(): Promise<void>
@@ -110,6 +118,8 @@ export function assemble(input: AssembleInput): WorkerParts {
         shared,
         queues: services.queues,
         hooks,
+        decide: ({ worker, ...decision }) =>
+          services.decisions?.record({ kind: 'restart', subject: `worker:${worker}`, acted: true, rule: 'workers/watchdog', ...decision }),
         middlewares,
         routes,
         clock,
@@ -230,6 +240,9 @@ export function assemble(input: AssembleInput): WorkerParts {
     flush: async () => node?.flush(),
     checkStalled: async () => node?.checkStalled(),
     stalledMs: stalledTickMs(options.jobLockMs),
+    watch: async () => node?.watch(),
+    watchMs: askAgainMs,
+    runningJobs: () => node?.runningJobs() ?? [],
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()
     },

@@ -154,6 +154,13 @@ const managementErrors = defineErrors({
     when: "Of an attempt: its node did not renew the job's lock in time, and another may run the job",
     fix: 'Do not block the event loop; raise `jobLockMs`',
   },
+  WORKER_NOT_FETCHING: {
+    status: 503,
+    message: (name: string, waiting: number, seconds: number) =>
+      `Worker "${name}" took no job for ${seconds} s although ${waiting} wait and it has idle slots: it fetches over new connections now`,
+    when: 'In the status of a worker: the watchdog found that it takes no jobs, and replaced its consumer',
+    fix: 'If it recurs, check the connection to the queue store, and report it with the log of the node',
+  },
   SCHEDULE_NOT_FOUND: {
     status: 404,
     message: (name: string) => `Worker "${name}" has no schedule with that id; GET /api/workers/${name}/schedules lists all schedules`,

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { definePlugin, EventStreams, optional } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
+import { decisionsService } from 'zin/plugins/decisions'
 import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
@@ -65,7 +66,14 @@ export const workers = definePlugin({
   description: 'Background workers: create, start, stop, restart, and their jobs',
   // The worker API runs code, so it must not exist without the access guard.
   dependencies: ['ops'],
-  uses: { cluster: clusterService, queues: queuesService, ops: opsService, database: optional(databaseService), kv: optional(kvService) },
+  uses: {
+    cluster: clusterService,
+    queues: queuesService,
+    ops: opsService,
+    database: optional(databaseService),
+    decisions: optional(decisionsService),
+    kv: optional(kvService),
+  },
   provides: [workersService],
   hooks: workerHooks,
   errors: workerErrors,
@@ -93,6 +101,7 @@ export const workers = definePlugin({
       ctx.routes(routesOf(parts.workers, streams, (request, permission) => services.ops.demand(request, permission), ctx.clock))
       ctx.commands([...workerCommands, migrateWorkerCommand({ app: host.app, database: services.database })])
     }
+    ctx.hooks.on('collectFatalFacts', () => ({ runningJobs: parts.runningJobs() }))
     ctx.hooks.on('collectMetrics', () => workerMetrics(parts.workers.local.list()))
     ctx.onStart(() => parts.prepare())
     ctx.onReady(async () => {
@@ -101,6 +110,7 @@ export const workers = definePlugin({
       ctx.every(parts.pollMs, () => parts.poll())
       ctx.every(flushMs, () => parts.flush())
       ctx.every(parts.stalledMs, () => parts.checkStalled())
+      ctx.every(parts.watchMs, () => parts.watch())
       ctx.every(sweepMs, () => parts.sweep())
     })
     ctx.onStop(() => parts.close())

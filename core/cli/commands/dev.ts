@@ -10,6 +10,9 @@ import { isWatcherMessage } from '../../util/watcher-channel.js'
 import { Restarter } from '../restarter.js'
 import { watchSources } from '../watch.js'
 
+/** How long after a crash the app starts again, in ms. */
+const againMs = 1_000
+
 export const devCommand = defineCommand({
   name: 'dev',
   summary: 'Start the app and restart it when a source file changes',
@@ -35,6 +38,14 @@ export const devCommand = defineCommand({
         if (!isWatcherMessage(message)) return
         if (message.zin === 'started') started.add(child)
         else written = message.text
+      })
+      child.on('exit', (code, signal) => {
+        if (code === 0 || signal === 'SIGTERM' || signal === 'SIGKILL') return
+        const how = code === null ? `was ended by ${signal}` : `exited with code ${code}`
+        // One that has never started would most likely fail again.
+        if (!started.has(child)) return print.error(`the app ${how}; waiting for a change`)
+        print.error(`the app ${how}; starting it again`)
+        setTimeout(() => void app.restart().catch((error: unknown) => print.error(messageOf(error))), againMs).unref()
       })
     }
     const app = new Restarter(() => startChild(rootDir, args, print, listen), { isStarting: (child) => !started.has(child) })
@@ -77,9 +88,6 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
   })
   listen(child)
   child.on('error', (error) => print.error(`cannot start the app: ${error.message}`))
-  child.on('exit', (code) => {
-    if (code !== 0 && code !== null) print.error(`the app exited with code ${code}; waiting for a change`)
-  })
   return child
 }
 

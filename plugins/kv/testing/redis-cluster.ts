@@ -2,7 +2,7 @@ import { eventually } from '../../../scripts/testing/eventually.js'
 import { freePort } from '../../../scripts/testing/free-port.js'
 import { connectRedis } from '../../../scripts/testing/redis-client.js'
 import { type RedisServer, redisServer } from '../../../scripts/testing/redis-server.js'
-import { type LostReplies, openRelay, type Relay } from './relay.js'
+import { type LostReplies, openRelay, type Relay } from '../../../scripts/testing/relay.js'
 
 /** A Redis behind relays. */
 export interface RelayedRedis {

@@ -59,6 +59,11 @@ export class Alerts {
         const threshold = thresholds[rule]
         if (threshold === undefined) continue
         const last = before.get(`${queue} ${rule}`)
+        if (sampled.broken !== undefined) {
+          // Nothing is known about it: what was raised stays raised.
+          if (last !== undefined) after.set(`${queue} ${rule}`, last)
+          continue
+        }
         const clearedAt = last?.state === 'cleared' ? Date.parse(last.at) : 0
         // Attempts that led to an alert do not count towards the next one.
         const minutes = rule === 'failure-rate' ? this.#options.minutesOf(queue).filter((minute) => minute.at > clearedAt) : []

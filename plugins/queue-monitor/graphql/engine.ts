@@ -37,6 +37,8 @@ type Queue {
   name: String! size: Float! active: Float! completed: Float! failed: Float! averageProcessingTime: Float!
   waiting: Float! delayed: Float! waitingChildren: Float! paused: Boolean! oldestWaitingMs: Float kept: Float!
   throughput: Float! attempts: Float! failureRate: Float processingTime: Times
+  "Whether the queue could not be read although its store responds, and why."
+  broken: Boolean reason: String
 }
 type Pagination { page: Int! limit: Int! total: Float! totalPages: Float! }
 type JobPage { jobs: [Job!]! pagination: Pagination! }

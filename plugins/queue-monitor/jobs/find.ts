@@ -1,3 +1,4 @@
+import { ZinError } from 'zin'
 import type { QueueJob, Queues } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
@@ -32,11 +33,20 @@ export async function findJob(queues: Queues, id: string, queue: string | undefi
   const named = colon > 0 ? await look(id.slice(0, colon), id.slice(colon + 1)) : undefined
   if (named !== undefined) return named
   const found: QueueJob[] = []
+  let broken: Error | undefined
+  const lookUnlessBroken = (name: string): Promise<QueueJob | undefined> =>
+    look(name, id).catch((error: unknown) => {
+      if (!isBroken(error)) throw error
+      broken = error
+      return undefined
+    })
   for (let from = 0; from < seen.length; from += atOnce) {
-    const jobs = await Promise.all(seen.slice(from, from + atOnce).map((name) => look(name, id)))
+    const jobs = await Promise.all(seen.slice(from, from + atOnce).map(lookUnlessBroken))
     found.push(...jobs.filter((job) => job !== undefined))
   }
   const [first] = found
+  // The job may be in a queue that could not be read.
+  if (first === undefined && broken !== undefined) throw broken
   if (first === undefined) throw monitorErrors.JOB_NOT_FOUND(id)
   if (found.length > 1) {
     throw monitorErrors.AMBIGUOUS_JOB_ID(
@@ -46,3 +56,6 @@ export async function findJob(queues: Queues, id: string, queue: string | undefi
   }
   return first
 }
+
+/** Whether one queue cannot be read, and others can. */
+const isBroken = (error: unknown): error is ZinError => error instanceof ZinError && error.code === 'QUEUE_BROKEN'

@@ -2,6 +2,7 @@ import type { Job } from 'bullmq'
 import type { Queues } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import type { JobDetails, JobListQuery, JobPage, ListedStatus } from '../contract.js'
+import { monitorErrors } from '../errors.js'
 import { detailsOf } from './details.js'
 import { existingQueue, seenQueues } from './find.js'
 import type { PayloadViews } from './payloads.js'
@@ -38,6 +39,8 @@ export async function listJobs(
 ): Promise<JobPage> {
   const names = queue === undefined ? await seenQueues(queues, scope) : [await existingQueue(queues, queue, scope)]
   const samples = await queues.sample(names)
+  const broken = queue === undefined ? undefined : samples.get(queue)?.broken
+  if (broken !== undefined) throw monitorErrors.QUEUE_BROKEN(broken)
   const totals = names.map((name) => [name, samples.get(name)?.counts[status] ?? 0] as const)
   const total = totals.reduce((sum, [, count]) => sum + count, 0)
   const slices = slicesOf(totals, (page - 1) * limit, limit)

@@ -2,6 +2,7 @@ import type { Job } from 'bullmq'
 import type { Queues } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import type { JobDetails, ListedStatus } from '../contract.js'
+import { monitorErrors } from '../errors.js'
 import { detailsOf } from './details.js'
 import { existingQueue, seenQueues } from './find.js'
 import { searchFields } from './search-fields.js'
@@ -52,6 +53,10 @@ export async function searchJobs(queues: Queues, query: SearchQuery, secret: rea
   const names = queue === undefined ? await seenQueues(queues, scope) : [await existingQueue(queues, queue, scope)]
   if (Object.keys(sought.values).length > 0) return searchFields({ names, query, queues, secret, sought }, scope)
   const states = status === undefined ? statuses : [status]
+  const samples = await queues.sample(names)
+  const broken = queue === undefined ? undefined : samples.get(queue)?.broken
+  if (broken !== undefined) throw monitorErrors.QUEUE_BROKEN(broken)
+  const readable = names.filter((name) => samples.get(name)?.broken === undefined)
   const found = new Map<string, JobDetails>()
   const add = (job: Job, state: string): void => {
     const key = `${job.queueName}:${job.id}`
@@ -60,12 +65,11 @@ export async function searchJobs(queues: Queues, query: SearchQuery, secret: rea
   const [only] = terms
   if (terms.length === 1 && only !== undefined && only.field !== 'name' && only.field !== 'error' && q.trim().length <= 200) {
     const id = q.trim().replace(/^id:/, '')
-    for (let from = 0; from < names.length; from += atOnce) {
-      const jobs = await Promise.all(names.slice(from, from + atOnce).map((name) => queues.job(name, id)))
+    for (let from = 0; from < readable.length; from += atOnce) {
+      const jobs = await Promise.all(readable.slice(from, from + atOnce).map((name) => queues.job(name, id)))
       for (const one of jobs) if (one !== undefined && (status === undefined || one.state === status)) add(one.job, one.state)
     }
   }
-  const samples = await queues.sample(names)
   const lists = states.flatMap((state) => names.map((name) => ({ name, state, total: samples.get(name)?.counts[state] ?? 0 })))
   const of = lists.reduce((sum, { total }) => sum + total, 0)
   const open = lists.filter(({ total }) => total > 0)
@@ -80,5 +84,15 @@ export async function searchJobs(queues: Queues, query: SearchQuery, secret: rea
       if (jobs.length === 0) break
     }
   }
-  return { jobs: [...found.values()], searched: { jobs: read, of, complete: read >= of, queues: names.length, fields: [], since: null } }
+  return {
+    jobs: [...found.values()],
+    searched: {
+      jobs: read,
+      of,
+      complete: read >= of && readable.length === names.length,
+      queues: readable.length,
+      fields: [],
+      since: null,
+    },
+  }
 }

@@ -37,6 +37,8 @@ export const entry = Type.Object({
   attempts: whole,
   failureRate: maybeNumber,
   processingTime: times,
+  broken: Type.Optional(Type.Literal(true, { description: 'The queue could not be read although its store responds; counts are 0' })),
+  reason: Type.Optional(Type.String({ description: 'What the store said about a broken queue' })),
 })
 
 export const statsResponse = Type.Object({

@@ -51,7 +51,7 @@ export function timesOf({ durations }: Attempts): ProcessingTimes | null {
 }
 
 export function entryOf(queue: SampledQueue, at: number): QueueEntry {
-  const { counts, hour, oldestWaiting, paused, throughput } = queue
+  const { broken, counts, hour, oldestWaiting, paused, throughput } = queue
   const attempts = hour.completed + hour.failed
   return {
     size: sizeOf(queue),
@@ -69,6 +69,7 @@ export function entryOf(queue: SampledQueue, at: number): QueueEntry {
     attempts,
     failureRate: attempts === 0 ? null : rounded(hour.failed / attempts),
     processingTime: timesOf(hour),
+    ...(broken !== undefined && { broken: true, reason: broken }),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Job, JobType, Queue, Worker } from 'bullmq'
-import type { Logger } from 'zin'
+import { type Logger, messageOf } from 'zin'
 import {
   abortable,
   checkEviction,
@@ -16,6 +16,7 @@ import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
 import { redisDeletion } from '../deletion/redis.js'
 import { queueErrors } from '../errors.js'
 import { redisSearch } from '../search/redis.js'
+import { isWrongType } from '../wrong-type.js'
 import { redisParts } from './redis-parts.js'
 
 export interface RedisBackendOptions {
@@ -166,8 +167,8 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       const pipeline = producer.pipeline()
       for (const queue of queues) pipeline.eval(sampleScript, 1, keyOf(queue, ''))
       return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
-        if (error) throw error
-        return sampleOf(reply as (number | string | null)[])
+        if (error && !isWrongType(error)) throw error
+        return error ? { ...sampleOf([]), broken: messageOf(error) } : sampleOf(reply as (number | string | null)[])
       })
     },
     lastEvent: async (queue) => (await producer.xrevrange(queue.toKey('events'), '+', '-', 'COUNT', 1))[0]?.[0],

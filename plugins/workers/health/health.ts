@@ -49,6 +49,7 @@ export class Health {
       failingChecks: checks.filter((check) => !check.healthy).map((check) => check.error ?? 'no reason given'),
       nodes: worker.desired.state === 'running' ? placed.length : 0,
       nodesDown: placed.filter((status) => !status.alive || status.state === 'FAILED').length,
+      stuck: placed.find(({ alive, error }) => alive && error?.code === 'WORKER_NOT_FETCHING')?.error?.message,
       oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now() - oldest),
     })
     const terms = [...own, ...pluginTerms(added)]

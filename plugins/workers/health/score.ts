@@ -2,7 +2,7 @@ import type { CheckReport } from './check.js'
 
 /** One reason for a lower score. */
 export interface HealthTerm {
-  /** `failed`, `failures`, `lost`, `check`, `nodes`, `queueAge`, `rollout`, or a name chosen by a plugin. */
+  /** `failed`, `failures`, `lost`, `check`, `nodes`, `queueAge`, `fetch`, `rollout`, or a name chosen by a plugin. */
   readonly name: string
   /** Points taken off, an integer 0–100. */
   readonly penalty: number
@@ -38,6 +38,8 @@ export interface HealthInputs {
   readonly nodes: number
   /** Nodes whose lease ended, or on which the worker has failed. */
   readonly nodesDown: number
+  /** Why a node takes no jobs although jobs wait; undefined if none has this problem. */
+  readonly stuck: string | undefined
   /** How long the oldest runnable job has waited, ms; 0 if no job waits or the worker should not run. */
   readonly oldestWaitingMs: number
   /** Whether the worker should run, but no live node reports it. */
@@ -53,7 +55,7 @@ const patienceMs = 60_000
 
 /** Returns the penalties and their reasons. Few attempts prove little, so the lower bound of a ratio counts. */
 export function termsOf(inputs: HealthInputs): readonly HealthTerm[] {
-  const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs } = inputs
+  const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs, stuck } = inputs
   if (failedState) return [{ name: 'failed', penalty: 100, reason: 'It has failed; restart it to try again' }]
   if (nobodyRuns) return [{ name: 'nodes', penalty: 100, reason: 'It should run, but no live node runs it' }]
   const attempts = completed + failed
@@ -71,6 +73,7 @@ export function termsOf(inputs: HealthInputs): readonly HealthTerm[] {
       penalty: 20 * Math.min(1, Math.max(0, oldestWaitingMs / patienceMs - 1)),
       reason: `The oldest job has waited ${Math.round(oldestWaitingMs / 1000)} s`,
     },
+    { name: 'fetch', penalty: stuck === undefined ? 0 : 60, reason: stuck ?? '' },
     { name: 'rollout', penalty: halted === undefined ? 0 : 10, reason: `The last rollout was halted: ${halted}` },
   ]
   return terms.map((term) => ({ ...term, penalty: Math.round(term.penalty) })).filter((term) => term.penalty > 0)

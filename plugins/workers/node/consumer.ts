@@ -9,6 +9,7 @@ import { actingConcurrency } from '../record/scaled.js'
 import type { AttemptRecords } from './attempt-records.js'
 import { complainer } from './complainer.js'
 import { endFetch } from './end-fetch.js'
+import type { Fetching } from './fetch-watch.js'
 import { putBack } from './put-back.js'
 import type { RunningJobs } from './running-jobs.js'
 import type { StopWaits } from './stop-waits.js'
@@ -56,6 +57,9 @@ const stalledCheckShare = 0.8
 /** How long an idle worker blocks on Redis before it polls again, in s. Jobs wake it, so this only determines the cost of idling. */
 const drainDelay = 15
 
+/** How long a worker waits after a failed fetch, in ms. */
+const runRetryDelay = 1_000
+
 /** Consumes the jobs of one worker. Single-use: a worker that starts again gets a new consumer. */
 export class Consumer {
   readonly #worker: Worker
@@ -84,6 +88,7 @@ export class Consumer {
       concurrency: actingConcurrency(record),
       autorun: false,
       lockDuration: parts.jobLockMs,
+      runRetryDelay,
       ...(queues.backend === 'redis' ? { drainDelay } : {}),
       // The nodes of the worker take turns: see `checkStalled`.
       skipStalledCheck: true,
@@ -118,6 +123,18 @@ export class Consumer {
 
   get busy(): number {
     return this.#jobs.count
+  }
+
+  /** Ids of its running jobs. */
+  get running(): readonly string[] {
+    return this.#jobs.ids
+  }
+
+  get fetching(): Fetching {
+    const worker = this.#worker
+    // biome-ignore lint/complexity/useLiteralKeys: the method is private
+    const held = !worker.isRunning() || worker.isPaused() || worker['isRateLimited']()
+    return { taken: this.#jobs.begun, free: !held && this.busy < worker.concurrency }
   }
 
   /** Moves stalled jobs of the queue back to waiting. Never rejects. */

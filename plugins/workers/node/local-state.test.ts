@@ -32,6 +32,7 @@ const suspended: Condition = { type: 'suspended', reason: 'off', starts: 1, rest
 const startFailed: Condition = { type: 'startFailed', error }
 const unhealthy: Condition = { type: 'unhealthy', error }
 const stepFailed: Condition = { type: 'stepFailed', error }
+const stuck: Condition = { type: 'stuck', error }
 const refused: Condition = { type: 'versionRefused', error: { ...error, version: '2.0.0' }, activation: '2.0.0 1' }
 
 const events = {
@@ -47,6 +48,8 @@ const events = {
   stopped: { type: 'stopped' },
   unhealthy,
   stepFailed,
+  stuck,
+  unstuck: { type: 'unstuck' },
   checked: { type: 'checked', report },
   applied: { type: 'applied', desired: { ...desired, generation: 4 } },
 } satisfies { readonly [Type in LocalEvent['type']]: Extract<LocalEvent, { readonly type: Type }> }
@@ -86,6 +89,10 @@ describe('the state of a local worker', () => {
       events.versionRefused,
       ['running', 3, ['stepFailed', 'versionRefused']],
     ],
+    ['keeps running while it is stuck', at('running'), events.stuck, ['running', 3, ['stuck']]],
+    ['is no longer stuck once it takes jobs', at('running', stuck, refused), events.unstuck, ['running', 3, ['versionRefused']]],
+    ['stays stuck when its version changes', at('running', stuck), events.versionChanged, ['running', 3, ['stuck']]],
+    ['is no longer stuck once it has stopped', at('stopping', stuck), events.stopped, ['stopped', 3, []]],
     ['has no error once its version changed', at('running', refused, stepFailed), events.versionChanged, ['running', 3, []]],
     ['pauses', at('running'), events.paused, ['paused', 3, []]],
     ['resumes', at('paused'), events.resumed, ['running', 3, []]],
@@ -145,6 +152,8 @@ describe('the events of a local worker', () => {
     stopped: every,
     unhealthy: ['stopped'],
     stepFailed: every,
+    stuck: ['running', 'paused'],
+    unstuck: every,
     checked: every,
     applied: every,
   }

@@ -22,6 +22,8 @@ export type Condition =
   | { readonly type: 'versionRefused'; readonly error: StatusError; readonly activation: string }
   /** Another step failed, such as a change of the concurrency. */
   | { readonly type: 'stepFailed'; readonly error: StatusError }
+  /** Jobs wait that the worker does not take, although it could. */
+  | { readonly type: 'stuck'; readonly error: StatusError }
 
 /** A worker on this node: the input for its next steps, and for the status that other nodes see. */
 export interface LocalState {
@@ -49,6 +51,9 @@ export type LocalEvent =
   | { readonly type: 'stopped' }
   | { readonly type: 'unhealthy'; readonly error: StatusError }
   | { readonly type: 'stepFailed'; readonly error: StatusError }
+  | { readonly type: 'stuck'; readonly error: StatusError }
+  /** It takes jobs again, or none waits. */
+  | { readonly type: 'unstuck' }
   | { readonly type: 'checked'; readonly report: CheckReport }
   /** The steps to `desired` have ended, successfully or not. */
   | { readonly type: 'applied'; readonly desired: DesiredState }
@@ -73,6 +78,8 @@ const allowed: Readonly<Record<LocalEvent['type'], readonly From[]>> = {
   stopped: anyState,
   unhealthy: ['stopped'],
   stepFailed: anyState,
+  stuck: consuming,
+  unstuck: anyState,
   checked: anyState,
   applied: anyState,
 }
@@ -99,9 +106,12 @@ export function afterEvent(local: LocalState, event: LocalEvent): LocalState {
       return inState(withCondition(local, { type: 'startFailed', error: event.error }), event.state)
     case 'versionRefused':
     case 'stepFailed':
+    case 'stuck':
       return withCondition(local, event)
+    case 'unstuck':
+      return without(local, 'stuck')
     case 'versionChanged':
-      return without(local, 'versionRefused', ...errorTypes)
+      return without(local, 'versionRefused', 'startFailed', 'unhealthy', 'stepFailed')
     case 'paused':
       return inState(local, 'paused')
     case 'resumed':
@@ -143,6 +153,11 @@ export function needsHealthGate(local: LocalState, { version, activation }: Pick
   return observed !== undefined && (observed.version !== version || isRefused(local, activation))
 }
 
+/** Whether the worker takes no jobs although jobs wait. */
+export function isStuck({ conditions }: LocalState): boolean {
+  return conditions.some(({ type }) => type === 'stuck')
+}
+
 /** The newest error, which other nodes see. A refused version counts only while another one runs in its place. */
 export function errorOf({ observed, conditions }: LocalState): StatusError | undefined {
   const runs = observed !== undefined && [...consuming, 'stopping'].includes(observed.state)
@@ -150,7 +165,7 @@ export function errorOf({ observed, conditions }: LocalState): StatusError | und
 }
 
 /** Conditions that end when the worker starts or stops. */
-const errorTypes = ['startFailed', 'unhealthy', 'stepFailed'] as const
+const errorTypes = ['startFailed', 'unhealthy', 'stepFailed', 'stuck'] as const
 
 function withCondition(local: LocalState, condition: Condition): LocalState {
   return { ...local, conditions: [...local.conditions.filter(({ type }) => type !== condition.type), condition] }

@@ -21,10 +21,20 @@ export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   /** Id of this node. */
   readonly id: string
   readonly hooks: HookSlots
+  /** Records a decision of the watchdog. */
+  readonly decide: (decision: WatchDecision) => void
   readonly middlewares: JobMiddlewares
   readonly routes: VersionRoutes
   /** Returns the version that ran an attempt lost with another node. */
   readonly lostVersion: (worker: WorkerKey & { readonly version: string | undefined }) => Promise<string | undefined>
+}
+
+/** What the watchdog did with a worker that took no jobs. */
+export interface WatchDecision {
+  readonly worker: string
+  readonly verdict: 'restarted' | 'recovered'
+  readonly reason: string
+  readonly inputs: Readonly<Record<string, string | number>>
 }
 
 /** Identifies a worker: a later one with the same name has another id. */

@@ -1,12 +1,14 @@
 import { messageOf } from 'zin'
+import { workerErrors } from '../errors.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
 import type { NodeStatus, StatusError, WorkerState } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 import { Consumer } from './consumer.js'
 import { Counters } from './counters.js'
 import type { DesiredState } from './desired-state.js'
+import { FetchWatch } from './fetch-watch.js'
 import { LoadedVersions } from './loaded-versions.js'
-import { afterEvent, isSuspended, type LocalEvent, needsHealthGate, newLocalState } from './local-state.js'
+import { afterEvent, isStuck, isSuspended, type LocalEvent, needsHealthGate, newLocalState } from './local-state.js'
 import { isSameStatus, statusOf } from './local-status.js'
 import type { Decide, Decision, LocalWorkerParts, WorkerKey } from './local-worker-parts.js'
 import { makeAttempts } from './make-attempts.js'
@@ -34,6 +36,9 @@ export class LocalWorker {
   #assignment: Omit<Decision, 'desired'> = { assigned: false, stalledTurn: undefined }
   #worker: StoredWorker | undefined
   #consumer: Consumer | undefined
+  /** Consumers that the watchdog replaced, until their jobs have ended. */
+  readonly #replaced = new Set<Consumer>()
+  #watch = new FetchWatch()
   /** The end of the last step; steps never overlap. */
   #tail: Promise<unknown>
 
@@ -59,6 +64,11 @@ export class LocalWorker {
 
   get worker(): StoredWorker | undefined {
     return this.#worker
+  }
+
+  /** Ids of the jobs that run here. */
+  get runningJobs(): readonly string[] {
+    return this.#consumers().flatMap((consumer) => consumer.running)
   }
 
   get healthCheck(): WorkerHealthCheck | undefined {
@@ -122,7 +132,7 @@ export class LocalWorker {
   }
 
   cancel(job: string, reason: string): boolean {
-    return this.#consumer?.cancel(job, reason) ?? false
+    return this.#consumers().some((consumer) => consumer.cancel(job, reason))
   }
 
   /** Checks for stalled jobs if it is this node's turn; see {@link hasTurn}. */
@@ -131,9 +141,32 @@ export class LocalWorker {
     if (stalledTurn !== undefined && hasTurn(stalledTurn, last, round)) await this.#consumer?.checkStalled()
   }
 
-  /** Closes replaced versions that no longer run jobs. */
+  /** Closes replaced versions and consumers that no longer run jobs. */
   async drain(): Promise<void> {
+    const idle = [...this.#replaced].filter(({ busy }) => busy === 0)
+    for (const consumer of idle) this.#replaced.delete(consumer)
+    if (idle.length > 0) {
+      await Promise.all(idle.map((consumer) => consumer.close(this.#waits)))
+      await this.#inTurn(() => this.#fit())
+    }
     if (await this.#versions.closeDrained()) this.#parts.changed()
+  }
+
+  /** The queue that the watchdog has to ask now whether jobs wait; undefined if that is not needed. @param at a monotonic time in ms. */
+  asksFor(at: number): string | undefined {
+    if (this.#consumer === undefined || this.state !== 'running') return undefined
+    const { fetching } = this.#consumer
+    if (isStuck(this.#local) && fetching.taken > 0) this.#unstuck('it takes jobs again')
+    return this.#watch.asks(fetching, at) ? this.#worker?.record.queueName : undefined
+  }
+
+  /** Replaces the consumer if it has taken none of the jobs that wait for too long. @param waiting number of jobs that wait. */
+  async checkFetching(waiting: number, at: number): Promise<void> {
+    const consumer = this.#consumer
+    if (consumer === undefined) return
+    if (isStuck(this.#local) && waiting === 0) this.#unstuck('no job waits any more')
+    const ms = this.#watch.answer(waiting, consumer.fetching, at)
+    if (ms !== undefined) await this.#inTurn(() => this.#replaceConsumer(consumer, waiting, Math.round(ms / 1000)))
   }
 
   /** Undefined before the first step. */
@@ -144,7 +177,7 @@ export class LocalWorker {
       assigned: this.#assignment.assigned,
       wanted: this.#worker?.desired.version,
       versions: this.#versions,
-      busy: this.#consumer?.busy ?? 0,
+      busy: this.#consumers().reduce((sum, { busy }) => sum + busy, 0),
       at: this.#parts.clock.now(),
     })
   }
@@ -163,8 +196,8 @@ export class LocalWorker {
       case 'switch':
         return this.#switch(worker, desired)
       case 'resize':
-        await this.#consumer?.resize(desired.concurrency)
         this.#versions.resize(desired.concurrency)
+        await this.#fit(desired.concurrency)
         return
       case 'pause':
         await this.#consumer?.pause()
@@ -200,6 +233,50 @@ export class LocalWorker {
     const attempts = makeAttempts(this, this.#versions, worker.record.queueName, this.#parts)
     this.#consumer = await Consumer.open(worker.record, attempts, this.#parts, signal)
     if (!desired.paused) await this.#consumer.resume()
+  }
+
+  async #replaceConsumer(stuck: Consumer, waiting: number, seconds: number): Promise<void> {
+    const worker = this.#worker
+    if (this.#closed || this.#consumer !== stuck || worker === undefined) return
+    const { decide, id, log } = this.#parts
+    const { name, queueName } = worker.record
+    const error = workerErrors.WORKER_NOT_FETCHING(name, waiting, seconds)
+    if (!isStuck(this.#local)) {
+      log.error({ worker: name, queue: queueName, waiting }, error.message)
+      decide({ worker: name, verdict: 'restarted', reason: `${error.message} (node ${id})`, inputs: { node: id, waiting, seconds } })
+    }
+    this.#note({ type: 'stuck', error: this.#errorStatus(error) })
+    this.#parts.changed()
+    this.#watch = new FetchWatch()
+    try {
+      const attempts = makeAttempts(this, this.#versions, queueName, this.#parts)
+      this.#consumer = await Consumer.open(worker.record, attempts, this.#parts, this.#closing.signal)
+      // Its jobs continue.
+      this.#replaced.add(stuck)
+      await stuck.pause()
+      await this.#fit()
+      await this.#consumer.resume()
+    } catch (failure) {
+      log.warn({ worker: name, err: failure }, `worker "${name}": its consumer could not be replaced: ${messageOf(failure)}`)
+    }
+  }
+
+  #unstuck(why: string): void {
+    const { decide, id, log } = this.#parts
+    log.info({ worker: this.name }, `worker "${this.name}": ${why}`)
+    decide({ worker: this.name, verdict: 'recovered', reason: `Worker "${this.name}" on node ${id}: ${why}`, inputs: { node: id } })
+    this.#note({ type: 'unstuck' })
+    this.#parts.changed()
+  }
+
+  /** Adapts the consumer to the concurrency, of which jobs of replaced consumers use a part. */
+  async #fit(concurrency = this.#local.observed?.concurrency ?? 1): Promise<void> {
+    const used = [...this.#replaced].reduce((sum, { busy }) => sum + busy, 0)
+    await this.#consumer?.resize(Math.max(1, concurrency - used))
+  }
+
+  #consumers(): readonly Consumer[] {
+    return [...this.#replaced, ...(this.#consumer === undefined ? [] : [this.#consumer])]
   }
 
   #startFailed(name: string, desired: DesiredState, failure: unknown): void {
@@ -258,8 +335,10 @@ export class LocalWorker {
       const { hooks, log } = this.#parts
       this.#note({ type: 'stopping' })
       this.#parts.changed()
-      await consumer.close(this.#waits)
+      await Promise.all(this.#consumers().map((one) => one.close(this.#waits)))
       this.#consumer = undefined
+      this.#replaced.clear()
+      this.#watch = new FetchWatch()
       log.info({ worker: this.name }, `worker "${this.name}" stopped`)
       if (hooks.onWorkerStop.active) await hooks.onWorkerStop.call(this.name)
     }

@@ -23,6 +23,15 @@ export class RunningJobs {
     return this.#attempts.size
   }
 
+  get ids(): readonly string[] {
+    return [...this.#attempts].map(({ id }) => id)
+  }
+
+  /** Number of attempts begun so far. */
+  get begun(): number {
+    return this.#begun
+  }
+
   begin(job: Job, token: string | undefined, version: string): Attempt {
     const attempt = new Attempt(job, token, version, this.#clock.monotonic())
     this.#attempts.add(attempt)

@@ -4,10 +4,10 @@ export interface StopLimits {
   readonly cancelMs: number
 }
 
-/** The waits of a stop. They can be shortened, including one in progress. */
+/** The waits of a stop. They can be shortened, including those in progress. */
 export class StopWaits {
   #limits: StopLimits
-  #cut: (limits: StopLimits) => void = () => undefined
+  readonly #cuts = new Set<(limits: StopLimits) => void>()
 
   constructor(limits: StopLimits) {
     this.#limits = limits
@@ -16,7 +16,7 @@ export class StopWaits {
   /** Limits all waits from now on. */
   shorten({ drainMs, cancelMs }: StopLimits): void {
     this.#limits = { drainMs: Math.min(drainMs, this.#limits.drainMs), cancelMs: Math.min(cancelMs, this.#limits.cancelMs) }
-    this.#cut(this.#limits)
+    for (const cut of this.#cuts) cut(this.#limits)
   }
 
   /** Waits for work that ends by itself. Returns whether it succeeded in time. */
@@ -31,11 +31,13 @@ export class StopWaits {
 
   async #inTime(work: Promise<unknown>, msOf: (limits: StopLimits) => number): Promise<boolean> {
     const timers: NodeJS.Timeout[] = []
+    let cut = (_limits: StopLimits): void => undefined
     const late = new Promise<false>((resolve) => {
       // The earliest timer ends the wait.
-      this.#cut = (limits) => void timers.push(setTimeout(resolve, msOf(limits), false))
+      cut = (limits) => void timers.push(setTimeout(resolve, msOf(limits), false))
     })
-    this.#cut(this.#limits)
+    this.#cuts.add(cut)
+    cut(this.#limits)
     try {
       return await Promise.race([
         work.then(
@@ -45,7 +47,7 @@ export class StopWaits {
         late,
       ])
     } finally {
-      this.#cut = () => undefined
+      this.#cuts.delete(cut)
       for (const timer of timers) clearTimeout(timer)
     }
   }

@@ -28,8 +28,14 @@ const queues = {
     Object.assign(new EventEmitter(), {
       waitUntilReady: async () => undefined,
       isPaused: () => false,
+      isRunning: () => true,
+      isRateLimited: () => false,
+      concurrency: 1,
       run: async () => undefined,
       pause: async () => undefined,
+      resume: async () => undefined,
+      getBackend: () => ({}),
+      waiting: null,
       whenCurrentJobsFinished: async () => undefined,
       close: async () => undefined,
     }),
@@ -61,6 +67,7 @@ it('a worker that is created again starts with its own version, even on a node t
     routes: new VersionRoutes(silentLog),
     stopLimits: { drainMs: 1_000, cancelMs: 1_000 },
     halt: async () => undefined,
+    decide: () => undefined,
   })
   const reconciler = new Reconciler({
     ...parts,
@@ -128,6 +135,7 @@ it('an attempt lost with its node counts for the version that ran there', async 
     routes: new VersionRoutes(silentLog),
     stopLimits: { drainMs: 0, cancelMs: 0 },
     halt: async () => undefined,
+    decide: () => undefined,
   })
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
   const local = node.localWorker({ name: 'mail', id: worker.id })
@@ -154,4 +162,70 @@ it('an attempt lost with its node counts for the version that ran there', async 
   ])
   await node.close({ drainMs: 0, cancelMs: 0, reportMs: 2_000 })
   await Promise.all([cluster.close(), died.cluster.close()])
+})
+
+it('a worker that takes none of the jobs that wait gets a new consumer, and says so until it takes them or none waits', async () => {
+  const clock = fakeClock()
+  const { cluster, shared } = localState({ clock, hub: new MemoryHub(), store: memoryState({ clock }) })
+  await cluster.open()
+  let opened = 0
+  const made = (): unknown => {
+    opened++
+    return (queues as unknown as { worker(): unknown }).worker()
+  }
+  let waiting = 0
+  let asked = 0
+  const sample = async (names: readonly string[]) => {
+    asked++
+    return new Map(names.map((name) => [name, { counts: { waiting }, paused: false }]))
+  }
+  const decisions: (readonly [string, string])[] = []
+  const node = new WorkerNode({
+    shared,
+    clock,
+    log: silentLog,
+    id: 'here',
+    queues: { worker: made, sample } as unknown as Queues,
+    processors,
+    hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
+    connectionTimeout: 1_000,
+    jobLockMs: 1_000,
+    maxStalls: 3,
+    middlewares: new JobMiddlewares(() => 0),
+    routes: new VersionRoutes(silentLog),
+    stopLimits: { drainMs: 0, cancelMs: 0 },
+    halt: async () => undefined,
+    decide: ({ verdict, reason }) => decisions.push([verdict, reason]),
+  })
+  const worker = stored('mail', { desired: desired({ state: 'running' }) })
+  const local = node.localWorker({ name: 'mail', id: worker.id })
+  const should = desiredStateOf(worker, { run: true, version: '1.0.0' })
+  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: undefined }))
+  const watchFor = async (seconds: number): Promise<void> => {
+    for (let passed = 0; passed < seconds; passed += 5) {
+      await node.watch()
+      clock.advance(5_000)
+    }
+  }
+  await watchFor(300)
+  assert.deepEqual([opened, decisions, local.status()?.error], [1, [], undefined])
+  assert.ok(asked <= 30, `an idle worker was asked for ${asked} times in 5 minutes`)
+
+  waiting = 3
+  await watchFor(35)
+  assert.equal(opened, 2)
+  assert.deepEqual([local.state, local.status()?.error?.code], ['running', 'WORKER_NOT_FETCHING'])
+  assert.match(decisions[0]?.join() ?? '', /^restarted,Worker "mail" took no job for \d+ s although 3 wait and it has idle slots/)
+  await watchFor(35)
+  assert.deepEqual([opened, decisions.length], [3, 1], 'it is replaced again, and decided once')
+
+  waiting = 0
+  await watchFor(15)
+  assert.equal(local.status()?.error, undefined)
+  assert.deepEqual(
+    decisions.map(([verdict]) => verdict),
+    ['restarted', 'recovered'],
+  )
+  await node.close({ drainMs: 0, cancelMs: 0, reportMs: 2_000 })
+  await cluster.close()
 })

@@ -19,6 +19,9 @@ export interface NodeParts extends Omit<LocalWorkerParts, 'changed' | 'startLane
 /** How many workers start at the same time, which limits the connections opened at once to a store that has just come back. */
 const startsAtOnce = 20
 
+/** Maximum number of running jobs in a log line. */
+const mostNamed = 20
+
 /** How many queues are checked for stalled jobs at the same time. */
 const checksAtOnce = 10
 
@@ -113,6 +116,12 @@ export class WorkerNode {
     return this.#all().some((worker) => worker.worker?.record.queueName === queue && worker.cancel(job, reason))
   }
 
+  /** `<queue>:<id>` of running jobs, at most 20. */
+  runningJobs(): readonly string[] {
+    const running = this.#all().flatMap((local) => local.runningJobs.map((id) => `${local.worker?.record.queueName}:${id}`))
+    return running.slice(0, mostNamed)
+  }
+
   /** Stores the reported statuses again after the store has lost them. */
   restore(): Promise<void> {
     return this.#reports.restore()
@@ -150,6 +159,24 @@ export class WorkerNode {
       this.#checking = undefined
     })
     return this.#checking
+  }
+
+  /** Replaces the consumers of workers that take no jobs although jobs wait. Asks only for workers that have idle slots and take nothing. */
+  async watch(): Promise<void> {
+    const { clock, queues } = this.#parts
+    const at = clock.monotonic()
+    const asking = [...this.#workers.values()].flatMap((worker) => {
+      const queue = worker.asksFor(at)
+      return queue === undefined ? [] : [{ worker, queue }]
+    })
+    if (asking.length === 0) return
+    // While the store does not answer, it is not the worker that is stuck.
+    const samples = await queues.sample(asking.map(({ queue }) => queue)).catch(() => undefined)
+    const waitingIn = (queue: string): number => {
+      const sample = samples?.get(queue)
+      return sample === undefined || sample.paused ? 0 : sample.counts.waiting
+    }
+    if (samples !== undefined) await Promise.all(asking.map(({ worker, queue }) => worker.checkFetching(waitingIn(queue), at)))
   }
 
   /** Returns the version on the node that was lost last, or the one that runs here if none is known. */
