@@ -72,7 +72,8 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       return added
     },
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
-      if (!isStorableText(id)) throw queueErrors.QUEUE_INVALID_TEXT()
+      if (!isStorableText(id))
+        throw queueErrors.QUEUE_INVALID_JOB(name, 'the id of its schedule contains the character NUL or a lone surrogate')
       const { jobId: _none, ...own } = options
       const job = await preparedOne(name, { name: jobName, data, options: own }, { schedule: id })
       const { jobId: _, ...opts } = job.opts
