@@ -30,7 +30,9 @@ const gatewayModule = moduleText(`{
   }),
 },`)
 
-const usersModule = moduleText(`{ method: 'GET', path: '/fail', summary: 'Fail', handler: () => { throw new Error('it fails') } },`)
+/** Sends messages of its own to the app, which ignores them. */
+const usersModule = `for (const odd of ['ready', { type: 'ready' }, { type: 'log', level: 'none' }, { zinService: { type: 'log' } }, null, 1]) process.send(odd)
+${moduleText(`{ method: 'GET', path: '/fail', summary: 'Fail', handler: () => { throw new Error('it fails') } },`)}`
 
 interface Answer {
   readonly code?: string

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type Logger, messageOf, withDeadline } from 'zin'
 import type { TakeNonce } from '../auth/contract.js'
 import { childEntry } from './child-entry.js'
-import type { ChildStart, FromChild, NonceAsked, ToChild } from './child-protocol.js'
+import { type ChildStart, fromChild, type NonceAsked, type ToChild } from './child-protocol.js'
 import type { Running } from './runner.js'
 import { StateFeed } from './state-feed.js'
 
@@ -47,8 +47,13 @@ export async function startChild(
     child.on('error', (error) => resolve(`its process could not be started: ${error.message}`))
   })
   const ready = new Promise<void>((resolve, reject) => {
-    child.on('message', (message: FromChild) => {
-      if (message.type === 'ready') resolve()
+    let warned = false
+    child.on('message', (sent: unknown) => {
+      const message = fromChild(sent)
+      if (message === undefined) {
+        if (!warned) log.warn('a message that the code of the service sent to its parent process is ignored')
+        warned = true
+      } else if (message.type === 'ready') resolve()
       else if (message.type === 'failed') reject(new Error(message.message))
       else if (message.type === 'nonce') void claimNonce(message)
       else log[message.level](message.facts, message.message)

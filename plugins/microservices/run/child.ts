@@ -4,7 +4,7 @@ import { assembleCalls } from '../assemble.js'
 import { Scopes } from '../tracing/scopes.js'
 import { childLog } from './child-log.js'
 import { ChildNonces } from './child-nonces.js'
-import type { ChildStart, FromChild, ToChild } from './child-protocol.js'
+import type { ChildStart, Envelope, FromChild, ToChild } from './child-protocol.js'
 import { startServiceApp } from './service-app.js'
 
 let starting: Promise<App> | undefined
@@ -50,11 +50,12 @@ async function end(code: number): Promise<void> {
 
 function send(message: FromChild, done: () => void): void {
   if (!process.connected) return
+  const post = (zinService: FromChild): void => void process.send?.({ zinService } satisfies Envelope, done)
   try {
-    process.send?.(message, done)
+    post(message)
   } catch {
     // A logged value cannot be cloned; send the message alone.
-    if (message.type === 'log') process.send?.({ ...message, facts: {} }, done)
+    if (message.type === 'log') post({ ...message, facts: {} })
   }
 }
 
