@@ -47,6 +47,8 @@ function run(t: TestContext, { folder }: AppFolder, args: readonly string[], mor
   return child
 }
 
+const urlIn = (output: string): string | undefined => /"url":"([^"]+)"/.exec(output)?.[1]
+
 describe('an error that nothing caught', () => {
   for (const [kind, message] of [
     ['reject', 'a floating rejection'],
@@ -55,16 +57,15 @@ describe('an error that nothing caught', () => {
   ] as const) {
     it(`is logged with what plugins know, stops the app in order, and exits with 1: ${kind}`, async (t) => {
       const app = await folderOf(t)
-      const running = await app.start(env)
-      await fetch(`${running.url}/fault/${kind}`).catch(() => undefined)
-      await running.said(/shop stopped/)
-      const code = await running.end()
-      assert.equal(code, 1)
-      const line =
-        running
-          .output()
-          .split('\n')
-          .find((text) => text.includes('nothing caught an error')) ?? '{}'
+      const child = run(t, app, ['start'])
+      const exited = once(child, 'close')
+      let output = ''
+      for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
+      await eventually('it listens', () => /listens on/.test(output))
+      await fetch(`${urlIn(output)}/fault/${kind}`).catch(() => undefined)
+      assert.deepEqual(await exited, [1, null])
+      assert.match(output, /shop stopped/)
+      const line = output.split('\n').find((text) => text.includes('nothing caught an error')) ?? '{}'
       const { level, msg, shop } = JSON.parse(line)
       assert.deepEqual([level, shop], ['fatal', { carts: 3 }])
       assert.ok(msg.includes(message), msg)
@@ -94,7 +95,7 @@ describe('an app whose output nobody reads', () => {
     let output = ''
     child.stdout?.on('data', (chunk) => (output += chunk))
     await eventually('it listens', () => /listens on/.test(output))
-    const url = /"url":"([^"]+)"/.exec(output)?.[1]
+    const url = urlIn(output)
     child.stdout?.destroy()
     child.stderr?.destroy()
     assert.equal((await fetch(`${url}/health`)).status, 404)
