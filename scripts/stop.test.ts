@@ -57,7 +57,7 @@ describe('an app that stops while it handles requests for every route', () => {
     it(`stops cleanly and leaves nothing open: round ${round + 1}`, async () => {
       const host = await start()
       const document = (await host.inject({ path: '/openapi.json' })).body as Document
-      const routes = routesOf(document, known).filter((_route, index) => index % rounds === round % rounds)
+      const routes = routesOf(document, known).filter((_route, index) => index % rounds === round)
       const sent: Promise<readonly [title: string, status: number]>[] = []
       for (const [index, { title, requests }] of routes.entries()) {
         for (const request of fc.sample(requests, { numRuns: 2, seed: seed + round + index })) {

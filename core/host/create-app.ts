@@ -28,7 +28,10 @@ export interface AppOptions {
   readonly clock?: Clock
   /** Services provided by the caller instead of by plugins. */
   readonly services?: readonly ProvidedService[]
-  /** Whether SIGTERM and SIGINT stop the app and then exit the process. Default false: the caller handles both. */
+  /**
+   * Whether SIGTERM, SIGINT and an error that nothing caught stop the app and then exit the process; after such an error with 1. Default false:
+   * the caller handles them.
+   */
   readonly signals?: boolean
 }
 

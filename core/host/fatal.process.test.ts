@@ -21,7 +21,7 @@ export default defineConfig({
     setup({ hooks, routes, onStop }) {
       hooks.on('collectFatalFacts', () => ({ carts: 3 }))
       onStop(() => console.log('shop stopped'))
-      routes([{ method: 'GET', path: '/fault/:kind', summary: 'Fault', handler: ({ input, params }) => { faults[(input?.params ?? params).kind](); return {} } }])
+      routes([{ method: 'GET', path: '/fault/:kind', summary: 'Fault', handler: ({ params }) => { faults[params.kind](); return {} } }])
     },
   })()],
 })

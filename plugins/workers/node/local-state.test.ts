@@ -152,7 +152,7 @@ describe('the events of a local worker', () => {
     stopped: every,
     unhealthy: ['stopped'],
     stepFailed: every,
-    stuck: ['running', 'paused'],
+    stuck: ['running'],
     unstuck: every,
     checked: every,
     applied: every,

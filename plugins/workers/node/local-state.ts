@@ -78,7 +78,7 @@ const allowed: Readonly<Record<LocalEvent['type'], readonly From[]>> = {
   stopped: anyState,
   unhealthy: ['stopped'],
   stepFailed: anyState,
-  stuck: consuming,
+  stuck: ['running'],
   unstuck: anyState,
   checked: anyState,
   applied: anyState,

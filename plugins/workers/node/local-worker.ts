@@ -143,12 +143,7 @@ export class LocalWorker {
 
   /** Closes replaced versions and consumers that no longer run jobs. */
   async drain(): Promise<void> {
-    const idle = [...this.#replaced].filter(({ busy }) => busy === 0)
-    for (const consumer of idle) this.#replaced.delete(consumer)
-    if (idle.length > 0) {
-      await Promise.all(idle.map((consumer) => consumer.close(this.#waits)))
-      await this.#inTurn(() => this.#fit())
-    }
+    if ([...this.#replaced].some(({ busy }) => busy === 0)) await this.#inTurn(() => this.#closeReplaced())
     if (await this.#versions.closeDrained()) this.#parts.changed()
   }
 
@@ -164,7 +159,7 @@ export class LocalWorker {
   async checkFetching(waiting: number, at: number): Promise<void> {
     const consumer = this.#consumer
     if (consumer === undefined) return
-    if (isStuck(this.#local) && waiting === 0) this.#unstuck('no job waits any more')
+    if (isStuck(this.#local) && waiting === 0) this.#unstuck('no job waits that it could take')
     const ms = this.#watch.answer(waiting, consumer.fetching, at)
     if (ms !== undefined) await this.#inTurn(() => this.#replaceConsumer(consumer, waiting, Math.round(ms / 1000)))
   }
@@ -237,7 +232,8 @@ export class LocalWorker {
 
   async #replaceConsumer(stuck: Consumer, waiting: number, seconds: number): Promise<void> {
     const worker = this.#worker
-    if (this.#closed || this.#consumer !== stuck || worker === undefined) return
+    // It may have been paused or stopped meanwhile.
+    if (this.#closed || this.#consumer !== stuck || this.state !== 'running' || worker === undefined) return
     const { decide, id, log } = this.#parts
     const { name, queueName } = worker.record
     const error = workerErrors.WORKER_NOT_FETCHING(name, waiting, seconds)
@@ -251,14 +247,23 @@ export class LocalWorker {
     try {
       const attempts = makeAttempts(this, this.#versions, queueName, this.#parts)
       this.#consumer = await Consumer.open(worker.record, attempts, this.#parts, this.#closing.signal)
-      // Its jobs continue.
       this.#replaced.add(stuck)
+      // Its jobs continue.
       await stuck.pause()
       await this.#fit()
       await this.#consumer.resume()
     } catch (failure) {
       log.warn({ worker: name, err: failure }, `worker "${name}": its consumer could not be replaced: ${messageOf(failure)}`)
     }
+  }
+
+  async #closeReplaced(): Promise<void> {
+    for (const consumer of this.#replaced) {
+      if (consumer.busy > 0) continue
+      await consumer.close(this.#waits)
+      this.#replaced.delete(consumer)
+    }
+    await this.#fit()
   }
 
   #unstuck(why: string): void {

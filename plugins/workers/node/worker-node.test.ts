@@ -46,6 +46,19 @@ const processors = {
   load: async () => ({ run: () => undefined, resize: () => undefined, close: async () => undefined }),
 } as unknown as Processors
 
+/** What is the same for every node. */
+const common = {
+  processors,
+  hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
+  connectionTimeout: 1_000,
+  jobLockMs: 1_000,
+  maxStalls: 3,
+  middlewares: new JobMiddlewares(() => 0),
+  routes: new VersionRoutes(silentLog),
+  halt: async () => undefined,
+  decide: () => undefined,
+}
+
 it('a worker that is created again starts with its own version, even on a node that missed the removal of the earlier one', async () => {
   const hub = new MemoryHub()
   const state = memoryState({ clock: systemClock })
@@ -58,16 +71,8 @@ it('a worker that is created again starts with its own version, even on a node t
     ...parts,
     id: 'here',
     queues,
-    processors,
-    hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
-    connectionTimeout: 1_000,
-    jobLockMs: 1_000,
-    maxStalls: 3,
-    middlewares: new JobMiddlewares(() => 0),
-    routes: new VersionRoutes(silentLog),
+    ...common,
     stopLimits: { drainMs: 1_000, cancelMs: 1_000 },
-    halt: async () => undefined,
-    decide: () => undefined,
   })
   const reconciler = new Reconciler({
     ...parts,
@@ -126,16 +131,8 @@ it('an attempt lost with its node counts for the version that ran there', async 
     log: silentLog,
     id: 'here',
     queues: { worker: made, job: async () => undefined } as unknown as Queues,
-    processors,
-    hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
-    connectionTimeout: 1_000,
-    jobLockMs: 1_000,
-    maxStalls: 3,
-    middlewares: new JobMiddlewares(() => 0),
-    routes: new VersionRoutes(silentLog),
+    ...common,
     stopLimits: { drainMs: 0, cancelMs: 0 },
-    halt: async () => undefined,
-    decide: () => undefined,
   })
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
   const local = node.localWorker({ name: 'mail', id: worker.id })
@@ -186,15 +183,8 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
     log: silentLog,
     id: 'here',
     queues: { worker: made, sample } as unknown as Queues,
-    processors,
-    hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
-    connectionTimeout: 1_000,
-    jobLockMs: 1_000,
-    maxStalls: 3,
-    middlewares: new JobMiddlewares(() => 0),
-    routes: new VersionRoutes(silentLog),
+    ...common,
     stopLimits: { drainMs: 0, cancelMs: 0 },
-    halt: async () => undefined,
     decide: ({ verdict, reason }) => decisions.push([verdict, reason]),
   })
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
