@@ -6,8 +6,19 @@ const entries = { zin: './core/index.ts', 'zin/plugins': './plugins/index.ts', '
 
 /** Steps from each file that a change of one file reaches. */
 function reach(files: Readonly<Record<string, string>>, changed: string): Readonly<Record<string, number>> {
-  return Object.fromEntries(affected(needsOf(new Map(Object.entries(files)), entries), [changed]))
+  return Object.fromEntries(affected(needsOf(new Map(Object.entries(files)), entries).needs, [changed]))
 }
+
+it('files of which only types are used are known', () => {
+  const files = {
+    'core/contract.ts': 'export interface A {}',
+    'core/index.ts': "export type { A } from './contract.js'",
+    'core/both.ts': 'export interface B {}\nexport const b = 1',
+    'core/user.ts': "import type { B } from './both.js'\nimport { b } from './both.js'",
+    'core/template.ts': '',
+  }
+  assert.deepEqual([...needsOf(new Map(Object.entries(files)), entries).typesOnly], ['core/contract.ts'])
+})
 
 describe('the files that a change can break', () => {
   it('import it, directly or through others, and not those beside it', () => {
@@ -82,6 +93,22 @@ describe('the files that a change can break', () => {
     })
     assert.deepEqual(reach(files, 'plugins/kv/testing/child.mjs'), { 'plugins/kv/testing/child.mjs': 0, 'plugins/kv/process.test.ts': 1 })
     assert.deepEqual(reach(files, 'examples/full/zin.config.ts'), { 'examples/full/zin.config.ts': 0, 'scripts/examples.test.ts': 1 })
+  })
+
+  it('read it by its path from the root, in the build or in the sources, in a style sheet, or as each plugin is searched for it', () => {
+    const files = {
+      'plugins/kv/child.ts': '',
+      'plugins/kv/entry.test.ts': "const built = 'plugins/kv/child.js'",
+      'plugins/kv/standalone.ts': '',
+      'core/cli/standalone.ts': '',
+      'core/cli/standalone.test.ts': "import { commands } from './standalone.js'",
+      'app/main.css': '@import "./colors.css";',
+      'app/colors.css': '',
+      'app/main.test.ts': "import './main.css'",
+    }
+    assert.deepEqual(reach(files, 'plugins/kv/child.ts'), { 'plugins/kv/child.ts': 0, 'plugins/kv/entry.test.ts': 1 })
+    assert.equal(reach(files, 'plugins/kv/standalone.ts')['core/cli/standalone.test.ts'], 2)
+    assert.equal(reach(files, 'app/colors.css')['app/main.test.ts'], 2)
   })
 
   it('may be in a cycle of imports', () => {

@@ -1,7 +1,7 @@
 // Which files a change can break, by the graph of what each file needs to run. Imports of types are left out: the type check covers them.
 import { dirname, join, normalize } from 'node:path'
 
-/** The text of each file by its path, `/`-separated and relative to the root. */
+/** The text of each file by its path, `/`-separated and relative to the root. Only the texts of code and style sheets are read. */
 export type Tree = ReadonlyMap<string, string>
 
 /** Path of the module of each public name of the package, as in `paths` of tsconfig.json; both may contain one `*`. */
@@ -17,30 +17,50 @@ interface Module {
   readonly imports: readonly Import[]
   /** `export … from`: needed only by who imports such a name from here. */
   readonly passedOn: readonly Import[]
+  /** Modules of which only types are imported. */
+  readonly types: readonly string[]
   /** Texts that may be paths of files, or names of examples. */
   readonly texts: ReadonlySet<string>
 }
 
-const isCode = /\.(tsx?|m?js|cjs)$/
+/** Whether needsOf reads the text of a file. */
+export const isRead = (path: string): boolean => /\.(tsx?|m?js|cjs|css)$/.test(path)
 
 const named = /\b(import|export)\s+(type\s+)?(?:[\w$]+\s*,\s*)?(?:\*(?:\s+as\s+[\w$]+)?|\{([^}]*)\}|[\w$]+)\s+from\s+(['"])([^'"\n]+)\4/g
 const unnamed = /\bimport\s*\(?\s*(['"])([^'"\n]+)\1/g
+const styles = /@import\s+(?:url\()?(['"])([^'"\n]+)\1/g
 const text = /(['"`])((?:\.{1,2}\/)*[\w@.-]+(?:\/[\w@.-]+)*)\1/g
 
-/** What a program needs besides its imports: what is in the build, and what that reads. */
+/** What a program needs besides its imports: what is in the build, and what that reads. `*` is a name. */
 const built: Readonly<Record<string, readonly string[]>> = {
   'scripts/app-process.ts': ['core/cli.ts'],
   'scripts/pack.ts': ['core/cli.ts', 'core/index.ts', 'plugins/index.ts'],
+  'core/cli/standalone.ts': ['plugins/*/standalone.ts'],
   'plugins/console/assets.ts': ['plugins/console/app/main.tsx'],
   'plugins/console/app/main.tsx': ['plugins/console/app/style.css'],
 }
 
+/** What each file needs to run, by path. */
+export type Needs = ReadonlyMap<string, ReadonlySet<string>>
+
+export interface Graph {
+  readonly needs: Needs
+  /** Files of which only types are used, so that no test depends on what they do. */
+  readonly typesOnly: ReadonlySet<string>
+}
+
 /** The graph of what each file needs. */
-export function needsOf(tree: Tree, entries: Entries): ReadonlyMap<string, ReadonlySet<string>> {
-  const modules = new Map([...tree].filter(([path]) => isCode.test(path)).map(([path, content]) => [path, parse(content)]))
+export function needsOf(tree: Tree, entries: Entries): Graph {
+  const modules = new Map([...tree].filter(([path]) => isRead(path)).map(([path, content]) => [path, parse(path, content)]))
+  const stored = (target: string): string | undefined =>
+    [target, target.replace(/\.js$/, '.ts'), target.replace(/\.js$/, '.tsx')].find((one) => tree.has(one))
   const locate = (path: string, name: string): string | undefined => {
     const target = name.startsWith('.') ? beside(path, name) : entryOf(name, entries)
-    return [target, target?.replace(/\.js$/, '.ts'), target?.replace(/\.js$/, '.tsx')].find((one) => one !== undefined && tree.has(one))
+    return target === undefined ? undefined : stored(target)
+  }
+  const namedBy = (pattern: string): readonly string[] => {
+    const [start = '', end] = pattern.split('*')
+    return end === undefined ? [pattern] : [...tree.keys()].filter((path) => path.startsWith(start) && path.endsWith(end))
   }
   /** The modules through which a name comes to `path`, the one that defines it last. */
   const origin = (path: string, name: string, seen: ReadonlySet<string> = new Set()): readonly string[] => {
@@ -66,7 +86,7 @@ export function needsOf(tree: Tree, entries: Entries): ReadonlyMap<string, Reado
     return seen
   }
   const needs = ([path, { imports, texts }]: readonly [string, Module]): readonly [string, ReadonlySet<string>] => {
-    const found = new Set((built[path] ?? []).flatMap((file) => [...allOf(file)]))
+    const found = new Set((built[path] ?? []).flatMap(namedBy).flatMap((file) => [...allOf(file)]))
     for (const { from, names } of imports) {
       const source = locate(path, from)
       if (source === undefined) continue
@@ -74,18 +94,21 @@ export function needsOf(tree: Tree, entries: Entries): ReadonlyMap<string, Reado
       for (const file of files.flatMap((some) => [...some])) found.add(file)
     }
     for (const one of texts) {
-      const file = locate(path, one) ?? (one.includes('/') && tree.has(one) ? one : undefined)
+      const file = locate(path, one) ?? (one.includes('/') ? stored(one) : undefined)
       if (file !== undefined) found.add(file)
       if (path.startsWith('scripts/')) for (const inside of tree.keys()) if (inside.startsWith(`examples/${one}/`)) found.add(inside)
     }
     found.delete(path)
     return [path, found]
   }
-  return new Map([...modules].map(needs))
+  const all = new Map([...modules].map(needs))
+  const used = new Set([...all.values()].flatMap((files) => [...files]))
+  const typed = [...modules].flatMap(([path, { types }]) => types.map((name) => locate(path, name)))
+  return { needs: all, typesOnly: new Set(typed.filter((file) => file !== undefined && !used.has(file)) as string[]) }
 }
 
 /** The files that need a changed one, each with the number of steps to the nearest; the changed ones with 0. */
-export function affected(needs: ReadonlyMap<string, ReadonlySet<string>>, changed: Iterable<string>): ReadonlyMap<string, number> {
+export function affected(needs: Needs, changed: Iterable<string>): ReadonlyMap<string, number> {
   const users = new Map<string, string[]>()
   for (const [path, files] of needs) for (const file of files) users.set(file, [...(users.get(file) ?? []), path])
   const steps = new Map([...changed].map((path) => [path, 0]))
@@ -96,18 +119,23 @@ export function affected(needs: ReadonlyMap<string, ReadonlySet<string>>, change
 /** Comments hold examples, which import what they show. */
 const comment = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm
 
-function parse(file: string): Module {
+function parse(path: string, file: string): Module {
   const content = file.replaceAll(comment, '')
   const imports: Import[] = []
   const passedOn: Import[] = []
+  const types: string[] = []
+  if (path.endsWith('.css')) {
+    for (const [, , from = ''] of content.matchAll(styles)) imports.push({ from, names: 'all' })
+    return { imports, passedOn, types, texts: new Set() }
+  }
   for (const [, keyword, typeOnly, list, , from = ''] of content.matchAll(named)) {
-    if (typeOnly !== undefined) continue
     const names = list === undefined ? 'all' : namesOf(list)
-    if (names === 'all' || names.size > 0) (keyword === 'export' ? passedOn : imports).push({ from, names })
+    if (typeOnly !== undefined || (names !== 'all' && names.size === 0)) types.push(from)
+    else (keyword === 'export' ? passedOn : imports).push({ from, names })
   }
   for (const [, , from = ''] of content.matchAll(unnamed)) imports.push({ from, names: 'all' })
   const rest = content.replaceAll(named, '').replaceAll(unnamed, '')
-  return { imports, passedOn, texts: new Set([...rest.matchAll(text)].map(([, , path = '']) => path)) }
+  return { imports, passedOn, types, texts: new Set([...rest.matchAll(text)].map(([, , one = '']) => one)) }
 }
 
 /** `a, b as c, type D` → a → a, b → c. */

@@ -1,23 +1,32 @@
 // Remembers with which files a check passed, so that it runs again only after a change. Outside of the tree: a fresh checkout remembers nothing.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const memory = 'node_modules/.cache/zin/passed.json'
 
-/** A digest of the content of files, of further names, and of the version of Node. */
+/** A digest of the content of files and of whether they are executable, of further names, and of the version of Node. */
 export function digestOf(files: readonly string[], names: readonly string[] = []): string {
   const hash = createHash('sha256').update([process.version, ...names].join('\0'))
-  for (const file of files) hash.update(`\0${file}\0`).update(readFileSync(file))
+  for (const file of files) {
+    const stat = lstatSync(file)
+    const content = stat.isSymbolicLink() ? readlinkSync(file) : readFileSync(file)
+    hash.update(`\0${file}\0${stat.mode & 0o170111}\0`).update(content)
+  }
   return hash.digest('hex')
 }
 
-/** The files of the repository, without those that git ignores; undefined outside of a git checkout. */
+/** The files of the repository, without those that git ignores, and without other checkouts in it; undefined outside of a git checkout. */
 export function repositoryFiles(): readonly string[] | undefined {
   const list = ['ls-files', '--cached', '--others', '--exclude-standard', '-z']
   const { status, stdout } = spawnSync('git', list, { encoding: 'utf8', maxBuffer: 2 ** 26 })
-  return status === 0 ? stdout.split('\0').filter((file) => file !== '' && existsSync(file)) : undefined
+  return status === 0 ? stdout.split('\0').filter((file) => file !== '' && isFile(file)) : undefined
+}
+
+function isFile(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return stat !== undefined && !stat.isDirectory()
 }
 
 /** What determines the types of the package: its manifest, its declarations, and the code that checks them. */

@@ -20,6 +20,8 @@ export interface FileResult {
   readonly slowest: readonly { readonly title: string; readonly ms: number }[]
   /** Title and text of each failure; a file without tests counts as one. */
   readonly failures: readonly Failure[]
+  /** Its process ended before it began. */
+  readonly notRun?: boolean
   /** Tests that failed in parallel with other files and passed alone. */
   readonly flaky?: readonly Failure[]
 }
@@ -35,6 +37,8 @@ interface ReportLine {
   readonly ms: number
   readonly suite: boolean
   readonly error?: string
+  /** What the test runner said about the whole process; such a line is about no test. */
+  readonly note?: string
 }
 
 const deadlineMs = 8 * 60_000
@@ -128,7 +132,8 @@ export async function runBatch(batch: Batch, { compiled, env, signal }: RunOptio
   const why = late
     ? `did not end within ${deadlineMs / 60_000} minutes: something keeps the process alive`
     : `ended with ${killedBy ?? `code ${code}`}`
-  return summarize(batch.files, lines, code === 0 ? undefined : `its process ${why}\n${output}`)
+  const notes = lines.flatMap(({ note }) => note ?? []).join('\n')
+  return summarize(batch.files, lines, `its process ${why}\n${notes}\n${output}`, code === 0)
 }
 
 /** Ends the remaining processes of a group; does nothing if there are none. */
@@ -145,23 +150,31 @@ function readLines(path: string, original: (text: string) => string): readonly R
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line) as ReportLine)
-      .map((line) => (line.error === undefined ? line : { ...line, error: original(line.error) }))
+      .map((line) => ({ ...line, ...(line.error && { error: original(line.error) }), ...(line.note && { note: original(line.note) }) }))
   } catch {
     return []
   }
 }
 
-function summarize(files: readonly string[], lines: readonly ReportLine[], processError: string | undefined): readonly FileResult[] {
+function summarize(files: readonly string[], lines: readonly ReportLine[], ending: string, ok: boolean): readonly FileResult[] {
+  const isDone = (file: string): boolean => lines.some((line) => line.file === file && line.title === '')
   const failed = lines.some((line) => line.error !== undefined)
+  // They run one after the other, once all are loaded.
+  const beganNone = lines.length === 0 && files.length > 1
+  const named = files.filter((file) => ending.includes(file.replace(/\.ts$/, '.')))
+  const blamed = named.length > 0 ? named : files
+  const current = beganNone ? undefined : files.find((file) => !isDone(file))
   return files.map((file) => {
     const own = lines.filter((line) => line.file === file)
     const tests = own.filter((line) => !line.suite && line.title !== '')
     const slowest = tests.map(({ title, ms }) => ({ title, ms })).sort((a, b) => b.ms - a.ms)
     const failures = own.flatMap((line) => (line.error === undefined ? [] : [{ title: line.title || file, text: line.error }]))
     const whole = own.find((line) => line.title === '')
-    if (failures.length === 0 && (whole === undefined || (processError !== undefined && !failed))) {
-      failures.push({ title: file, text: processError ?? 'it reported nothing' })
-    } else if (failures.length === 0 && tests.length === 0) failures.push({ title: file, text: 'it holds no test' })
-    return { file, tests: tests.length, ms: whole?.ms ?? 0, slowest: slowest.slice(0, listed), failures }
+    if (file === current) failures.push({ title: file, text: `it did not end: ${ending}` })
+    else if (whole !== undefined && current === undefined && !ok && !failed && blamed.includes(file))
+      failures.push({ title: file, text: ending })
+    else if (whole !== undefined && failures.length === 0 && tests.length === 0) failures.push({ title: file, text: 'it holds no test' })
+    const notRun = whole === undefined && file !== current
+    return { file, tests: tests.length, ms: whole?.ms ?? 0, slowest: slowest.slice(0, listed), failures, ...(notRun ? { notRun } : {}) }
   })
 }

@@ -4,6 +4,8 @@ import { inspect } from 'node:util'
 export default async function* report(source) {
   const names = []
   for await (const { type, data } of source) {
+    // Such as an error that a test caused after its end.
+    if (type === 'test:diagnostic' && /asynchronous activity/.test(data.message)) yield `${JSON.stringify({ note: data.message })}\n`
     if (type === 'test:start') names.splice(data.nesting, names.length, data.name)
     if (type !== 'test:pass' && type !== 'test:fail') continue
     const [file, ...title] = names.slice(0, data.nesting + 1)

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createConnection } from 'mysql2/promise'
-import { changesSince, choose } from './changed.js'
+import { changesSince, choose, UnknownRevision } from './changed.js'
 import { compile } from './compile.js'
 import { digestOf, repositoryFiles, unlessPassed } from './passed.js'
 import { type Batch, type FileResult, type RunOptions, runBatch, runJobs } from './run-tests.js'
@@ -13,13 +13,25 @@ import { findBrowser } from './servers.mjs'
 import { memoryFolder, type Services, startServices } from './services.js'
 import { allTestFiles, groups, lastSeconds, needsBrowser, needsServices, rememberSeconds } from './test-files.js'
 
-const { values: options, positionals: wanted } = parseArgs({
-  allowPositionals: true,
-  options: { checks: { type: 'boolean' }, embedded: { type: 'boolean' }, changed: { type: 'string' } },
-})
+const { options, wanted } = commandLine()
 const atOnce = { least: 2, most: 4 }
 /** If more files fail, something is broken, and running them again reveals nothing new. */
 const mostRunAgain = 3
+
+function commandLine() {
+  try {
+    const types = { checks: { type: 'boolean' }, embedded: { type: 'boolean' }, changed: { type: 'string' } } as const
+    const { values, positionals } = parseArgs({ allowPositionals: true, options: types })
+    return { options: values, wanted: positionals }
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+function refuse(error: unknown): never {
+  console.error(`\u2717 ${error instanceof Error ? error.message : error}`)
+  process.exit(2)
+}
 
 /** What a run consists of. */
 interface Plan {
@@ -30,38 +42,55 @@ interface Plan {
 interface Check {
   readonly name: string
   /** Programs with their arguments, until one fails. */
-  readonly commands: readonly (readonly [program: string, ...args: string[]])[]
+  readonly commands: readonly (readonly [program: string, ...args: readonly string[]])[]
+  /** The files that it checks; undefined for all. */
+  readonly of?: readonly string[]
 }
 
 const fullCheck = (name: string): Check => ({ name, commands: [['npm', 'run', '--silent', name]] })
 const fullChecks = ['lint', 'typecheck', 'check'].map(fullCheck)
 
+function planned(): Plan {
+  try {
+    return plan()
+  } catch (error) {
+    if (error instanceof UnknownRevision) refuse(error)
+    throw error
+  }
+}
+
 function plan(): Plan {
-  const all = allTestFiles()
-  if (options.changed !== undefined) return planFor(all, options.changed)
-  const chosen = all.filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-  const files = chosen.filter((file) => !options.embedded || !(needsServices(file) || needsBrowser(file)))
-  return { files, checks: options.checks ? fullChecks : [] }
+  const runs = (file: string): boolean =>
+    (wanted.length === 0 || wanted.some((part) => file.includes(part))) &&
+    !(options.embedded && (needsServices(file) || needsBrowser(file)))
+  const all = allTestFiles().filter(runs)
+  const { files, checks } = options.changed === undefined ? { files: all, checks: fullChecks } : planFor(all, options.changed)
+  return { files, checks: options.checks ? checks : [] }
 }
 
 /** The test files that a change since a revision can break, and the checks; prints which are left out. */
 function planFor(all: readonly string[], revision: string): Plan {
   const changed = changesSince(revision)
-  const { chosen, tooFar, unaffected, nearby } = choose(all, changed, lastSeconds())
+  const { chosen, tooFar, unaffected, unknown, nearby } = choose(all, changed, lastSeconds())
   console.log(`Changed since ${revision}: ${changed.length === 0 ? 'nothing' : changed.join(', ')}`)
+  if (unknown.length > 0) console.log(`No test is known to need these, so that all tests beside them are affected: ${unknown.join(', ')}`)
   console.log(`Running ${chosen.length} of ${all.length} test files. Left out: ${unaffected} that need nothing of what changed.`)
-  if (tooFar.length > 0) {
-    console.log(`Also left out, because they need it only through other parts; npm test runs them:\n  ${tooFar.join('\n  ')}`)
+  if (tooFar.length > 0) console.log(`Also left out, because others are nearer; npm test runs them:\n  ${tooFar.join('\n  ')}`)
+  return { files: chosen, checks: nearby === undefined ? fullChecks : [lintOf(nearby), fullCheck('typecheck'), fullCheck('check')] }
+}
+
+function lintOf(files: readonly string[]): Check {
+  const linted = files.filter((file) => /^(core|plugins|scripts|examples)\/.*\.(tsx?|m?js)$/.test(file))
+  const ruled = linted.filter((file) => !file.startsWith('examples/'))
+  return {
+    name: 'lint of what changed',
+    of: linted,
+    commands: [
+      ['node_modules/.bin/biome', 'check'],
+      ...(linted.length > 0 ? [['node_modules/.bin/oxlint', '--type-aware', '--deny-warnings', ...linted] as const] : []),
+      ...(ruled.length > 0 ? [['node_modules/.bin/depcruise', ...ruled] as const] : []),
+    ],
   }
-  if (nearby === undefined) return { files: chosen, checks: fullChecks }
-  const linted = nearby.filter((file) => /^(core|plugins|scripts)\/.*\.tsx?$/.test(file))
-  const commands: Check['commands'] = [
-    ['node_modules/.bin/biome', 'check'],
-    ['node_modules/.bin/oxlint', '--type-aware', '--deny-warnings', ...linted],
-    ['node_modules/.bin/depcruise', ...linted],
-  ]
-  const lint = { name: `lint of ${linted.length} files`, commands: linted.length === 0 ? commands.slice(0, 1) : commands }
-  return { files: chosen, checks: [lint, fullCheck('typecheck'), fullCheck('check')] }
 }
 
 /** Files that use servers share databases with those of their process only; files that use a browser get its path. */
@@ -84,10 +113,11 @@ async function databases(services: Services, index: number): Promise<Record<stri
 }
 
 /** Runs a check unless it passed with the same files before. Resolves to whether it passed. */
-async function runCheck({ name, commands }: Check, digest: string | undefined, signal: AbortSignal): Promise<boolean> {
+async function runCheck({ name, commands, of = [] }: Check, sources: readonly string[] | undefined, signal: AbortSignal): Promise<boolean> {
   const startedAt = Date.now()
   let ran = false
   let report = ''
+  const digest = sources && digestOf(sources, of)
   const passed = await unlessPassed(name, digest, async () => {
     ran = true
     for (const command of commands) {
@@ -103,7 +133,7 @@ async function runCheck({ name, commands }: Check, digest: string | undefined, s
 }
 
 function execute(
-  [program, ...args]: readonly [string, ...string[]],
+  [program, ...args]: readonly [string, ...(readonly string[])],
   signal: AbortSignal,
 ): Promise<{ readonly ok: boolean; readonly output: string }> {
   const settings = { signal, maxBuffer: 2 ** 26, shell: process.platform === 'win32' }
@@ -134,26 +164,54 @@ function showSlowest(results: readonly FileResult[]): void {
   console.log('')
 }
 
-/**
- * Runs each failed file once more, alone. If it passes then, it depends on what else runs: its failures are reported as flaky, which shows
- * where to look.
- */
-async function runFailedAgain(
-  results: readonly FileResult[],
-  services: Services | undefined,
-  run: RunOptions,
-): Promise<readonly FileResult[]> {
-  const failed = results.filter(({ failures }) => failures.length > 0)
-  if (failed.length > mostRunAgain) return results
-  const again = new Map<FileResult, FileResult>()
-  for (const [index, first] of failed.entries()) {
-    if (run.signal.aborted) break
-    const [second] = await runBatch(await batchOf([first.file], services, results.length + index + 1), run)
-    if (second === undefined) continue
-    show(second)
-    again.set(first, second.failures.length > 0 ? second : { ...second, flaky: first.failures })
+/** Runs batches, each with databases of its own. */
+class Runner {
+  readonly #services: Services | undefined
+  readonly #options: RunOptions
+  #databases = 0
+
+  constructor(services: Services | undefined, options: RunOptions) {
+    this.#services = services
+    this.#options = options
   }
-  return results.map((result) => again.get(result) ?? result)
+
+  /** Shows and returns the result of each file; none once the signal is aborted. */
+  async run(files: readonly string[]): Promise<readonly FileResult[]> {
+    this.#databases += 1
+    const results = await runBatch(await batchOf(files, this.#services, this.#databases), this.#options)
+    if (this.#options.signal.aborted) return []
+    for (const result of results) if (!result.notRun) show(result)
+    return results
+  }
+
+  /** Runs files, those that a process left when it ended early alone. */
+  async runAll(files: readonly string[], checks: readonly (() => Promise<void>)[]): Promise<readonly FileResult[]> {
+    const results: FileResult[] = []
+    const run = (files: readonly string[]) => async () => void results.push(...(await this.run(files)))
+    await runJobs([...checks, ...groups(files, lastSeconds()).map(run)], atOnce, this.#options.signal)
+    const left = results.filter(({ notRun }) => notRun)
+    await runJobs(
+      left.map(({ file }) => run([file])),
+      atOnce,
+      this.#options.signal,
+    )
+    return results.filter((result) => !left.includes(result))
+  }
+
+  /**
+   * Runs each failed file once more, alone. If it passes then, it depends on what else runs: its failures are reported as flaky, which shows
+   * where to look.
+   */
+  async runFailedAgain(results: readonly FileResult[]): Promise<readonly FileResult[]> {
+    const failed = results.filter(({ failures }) => failures.length > 0)
+    if (failed.length > mostRunAgain) return results
+    const again = new Map<FileResult, FileResult>()
+    for (const first of failed) {
+      const [second] = await this.run([first.file])
+      if (second !== undefined) again.set(first, second.failures.length > 0 ? second : { ...second, flaky: first.failures })
+    }
+    return results.map((result) => again.get(result) ?? result)
+  }
 }
 
 /**
@@ -166,7 +224,7 @@ function summary(results: readonly FileResult[], failedChecks: readonly string[]
   const failures = results.flatMap(({ file, failures }) => failures.map((failure) => ({ file, ...failure })))
   for (const { file, title, text } of flaky) console.log(`~ ${file}: ${title}\n${indented(text)}`)
   for (const { file, title, text } of failures) console.log(`✗ ${file}: ${title}\n${indented(text)}`)
-  for (const name of failedChecks) console.log(`✗ npm run ${name}`)
+  for (const name of failedChecks) console.log(`✗ ${name}`)
   const tests = results.reduce((sum, result) => sum + result.tests, 0)
   const counts = [`${tests} tests in ${results.length} files`, `${failures.length} failed`]
   console.log(`${[...counts, ...(flaky.length > 0 ? [`${flaky.length} flaky`] : [])].join(', ')}, ${seconds(Date.now() - startedAt)}`)
@@ -176,7 +234,7 @@ function summary(results: readonly FileResult[], failedChecks: readonly string[]
 
 async function main(): Promise<number> {
   const startedAt = Date.now()
-  const { files, checks } = plan()
+  const { files, checks } = planned()
   if (files.length === 0 && options.changed === undefined) {
     console.error(wanted.length === 0 ? 'No test files found' : `No test file has a path that contains ${wanted.join(' or ')}`)
     return 1
@@ -185,9 +243,8 @@ async function main(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort(signal))
   const failedChecks: string[] = []
   const sources = checks.length === 0 ? undefined : repositoryFiles()
-  const digest = sources === undefined ? undefined : digestOf(sources)
   const check = (one: Check) => async (): Promise<void> => {
-    if (!(await runCheck(one, digest, abort.signal))) failedChecks.push(one.name)
+    if (!(await runCheck(one, sources, abort.signal))) failedChecks.push(one.name)
   }
   // Coverage is counted by source file.
   const compiled = process.env.NODE_V8_COVERAGE === undefined ? await compile() : undefined
@@ -198,17 +255,11 @@ async function main(): Promise<number> {
   let results: readonly FileResult[] = []
   try {
     if (files.some(needsServices)) services = await startServices()
-    const batches = await Promise.all(groups(files, lastSeconds()).map((group, index) => batchOf(group, services, index + 1)))
-    const test = (batch: Batch) => async (): Promise<void> => {
-      const done = await runBatch(batch, run)
-      if (abort.signal.aborted) return
-      for (const result of done) show(result)
-      results = [...results, ...done]
-    }
-    await runJobs([...checks.map(check), ...batches.map(test)], atOnce, abort.signal)
+    const runner = new Runner(services, run)
+    results = await runner.runAll(files, checks.map(check))
     const passed = results.filter(({ failures }) => failures.length === 0)
     rememberSeconds(new Map(passed.map(({ file, ms }) => [file, Math.round(ms / 100) / 10])))
-    results = await runFailedAgain(results, services, run)
+    results = await runner.runFailedAgain(results)
   } finally {
     await services?.stop()
     compiled?.remove()
