@@ -29,7 +29,7 @@ function commandLine() {
 }
 
 function refuse(error: unknown): never {
-  console.error(`\u2717 ${error instanceof Error ? error.message : error}`)
+  console.error(`✗ ${error instanceof Error ? error.message : String(error)}`)
   process.exit(2)
 }
 
