@@ -5,12 +5,10 @@ import { standaloneCommands } from './cli/standalone.js'
 /** Time in ms that the process has to exit by itself after the command has ended. */
 const graceMs = 2_000
 
-// A closed pipe (`zin routes | head`) is not a failure. An app that has lost the reader of its output goes on, and its exit code remains true.
-const serves = process.argv[2] === 'start' || process.argv[2] === 'dev'
+// A closed pipe (`zin routes | head`) is not a failure: main ends a command whose output nobody reads, but no app.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
-    if (stream === process.stdout && !serves) process.exit(0)
   })
 }
 

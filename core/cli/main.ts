@@ -136,19 +136,26 @@ async function readDotEnv({ cwd, env }: Terminal): Promise<void> {
   await loadEnv(file === undefined ? cwd : dirname(file), env)
 }
 
-/** Runs a command with a signal that Ctrl-C aborts; a second Ctrl-C exits the process. */
+/** Runs a command with a signal that Ctrl-C aborts; a second Ctrl-C exits the process. A command whose output nobody reads ends with 0. */
 async function withSignals(command: Command, run: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController()
   const onSignal = (): void => {
     if (controller.signal.aborted) process.exit(130)
     controller.abort()
   }
-  const signals: readonly NodeJS.Signals[] = handlesSignals(command) ? [] : ['SIGINT', 'SIGTERM']
+  const onClosed = ({ code }: NodeJS.ErrnoException): void => {
+    if (code === 'EPIPE') process.exit(0)
+  }
+  const runsApp = handlesSignals(command)
+  const signals: readonly NodeJS.Signals[] = runsApp ? [] : ['SIGINT', 'SIGTERM']
+  const ends = !(runsApp || command.serves)
   for (const signal of signals) process.on(signal, onSignal)
+  if (ends) process.stdout.on('error', onClosed)
   try {
     const code = await run(controller.signal)
     return controller.signal.aborted && !command.serves ? 130 : code
   } finally {
     for (const signal of signals) process.off(signal, onSignal)
+    if (ends) process.stdout.off('error', onClosed)
   }
 }

@@ -2,13 +2,24 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { describe, it, type TestContext } from 'node:test'
 import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { quickStart } from '../../scripts/testing/runnable.js'
 
-const config = `import { defineConfig, definePlugin } from 'zin'
+const config = `import { defineCommand, defineConfig, definePlugin } from 'zin'
+const endless = (name, more) => defineCommand({
+  name,
+  summary: 'Print lines until the end',
+  needs: 'nothing',
+  ...more,
+  run: ({ print, signal }) => new Promise((resolve) => {
+    const timer = setInterval(() => print.line('a line'), 10)
+    signal.addEventListener('abort', () => { clearInterval(timer); resolve(more.serves ? 0 : 1) })
+  }),
+})
 const faults = {
   reject: () => void Promise.reject(new Error('a floating rejection')),
   throw: () => setImmediate(() => { throw new Error('a late error') }),
@@ -18,7 +29,8 @@ export default defineConfig({
   plugins: [definePlugin({
     name: 'shop',
     version: '1.0.0',
-    setup({ hooks, routes, onStop }) {
+    setup({ commands, hooks, routes, onStop }) {
+      commands([endless('shop:watch', {}), endless('shop:serve', { serves: true })])
       hooks.on('collectFatalFacts', () => ({ carts: 3 }))
       onStop(() => console.log('shop stopped'))
       routes([{ method: 'GET', path: '/fault/:kind', summary: 'Fault', handler: ({ params }) => { faults[params.kind](); return {} } }])
@@ -102,6 +114,19 @@ describe('an app whose output nobody reads', () => {
     const exited = once(child, 'exit')
     child.kill('SIGTERM')
     assert.deepEqual(await exited, [0, null])
+  })
+
+  it('ends on SIGTERM with 0 if a command of a plugin serves it, and other commands end by themselves', async (t) => {
+    const app = await folderOf(t)
+    const [serving, watching] = [run(t, app, ['shop:serve']), run(t, app, ['shop:watch'])]
+    const [served, watched] = [once(serving, 'exit'), once(watching, 'exit')]
+    for (const { stdout } of [serving, watching]) {
+      await once(stdout as Readable, 'data')
+      stdout?.destroy()
+    }
+    assert.deepEqual(await watched, [0, null])
+    serving.kill('SIGTERM')
+    assert.deepEqual(await served, [0, null])
   })
 
   it('exits above 0 when its boot fails', async (t) => {

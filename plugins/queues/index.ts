@@ -1,4 +1,5 @@
-import { appSlug, definePlugin } from 'zin'
+import { appSlug, definePlugin, optional } from 'zin'
+import { healthChecksService } from 'zin/plugins/health'
 import { redisErrors, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
 import { queueErrors } from './errors.js'
@@ -51,6 +52,7 @@ export const queues = definePlugin({
   name: 'queues',
   version: '0.1.0',
   description: 'BullMQ queues on Redis, or on an embedded store that needs no server',
+  uses: { health: optional(healthChecksService) },
   provides: [queuesService],
   errors: { ...queueErrors, ...redisErrors },
   hooks: queueHooks,
@@ -59,7 +61,7 @@ export const queues = definePlugin({
   // In development, data does not have to survive a power failure.
   developmentDefaults: { QUEUE_FSYNC: 'off' },
   setup(ctx) {
-    const { settings, hooks, host, log, clock, options } = ctx
+    const { settings, hooks, host, log, clock, options, services } = ctx
     const target = settings.REDIS_URL === '' ? undefined : redisTarget('REDIS_URL', settings.REDIS_URL)
     const service = createQueues({
       backend: target ? 'redis' : 'embedded',
@@ -82,6 +84,11 @@ export const queues = definePlugin({
     ctx.provide(queuesService, service)
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
+    ctx.onStart(() => {
+      const check = { name: 'queues', kind: 'readiness', critical: false, run: (signal: AbortSignal) => service.ping(signal) } as const
+      const remove = services.health?.register(check)
+      if (remove !== undefined) ctx.onStop(remove)
+    })
     // Loads while other plugins are set up and started. A process without roles does not need it.
     const engine =
       target === undefined && host.roles.size > 0 ? import('./embedded/engine.js').then((made) => made.loadEngine()) : undefined

@@ -73,6 +73,8 @@ export interface WorkerParts {
   readonly watchMs: number
   /** `<queue>:<id>` of the first jobs that run in this process: one of them may be what nothing caught an error of. */
   runningJobs(): readonly string[]
+  /** Throws if a worker of this node takes none of the jobs that wait. */
+  checkFetching(): void
   /** Deletes expired shared state, on the leader only. */
   sweep(): Promise<void>
   close(): Promise<void>
@@ -243,6 +245,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     watch: async () => node?.watch(),
     watchMs: askAgainMs,
     runningJobs: () => node?.runningJobs() ?? [],
+    checkFetching: () => node?.checkFetching(),
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()
     },

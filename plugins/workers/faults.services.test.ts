@@ -1,32 +1,183 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cluster } from 'zin/plugins/cluster'
+import { cluster, clusterService, defineMessage } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
-import { kv } from 'zin/plugins/kv'
+import { health } from 'zin/plugins/health'
+import { kv, kvService } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
-import { createTestHost } from 'zin/testing'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { freePort } from '../../scripts/testing/free-port.js'
+import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { connectRedis } from '../../scripts/testing/redis-client.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
 import { openRelay } from '../../scripts/testing/relay.js'
 import { workers, workersService } from './index.js'
 
-/** An app whose connections to a Redis of its own go through a relay. */
-async function scene(t: TestContext) {
+const portOf = (url: string): number => Number(new URL(url).port)
+const local = (port: number) => ({ host: '127.0.0.1', port })
+
+type Clean = ReturnType<typeof cleanUp>
+
+/** Stores of one test, with what it may do to them. */
+async function stores(clean: Clean) {
   const redis = await redisServer()
-  t.after(() => redis.stop())
-  const upstream = { host: '127.0.0.1', port: Number(new URL(redis.url).port) }
-  const relay = await openRelay(upstream)
-  t.after(() => relay.cut())
-  const host = await createTestHost({
-    plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
-    env: { REDIS_URL: `redis://127.0.0.1:${relay.port}`, WORKER_AUTO_START: 'true' },
+  clean(() => redis.stop())
+  const relay = await openRelay(local(portOf(redis.url)))
+  clean(() => relay.cut())
+  return { redis, relay, env: { REDIS_URL: `redis://127.0.0.1:${relay.port}` } as Readonly<Record<string, string>> }
+}
+
+async function withMariaDb(clean: Clean) {
+  const made = await stores(clean)
+  const own = mysqlDatabase('faults')
+  await own.create()
+  clean(() => own.drop())
+  const relay = await openRelay({ host: own.env.DB_HOST, port: Number(own.env.DB_PORT) })
+  clean(() => relay.cut())
+  return { ...made, relay, env: { ...made.env, ...own.env, DB_HOST: '127.0.0.1', DB_PORT: `${relay.port}` } }
+}
+
+/** A master, its replica, and a sentinel, without a relay: clients connect to the addresses that the sentinel reports. */
+async function withSentinel(clean: Clean) {
+  const made = await stores(clean)
+  const replica = await replicaOf(made.redis.url, clean)
+  const folder = mkdtempSync(join(tmpdir(), 'zin-sentinel-'))
+  const port = await freePort()
+  const settings = [`port ${port}`, `dir ${folder}`, `sentinel monitor main 127.0.0.1 ${portOf(made.redis.url)} 1`]
+  const limits = ['sentinel down-after-milliseconds main 1000', 'sentinel failover-timeout main 5000']
+  writeFileSync(join(folder, 'sentinel.conf'), [...settings, ...limits].join('\n'))
+  const child = spawn('redis-server', [join(folder, 'sentinel.conf'), '--sentinel'], { stdio: 'ignore' })
+  clean(async () => {
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    rmSync(folder, { recursive: true, force: true })
   })
-  t.after(() => host.stop())
+  await eventually('the sentinel knows the replica', async () => {
+    const known = await asking(`redis://127.0.0.1:${port}`, (sentinel) => sentinel.call('SENTINEL', 'replicas', 'main')).catch(() => [])
+    return JSON.stringify(known).includes(`${portOf(replica.url)}`)
+  })
+  return { ...made, replica, sentinel: `redis://127.0.0.1:${port}`, env: { REDIS_URL: `redis-sentinel://127.0.0.1:${port}/main` } }
+}
+
+type Client = Awaited<ReturnType<typeof connectRedis>>
+
+async function asking<T>(url: string, ask: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectRedis(url, { name: 'faults', keyPrefix: '' })
+  try {
+    return await ask(client)
+  } finally {
+    client.disconnect()
+  }
+}
+
+async function replicaOf(url: string, clean: Clean) {
+  const replica = await redisServer()
+  clean(() => replica.stop())
+  await asking(replica.url, async (client) => {
+    await client.call('REPLICAOF', '127.0.0.1', portOf(url))
+    await eventually('the replica has everything', async () =>
+      /master_link_status:up/.test(String(await client.call('INFO', 'replication'))),
+    )
+  })
+  return replica
+}
+
+const promote = (url: string): Promise<unknown> => asking(url, (client) => client.call('REPLICAOF', 'NO', 'ONE'))
+
+type Stores = Awaited<ReturnType<typeof stores>>
+
+interface Fault<S extends Stores> {
+  readonly store: string
+  readonly open: (clean: Clean) => Promise<S>
+  /** Begins and ends it. */
+  readonly cause: (stores: S, clean: Clean) => Promise<void>
+}
+
+const on =
+  <S extends Stores>(store: string, open: (clean: Clean) => Promise<S>) =>
+  (cause: Fault<S>['cause']): Fault<Stores> =>
+    ({ store, open, cause }) as Fault<S> as unknown as Fault<Stores>
+const onRedis = on('Redis', stores)
+const onMariaDb = on('MariaDB', withMariaDb)
+const onSentinel = on('Redis with Sentinel', withSentinel)
+
+const silence = async ({ relay }: Stores): Promise<void> => {
+  relay.forget()
+  relay.mute()
+  await delay(20_000)
+  relay.hear()
+}
+const refusal = async ({ relay }: Stores): Promise<void> => {
+  await relay.cut()
+  await delay(5_000)
+  await relay.listen()
+}
+
+const faults: Readonly<Record<string, Fault<Stores>>> = {
+  'a firewall forgets the existing connections': onRedis(async ({ relay }) => relay.forget()),
+  'the replies on existing connections are lost': onRedis(async ({ relay }) => relay.forget('replies')),
+  'what is sent on existing connections is lost': onRedis(async ({ relay }) => relay.forget('requests')),
+  'new connections are not answered for 10 s while existing ones work': onRedis(async ({ relay }) => {
+    relay.mute()
+    await delay(10_000)
+    relay.hear()
+  }),
+  'connections are accepted and not answered for 20 s': onRedis(silence),
+  'the connections are cut, and refused for 5 s': onRedis(refusal),
+  'the server becomes a replica of another one, and its connections stay': onRedis(async ({ redis, relay }, clean) => {
+    const other = await replicaOf(redis.url, clean)
+    await promote(other.url)
+    await asking(redis.url, (client) => client.call('REPLICAOF', '127.0.0.1', portOf(other.url)))
+    relay.redirect(local(portOf(other.url)))
+  }),
+  'the address leads to another server, and the earlier one is silent': onRedis(async ({ redis, relay }, clean) => {
+    const other = await replicaOf(redis.url, clean)
+    relay.forget()
+    await promote(other.url)
+    relay.redirect(local(portOf(other.url)))
+  }),
+  'the sentinel makes the replica the master': onSentinel(async ({ sentinel, replica }) => {
+    await asking(sentinel, (client) => client.call('SENTINEL', 'failover', 'main'))
+    await isMaster(replica.url)
+  }),
+  'the master hangs, and the sentinel replaces it': onSentinel(async ({ redis, replica }, clean) => {
+    redis.hang()
+    clean(() => redis.resume())
+    await isMaster(replica.url)
+  }),
+  'a firewall forgets the existing connections to MariaDB': onMariaDb(async ({ relay }) => relay.forget()),
+  'the replies of MariaDB on existing connections are lost': onMariaDb(async ({ relay }) => relay.forget('replies')),
+  'connections to MariaDB are accepted and not answered for 20 s': onMariaDb(silence),
+  'the connections to MariaDB are cut, and refused for 5 s': onMariaDb(refusal),
+}
+
+function isMaster(url: string): Promise<void> {
+  return eventually('the replica is the master', () =>
+    asking(url, async (client) => /role:master/.test(String(await client.call('INFO', 'replication')))).catch(() => false),
+  )
+}
+
+const plugins = () => [health(), database(), kv(), cluster(), queues(), ops(), workers()]
+
+/** An app of two processes, of which one runs a worker. */
+async function scene(clean: Clean, env: Readonly<Record<string, string>>) {
+  const open = async (roles: readonly ('http' | 'worker')[]): Promise<TestHost> => {
+    const host = await createTestHost({ plugins: plugins(), env: { ...env, WORKER_AUTO_START: 'true' }, roles })
+    clean(() => host.stop())
+    return host
+  }
+  const host = await open(['http', 'worker'])
+  const other = await open(['http'])
   const service = host.service(workersService)
   const done = new Map<number, number>()
   await service.create({
@@ -43,83 +194,122 @@ async function scene(t: TestContext) {
     return numbers.filter((_number, index) => results[index]?.status === 'fulfilled')
   }
   const have = (jobs: readonly number[]): boolean => jobs.every((job) => done.has(job))
+  const lost = (jobs: readonly number[]): number => jobs.filter((job) => !done.has(job)).length
   const before = await add(5)
   await eventually('the worker works', () => have(before))
-  return { add, have, host, redis, relay, upstream }
+  return { add, have, lost, host, other }
 }
 
-type Scene = Awaited<ReturnType<typeof scene>>
-
-/** Each begins and ends a fault. */
-const faults: Readonly<Record<string, (scene: Scene, t: TestContext) => Promise<void>>> = {
-  'a firewall forgets the existing connections': async ({ relay }) => relay.forget(),
-  'the replies on existing connections are lost': async ({ relay }) => relay.forget('replies'),
-  'what is sent on existing connections is lost': async ({ relay }) => relay.forget('requests'),
-  'new connections are not answered for 10 s while existing ones work': async ({ relay }) => {
-    relay.mute()
-    await delay(10_000)
-    relay.hear()
-  },
-  'connections are accepted and not answered for 20 s': async ({ relay }) => {
-    relay.forget()
-    relay.mute()
-    await delay(20_000)
-    relay.hear()
-  },
-  'the connections are cut, and refused for 5 s': async ({ relay }) => {
-    await relay.cut()
-    await delay(5_000)
-    await relay.listen()
-  },
-  'the server becomes a replica of another one, and its connections stay': async ({ redis, relay, upstream }, t) => {
-    const other = await redisServer()
-    t.after(() => other.stop())
-    const port = Number(new URL(other.url).port)
-    const [old, next] = await Promise.all([redis, other].map(({ url }) => connectRedis(url, { name: 'failover', keyPrefix: '' })))
-    await next?.call('REPLICAOF', upstream.host, upstream.port)
-    await eventually('the replica has everything', async () =>
-      /master_link_status:up/.test(String(await next?.call('INFO', 'replication'))),
-    )
-    await next?.call('REPLICAOF', 'NO', 'ONE')
-    await old?.call('REPLICAOF', upstream.host, port)
-    relay.redirect({ host: upstream.host, port })
-    old?.disconnect()
-    next?.disconnect()
-  },
+/** What the app says about itself, asked about four times a second until the returned function is called. */
+function watch({ host }: { readonly host: TestHost }) {
+  const readiness = new Set<string>()
+  const states = new Set<string>()
+  const from = host.logs.length
+  const ended = new AbortController()
+  const asking = (async () => {
+    while (!ended.signal.aborted) {
+      const { body } = await host.inject({ path: '/health/ready', headers: { accept: 'application/health+json' } })
+      readiness.add((body as { readonly status: string }).status)
+      const status = await host
+        .service(workersService)
+        .status('task')
+        .catch(({ code }: { readonly code?: string }) => code ?? 'an error')
+      states.add(typeof status === 'string' ? status : `${status.state}, health ${status.health}`)
+      await delay(250, undefined, { signal: ended.signal }).catch(() => undefined)
+    }
+  })()
+  return async () => {
+    ended.abort()
+    await asking
+    const lines = host.logs.slice(from).filter(({ level }) => level === 'warn' || level === 'error' || level === 'fatal')
+    return {
+      readiness: ['fail', 'warn', 'pass'].find((status) => readiness.has(status)),
+      states: [...states],
+      lines: [...new Set(lines.map(({ level, msg }) => `${level}: ${msg}`))],
+    }
+  }
 }
 
 /** Within this time after a fault, workers take jobs again, in ms. */
 const backWithinMs = 30_000
 
+const rows = new Map<string, string>()
+const readme = join(import.meta.dirname, 'README.md')
+const header = '| store | after | back after | lost | `/health/ready` at worst |\n|---|---|---|---|---|\n'
+
 // Each waits for connections to be given up, so they run at the same time.
-describe('workers on Redis take jobs again within 30 s, and lose none, after', { concurrency: true }, () => {
-  for (const [fault, cause] of Object.entries(faults)) {
-    it(fault, async (t) => {
-      const own = await scene(t)
-      const earlier = await own.add(20)
-      await cause(own, t)
+describe('workers take jobs again within 30 s, and lose none, after', { concurrency: true }, () => {
+  for (const [name, { store, open, cause }] of Object.entries(faults)) {
+    it(name, async (t) => {
+      const clean = cleanUp(t)
+      const opened = await open(clean)
+      const app = await scene(clean, opened.env)
+      const earlier = await app.add(20)
+      const unwatch = watch(app)
+      await cause(opened, clean)
       const endedAt = performance.now()
       let later: readonly number[] = []
       await eventually('jobs are accepted', async () => {
-        later = [...later, ...(await own.add(1))]
+        later = [...later, ...(await app.add(1))]
         return later.length >= 3
       })
-      await eventually('it takes jobs', () => own.have(later.slice(0, 1)))
+      await eventually('it takes jobs', () => app.have(later.slice(0, 1)))
       const backMs = performance.now() - endedAt
-      t.diagnostic(`back after ${Math.round(backMs / 1000)} s`)
-      assert.ok(backMs < backWithinMs, `back after ${backMs} ms`)
       // A job whose reply was lost runs when its lock has ended.
-      await eventually('every job has run', () => own.have([...earlier, ...later]))
+      await eventually('every job has run', () => app.have([...earlier, ...later]))
+      const { readiness, states, lines } = await unwatch()
+      for (const line of [...states, ...lines]) t.diagnostic(line)
+      rows.set(name, `| ${store} | ${name} | ${Math.round(backMs / 1000)} s | ${app.lost([...earlier, ...later])} | ${readiness} |`)
+      assert.ok(backMs < backWithinMs, `back after ${backMs} ms`)
+      await eventually('the key-value store works', () => works(app.host))
+      await eventually('the processes hear each other', () => hear(app.host, app.other))
     })
   }
+
+  // FAULTS_TABLE=write writes the rows to the README.
+  after(() => {
+    if (process.env.FAULTS_TABLE !== 'write') return
+    const text = readFileSync(readme, 'utf8')
+    const table = Object.keys(faults).map((name) => rows.get(name) ?? `| ? | ${name} | ? | ? | ? |`)
+    writeFileSync(readme, text.replace(tableOf(text), header + table.join('\n')))
+  })
 })
 
+async function works(host: TestHost): Promise<boolean> {
+  const store = host.service(kvService)
+  try {
+    await store.set('faults', 'works')
+    return (await store.get('faults')) === 'works'
+  } catch {
+    return false
+  }
+}
+
+const greeting = defineMessage<{ readonly from: string }>('faults.greeting')
+
+async function hear(host: TestHost, other: TestHost): Promise<boolean> {
+  let heard = false
+  const stop = host.service(clusterService).on(greeting, () => {
+    heard = true
+  })
+  await other
+    .service(clusterService)
+    .send(greeting, { from: 'other' })
+    .catch(() => undefined)
+  await delay(100)
+  stop()
+  return heard
+}
+
+function tableOf(text: string): string {
+  const [table = ''] = text.slice(text.indexOf('| store | after | back after |')).split('\n\n', 1)
+  return table
+}
+
 it('the README has a row for each of these faults', () => {
-  const text = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
-  const table = text.slice(text.indexOf('| after | back after |')).split('\n\n', 1)[0] ?? ''
-  const rows = table
+  const named = tableOf(readFileSync(readme, 'utf8'))
     .split('\n')
     .slice(2)
-    .map((row) => row.split('|')[1]?.trim())
-  assert.deepEqual(rows.toSorted(), Object.keys(faults).toSorted())
+    .map((row) => row.split('|')[2]?.trim())
+  assert.deepEqual(named.toSorted(), Object.keys(faults).toSorted())
 })

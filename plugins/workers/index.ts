@@ -3,6 +3,7 @@ import { definePlugin, EventStreams, optional } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { decisionsService } from 'zin/plugins/decisions'
+import { healthChecksService } from 'zin/plugins/health'
 import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
@@ -72,6 +73,7 @@ export const workers = definePlugin({
     ops: opsService,
     database: optional(databaseService),
     decisions: optional(decisionsService),
+    health: optional(healthChecksService),
     kv: optional(kvService),
   },
   provides: [workersService],
@@ -103,7 +105,11 @@ export const workers = definePlugin({
     }
     ctx.hooks.on('collectFatalFacts', () => ({ runningJobs: parts.runningJobs() }))
     ctx.hooks.on('collectMetrics', () => workerMetrics(parts.workers.local.list()))
-    ctx.onStart(() => parts.prepare())
+    ctx.onStart(async () => {
+      await parts.prepare()
+      const remove = services.health?.register({ name: 'workers', kind: 'readiness', critical: false, run: () => parts.checkFetching() })
+      if (remove !== undefined) ctx.onStop(remove)
+    })
     ctx.onReady(async () => {
       await parts.join()
       parts.boot()

@@ -79,18 +79,32 @@ export class Reencryption {
 
   /** Returns how many jobs were rewritten, or are left for another walk. */
   async #walkAll(signal: AbortSignal): Promise<number> {
-    const { pauseMs, queues } = this.#parts
+    const { log, queues } = this.#parts
     this.#set({ unreadable: 0 })
     let found = 0
     for (const queue of await queues.names()) {
-      for (const { key } of await queues.queue(queue).getJobSchedulers(0, -1, true)) found += await this.#rewrite(queue, key, 'schedule')
-      for await (const jobs of walk({ queues, queue, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
-        for (const { id = '' } of jobs) found += await this.#rewrite(queue, id, 'job')
-      }
-      for await (const jobs of walkDeleted({ queues, queue, signal })) {
-        for (const { id } of jobs) found += await this.#rewrite(queue, id, 'deleted')
+      try {
+        found += await this.#walkQueue(queue, signal)
+      } catch (error) {
+        if (queues.isUnavailable(error)) throw error
+        // A broken queue does not keep the others.
+        this.#set({ unreadable: this.#progress.unreadable + 1 })
+        log.warn({ queue }, `jobs of queue "${queue}" could not be encrypted with the current key: ${messageOf(error)}`)
       }
       if (signal.aborted) break
+    }
+    return found
+  }
+
+  async #walkQueue(queue: string, signal: AbortSignal): Promise<number> {
+    const { pauseMs, queues } = this.#parts
+    let found = 0
+    for (const { key } of await queues.queue(queue).getJobSchedulers(0, -1, true)) found += await this.#rewrite(queue, key, 'schedule')
+    for await (const jobs of walk({ queues, queue, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
+      for (const { id = '' } of jobs) found += await this.#rewrite(queue, id, 'job')
+    }
+    for await (const jobs of walkDeleted({ queues, queue, signal })) {
+      for (const { id } of jobs) found += await this.#rewrite(queue, id, 'deleted')
     }
     return found
   }

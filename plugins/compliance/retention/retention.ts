@@ -59,13 +59,14 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
     // BullMQ computes the age of jobs from the system clock.
     const ageMs = Math.max(0, Date.now() - before)
     const [jobs, old, trail] = await Promise.all([
-      attempt('jobs', () => purgeJobs({ queues: services.queues, ageMs, steps }), { jobs: 0, more: false }),
+      attempt('jobs', () => purgeJobs({ queues: services.queues, ageMs, steps }), { jobs: 0, more: false, problems: [] }),
       purgeData.call(before),
       attempt('audit', async () => purgeAudit({ store: audit.store, keys, before, alive: await alive(), steps }), {
         entries: 0,
         more: false,
       }),
     ])
+    problems.push(...jobs.problems)
     const history: string[] = []
     for (const [plugin, data] of old) {
       if (data instanceof Error) problems.push(`history of ${plugin}: ${data.message}`)

@@ -218,17 +218,37 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
   }
 }
 
-/** Prevents a pause that is still pending when the worker is closed from reconnecting it afterwards. */
+/**
+ * Ends the blocking wait of a worker that is closed, also when its connection is being replaced: the command would wait for the next one.
+ * Prevents a pause that is still pending when the worker is closed from reconnecting it afterwards.
+ */
 function staysClosed(worker: Worker): Worker {
+  const closed = (): Error => new Error('Connection is closed.')
+  const whenConnected = (use: (client: BlockingClient) => void): void => {
+    ;(worker.getBackend().blockingClient as Promise<BlockingClient> | undefined)?.then(use, () => undefined)
+  }
+  let end = (): void => undefined
+  whenConnected((client) => {
+    const bzpopmin = client.bzpopmin.bind(client)
+    client.bzpopmin = (...args) =>
+      new Promise((resolve, reject) => {
+        end = () => reject(closed())
+        if (worker.closing === undefined) bzpopmin(...args).then(resolve, reject)
+        else end()
+      })
+  })
   worker.once('closing', () => {
-    worker.getBackend().blockingClient?.then(
-      (client) => {
-        client.connect = () => Promise.reject(new Error('Connection is closed.'))
-      },
-      () => undefined,
-    )
+    whenConnected((client) => {
+      client.connect = () => Promise.reject(closed())
+    })
+    end()
   })
   return worker
+}
+
+interface BlockingClient {
+  bzpopmin(...args: readonly unknown[]): Promise<unknown>
+  connect(): Promise<unknown>
 }
 
 /** Opens both connections or none: if one cannot connect, the other is closed. */

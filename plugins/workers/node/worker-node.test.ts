@@ -205,6 +205,7 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
   await watchFor(35)
   assert.equal(opened, 2)
   assert.deepEqual([local.state, local.status()?.error?.code], ['running', 'WORKER_NOT_FETCHING'])
+  assert.throws(() => node.checkFetching(), /Worker "mail" took no job/)
   assert.match(decisions[0]?.join() ?? '', /^restarted,Worker "mail" took no job for \d+ s although 3 wait and it has idle slots/)
   await watchFor(35)
   assert.deepEqual([opened, decisions.length], [3, 1], 'it is replaced again, and decided once')
@@ -212,6 +213,7 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
   waiting = 0
   await watchFor(15)
   assert.equal(local.status()?.error, undefined)
+  node.checkFetching()
   assert.deepEqual(
     decisions.map(([verdict]) => verdict),
     ['restarted', 'recovered'],

@@ -116,6 +116,12 @@ export class WorkerNode {
     return this.#all().some((worker) => worker.worker?.record.queueName === queue && worker.cancel(job, reason))
   }
 
+  /** Throws if a worker takes none of the jobs that wait. */
+  checkFetching(): void {
+    const stuck = this.#all().find((local) => local.status()?.error?.code === 'WORKER_NOT_FETCHING')
+    if (stuck !== undefined) throw new Error(stuck.status()?.error?.message)
+  }
+
   /** `<queue>:<id>` of running jobs, at most 20. */
   runningJobs(): readonly string[] {
     const running = this.#all().flatMap((local) => local.runningJobs.map((id) => `${local.worker?.record.queueName}:${id}`))
