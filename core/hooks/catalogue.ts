@@ -80,6 +80,7 @@ export interface EndedRequest {
   readonly method: string
   /** The path of its route as registered, such as `/api/workers/:name`; undefined if no route matched. */
   readonly route: string | undefined
+  /** As sent; of a response that was cut because of an error after its head had been sent, the status of that error: 500 or higher. */
   readonly status: number
   /** Time from its arrival to the end of the response, in ms. */
   readonly ms: number

@@ -7,6 +7,8 @@ export interface AccessRecord {
   readonly method: string
   /** Without the query, which may contain secrets. */
   readonly path: string
+  /** As sent, or that of the error because of which the response was cut. */
+  readonly status: number
   /** Time from its arrival to the end of its response. */
   readonly ms: number
   /** The request id that the client sent, if it is well formed. Logged only if it is not the request id itself. */
@@ -18,9 +20,14 @@ export interface AccessRecord {
 const maxPath = 500
 
 /** Writes the access log line of a request. */
-export function logAccess(log: Logger, level: 'debug' | 'info', ctx: Context, { context, inbound, method, ms, path }: AccessRecord): void {
+export function logAccess(
+  log: Logger,
+  level: 'debug' | 'info',
+  ctx: Context,
+  { context, inbound, method, ms, path, status }: AccessRecord,
+): void {
   const { requestId, traceId } = context
-  const { statusCode: status, writableFinished: complete } = ctx.res
+  const { statusCode: sent, writableFinished: complete } = ctx.res
   const line = {
     requestId,
     // Undefined fields are not printed.
@@ -29,6 +36,7 @@ export function logAccess(log: Logger, level: 'debug' | 'info', ctx: Context, { 
     method,
     path: path.slice(0, maxPath),
     status,
+    sentStatus: sent === status ? undefined : sent,
     ms: Math.round(ms),
     bytes: bytesOf(ctx),
     complete,

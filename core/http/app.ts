@@ -21,6 +21,7 @@ import { RequestIds } from './request-ids.js'
 import type { Registration, Route, RouteInfo } from './route.js'
 import { infoOf } from './route.js'
 import { checkRoutes } from './route-problems.js'
+import { acceptStreams } from './send-stream.js'
 import { HttpServer } from './server.js'
 import { Schemas } from './validate.js'
 
@@ -210,6 +211,7 @@ function loadKoa({ trustedProxies, production, responders = {}, log }: HttpAppOp
   const Application = createRequire(import.meta.url)('koa') as typeof Koa
   const koa = new Application({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
   koa.on('error', brokenResponseLog(log))
+  acceptStreams(koa)
   setResponders(koa, responders)
   return koa
 }

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { Context } from 'koa'
 import { messageOf, ZinError } from '../errors.js'
 import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
@@ -32,17 +33,19 @@ export class ErrorResponder {
     this.#options = options
   }
 
-  async respond(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
+  /** Returns whether the error response is to be sent; false if the connection was cut or the client has left. */
+  async respond(ctx: Context, requestId: string, thrown: unknown): Promise<boolean> {
     const { log } = this.#options
     const cause = thrown instanceof Error ? thrown : new Error(`A handler threw something that is not an error: ${messageOf(thrown)}`)
     const error = toZinError(cause)
-    const failed: FailedRequest = { id: requestId, method: ctx.method, path: ctx.path, status: error.status }
-    if (error.status >= 500) this.#report(cause, failed)
-    if (ctx.headerSent || !ctx.writable) {
-      // Part of the response was sent; only closing the connection shows the client that it is incomplete.
-      if (!ctx.res.writableEnded) ctx.res.destroy()
-      return
-    }
+    const { headersSent, destroyed, writableEnded } = ctx.res
+    const isCut = headersSent && !destroyed && !writableEnded
+    const status = isCut ? cutStatus(cause) : error.status
+    const failed: FailedRequest = { id: requestId, method: ctx.method, path: ctx.path, status }
+    if (status >= 500) this.#report(cause, failed)
+    // Part of the response was sent; only closing the connection shows the client that it is incomplete.
+    if (isCut) cut(ctx, cause)
+    if (headersSent || destroyed || !ctx.writable) return false
     const body = this.#redact(error)
     const { transformErrorBody } = this.#options
     let sent: ErrorBody = body
@@ -59,6 +62,7 @@ export class ErrorResponder {
     ctx.set('Cache-Control', 'no-store')
     for (const [name, value] of Object.entries(error.headers)) ctx.set(name, value)
     ctx.body = sent
+    return true
   }
 
   #report(error: Error, failed: FailedRequest): void {
@@ -84,6 +88,16 @@ export class ErrorResponder {
     return error.details === undefined ? body : { ...body, details: error.details }
   }
 }
+
+function cut({ req, res }: Context, cause: Error): void {
+  // Without a length or chunks, an orderly end would look like a complete response.
+  const isDelimited = req.httpVersion !== '1.0' || res.hasHeader('content-length')
+  if (!isDelimited && res.socket instanceof Socket) res.socket.resetAndDestroy()
+  res.destroy(cause)
+}
+
+/** The status under which a response counts that was cut because of an error: always that of a fault, whatever its head says. */
+export const cutStatus = (error: Error): number => Math.max(500, toZinError(error).status)
 
 interface HttpError extends Error {
   readonly status: number

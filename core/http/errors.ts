@@ -141,6 +141,19 @@ export const httpErrors = defineErrors({
     when: 'An unexpected error occurred; it is logged with the request id',
     fix: 'Search the log for the `x-request-id` of the response',
   },
+  FILE_NOT_FOUND: {
+    status: 404,
+    message: (_cause: Error) => 'The file of this response does not exist',
+    cause: (cause: Error) => cause,
+    when: 'A handler returned the stream of a file that does not exist',
+    fix: 'Correct the path; if the file should exist, check what the handler opens',
+  },
+  STREAM_BROKEN: {
+    status: 500,
+    message: (how: string) => `The stream that is the body of the response ${how}; check the handler that returned it`,
+    when: 'A returned stream was destroyed, had been read before, gave something else than text and bytes, or differs from its Content-Length',
+    fix: 'Search the log for the `x-request-id` of the response, and correct the handler',
+  },
   BODY_CONSUMED: {
     status: 500,
     message: () =>

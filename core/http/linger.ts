@@ -8,6 +8,9 @@ const dropQuietly = 64 * 1024
 /** How long a client may keep sending after its response was written, in ms. */
 const lingerMs = 1000
 
+/** Marks a response that waits already: an error response may follow a response of which nothing was sent. */
+const lingers = Symbol('zin.lingers')
+
 /** Whether the connection of a request is closed if its body is not read. Depends on the request headers alone. */
 function isClosedUnread(req: IncomingMessage): boolean {
   return req.headers.expect !== undefined || Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY) > dropQuietly
@@ -33,6 +36,9 @@ export function closeAfterUnreadBody(req: IncomingMessage, res: ServerResponse):
   }
   if (!isClosedUnread(req)) return
   res.shouldKeepAlive = false
+  const lingering = res as ServerResponse & { [lingers]?: true }
+  if (lingering[lingers]) return
+  lingering[lingers] = true
   const end = res.end.bind(res) as (done?: unknown) => ServerResponse
   res.end = ((chunk?: unknown) => {
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) res.write(chunk)

@@ -53,7 +53,7 @@ export interface PipelineRoute extends MatchedRoute {
  *  7. body
  *  8. validation
  *  9. handler
- * 10. response, or the error response for what a phase threw
+ * 10. response, or the error response for what a phase threw or the body of a response that failed before its first byte
  *
  * A pipeline is immutable: requests in flight finish on the one they started with.
  */
@@ -180,7 +180,7 @@ export class Pipeline {
     const status = ctx.res.statusCode
     try {
       if (status >= 400 && lacksBody(ctx)) throw statusError(status)
-      this.#send(ctx)
+      this.#send(ctx, requestId)
     } catch (thrown) {
       void this.#fail(ctx, requestId, thrown)
     }
@@ -190,15 +190,14 @@ export class Pipeline {
   async #fail(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
     const { errors, log } = this.#parts
     try {
-      await errors.respond(ctx, requestId, thrown)
-      this.#send(ctx)
+      if (await errors.respond(ctx, requestId, thrown)) this.#send(ctx, requestId)
     } catch (error) {
       log.error({ err: error, requestId }, 'an error response could not be written')
       ctx.res.destroy()
     }
   }
 
-  #send(ctx: Context): void {
+  #send(ctx: Context, requestId: string): void {
     const { koa, isDraining } = this.#parts
     const { req, res } = ctx
     if (!res.headersSent) {
@@ -206,7 +205,7 @@ export class Pipeline {
       if (isPrivate(res)) res.setHeader('Cache-Control', 'no-store')
       closeAfterUnreadBody(req, res)
     }
-    sendResponse(koa, ctx)
+    sendResponse(koa, ctx, (reason) => void this.#fail(ctx, requestId, reason))
   }
 }
 

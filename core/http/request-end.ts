@@ -4,6 +4,7 @@ import type { NotifySlot } from '../hooks/kinds.js'
 import type { Logger, LogLevel } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { logAccess } from './access-log.js'
+import { cutStatus } from './error-responder.js'
 import type { RequestContext } from './request-context.js'
 import { pathOf } from './target.js'
 
@@ -41,10 +42,11 @@ export function followToEnd(parts: RequestEndParts, ctx: Context, { context, inb
   // `close` is emitted once, so removing the listener again (`once`) would be wasted work.
   res.on('close', () => {
     const ms = clock.monotonic() - began
-    if (isLogged) logAccess(log, level, ctx, { method, path, ms, inbound, context })
+    const { errored, statusCode, writableFinished: complete } = res
+    const status = errored ? cutStatus(errored) : statusCode
+    if (isLogged) logAccess(log, level, ctx, { method, path, status, ms, inbound, context })
     if (!isReported) return
     const { requestId: id, route, traceId } = context
-    const { statusCode: status, writableFinished: complete } = res
     // The path of a probe is that of its route.
     requestEnd.call({ id, method, route: isProbe ? path : route?.path, status, ms, complete, traceId })
   })

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context } from 'koa'
+import { isBinary, sendStream, streamOf } from './send-stream.js'
 
 /** The method of Koa that sends a finished context as a response; it is missing from Koa's types. */
 interface Responding {
@@ -11,15 +12,16 @@ interface Responding {
 export function isJson(body: unknown): boolean {
   if (body === undefined || body === null || typeof body === 'string') return false
   if (typeof body !== 'object' || Array.isArray(body) || Object.getPrototypeOf(body) === Object.prototype) return true
-  const isOther = Buffer.isBuffer(body) || body instanceof Blob || body instanceof ReadableStream || body instanceof Response
-  return !isOther && typeof (body as { pipe?: unknown }).pipe !== 'function'
+  return !isBinary(body)
 }
 
 /**
- * Sends the response of a finished context. JSON, which is nearly every response, is written here; everything else goes
+ * Sends the response of a finished context. JSON, which is nearly every response, is written here; everything else except streams goes
  * through Koa, whose generic code costs a tenth of a small request. Throws if the body cannot be serialized as JSON.
+ *
+ * @param fail called with the reason if the body is a stream that fails.
  */
-export function sendResponse(koa: Koa, ctx: Context): void {
+export function sendResponse(koa: Koa, ctx: Context, fail: (reason: unknown) => void): void {
   const { req, res, body } = ctx
   if (isJson(body) && isOrdinary(ctx, req, res)) {
     const text = JSON.stringify(body)
@@ -30,6 +32,11 @@ export function sendResponse(koa: Koa, ctx: Context): void {
     return
   }
   const status = res.statusCode
+  const stream = ctx.respond === false || isBodiless(status) ? undefined : streamOf(body)
+  if (stream !== undefined) {
+    sendStream(ctx, stream, fail)
+    return
+  }
   void (koa as unknown as Responding).handleRequest(ctx, async () => {
     // Koa resets the status to 404; restore that of this context.
     res.statusCode = status
@@ -37,6 +44,7 @@ export function sendResponse(koa: Koa, ctx: Context): void {
 }
 
 function isOrdinary(ctx: Context, req: IncomingMessage, res: ServerResponse): boolean {
-  const status = res.statusCode
-  return ctx.respond !== false && !res.headersSent && req.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304
+  return ctx.respond !== false && !res.headersSent && req.method !== 'HEAD' && !isBodiless(res.statusCode)
 }
+
+const isBodiless = (status: number): boolean => status === 204 || status === 205 || status === 304

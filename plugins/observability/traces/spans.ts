@@ -55,7 +55,7 @@ function describeRequest(span: Span, { method, path, res }: Context, verb: strin
     const route = request?.route?.path
     if (route !== undefined) span.updateName(`${verb} ${route}`).setAttribute('http.route', route)
     span.setAttribute('http.response.status_code', res.statusCode)
-    if (res.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+    if (res.statusCode >= 500 || res.errored) span.setStatus({ code: SpanStatusCode.ERROR })
     span.end()
   })
 }
