@@ -31,7 +31,7 @@ const gatewayModule = moduleText(`{
 },`)
 
 /** Sends messages of its own to the app, which ignores them. */
-const usersModule = `for (const odd of ['ready', { type: 'ready' }, { type: 'log', level: 'none' }, { zinService: { type: 'log' } }, null, 1]) process.send(odd)
+const usersModule = `for (const odd of ['ready', { type: 'ready' }, { type: 'log', level: 'none' }, { zinService: { type: 'log' } }, null, 1, { cmd: 'NODE_HANDLE_ACK' }]) process.send(odd)
 ${moduleText(`{ method: 'GET', path: '/fail', summary: 'Fail', handler: () => { throw new Error('it fails') } },`)}`
 
 interface Answer {

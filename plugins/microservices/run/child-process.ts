@@ -33,6 +33,8 @@ export async function startChild(
   const { execArgv, file } = childEntry()
   // Do not inherit the app's execArgv: its debugging port is in use.
   const child = fork(file, [], { env, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' })
+  // Node's own messages, which pass sockets on. Code of the service could send one that makes Node throw in this process.
+  child.removeAllListeners('internalMessage')
   let stopping = false
   const claimNonce = async ({ claim, id }: NonceAsked): Promise<void> => {
     try {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Entry } from './entry.js'
-import type { ToChild } from './protocol.js'
+import type { FromChild, ToChild } from './protocol.js'
 
 export interface ChildOptions {
   readonly entry: Entry
@@ -18,8 +18,8 @@ export interface ChildHandle {
   readonly ended: Promise<string>
   /** Sends a message. Throws if it cannot be cloned; does nothing after the end. */
   post(message: ToChild): void
-  /** Messages are untrusted: the processor can send messages as well. */
-  onMessage(listener: (message: unknown) => void): void
+  /** Passes on messages of the entry. What the code of the processor sends is ignored, unless it forges the form of those messages. */
+  onMessage(listener: (message: FromChild) => void): void
   /** Ends it immediately. */
   kill(): void
 }

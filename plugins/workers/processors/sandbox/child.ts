@@ -3,7 +3,7 @@ import { pathToFileURL } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { exportedFunction, missingExport } from '../exported.js'
 import { JobCalls } from './job-calls.js'
-import { type FromChild, jobMethods, type ToChild, watchFd } from './protocol.js'
+import { type Envelope, type FromChild, jobMethods, type ToChild, watchFd } from './protocol.js'
 import { fromWire, toWire } from './wire-error.js'
 
 type Load = Extract<ToChild, { type: 'load' }>
@@ -16,8 +16,9 @@ const watchMs = 250
 
 const port = parentPort
 const send = (message: FromChild, sent?: () => void): void => {
-  if (port !== null) port.postMessage(message)
-  else process.send?.(message, undefined, undefined, sent)
+  const envelope: Envelope = { zinProcessor: message }
+  if (port !== null) port.postMessage(envelope)
+  else process.send?.(envelope, undefined, undefined, sent)
 }
 
 let processor: ((...args: never) => unknown) | undefined

@@ -101,9 +101,8 @@ export class Executor {
       const fail = (why: string): void => reject(processorErrors.PROCESSOR_LOAD_FAILED(processor, why))
       timer = setTimeout(() => fail(`it did not load within ${loadMs} ms`), loadMs)
       this.#child.onMessage((message) => {
-        if (!isMessage(message)) return
         if (message.type === 'ready') resolve()
-        else if (message.type === 'unloadable') reject(this.#unloadable(String(message.why), message.missing === true))
+        else if (message.type === 'unloadable') reject(this.#unloadable(message.why, message.missing))
         else this.#receive(message)
       })
       void this.#child.ended.then((how) => fail(`its ${this.#child.kind} ended: ${how}`))
@@ -127,11 +126,11 @@ export class Executor {
       : processorErrors.PROCESSOR_LOAD_FAILED(processor, why)
   }
 
-  #receive(message: Partial<FromChild>): void {
+  #receive(message: FromChild): void {
     const current = this.#current
-    // A message of an earlier job, or an unknown one.
+    // A message of an earlier job.
     if (current === undefined || !('run' in message) || message.run !== current.run) return
-    if (message.type === 'call') current.calls.handle(message as Extract<FromChild, { type: 'call' }>)
+    if (message.type === 'call') current.calls.handle(message)
     if (message.type === 'done') current.settle(resultOf(message.json))
     if (message.type === 'failed') current.settle(thrownOf(message.error))
   }
@@ -144,18 +143,14 @@ export class Executor {
   }
 }
 
-function isMessage(value: unknown): value is Partial<FromChild> {
-  return typeof value === 'object' && value !== null
+async function thrownOf(error: WireError): Promise<never> {
+  throw await thrownError(error)
 }
 
-async function thrownOf(error: unknown): Promise<never> {
-  throw await thrownError(isMessage(error) ? (error as WireError) : { name: 'Error', message: String(error) })
-}
-
-async function resultOf(json: unknown): Promise<unknown> {
+async function resultOf(json: string | undefined): Promise<unknown> {
   if (json === undefined) return undefined
   try {
-    return JSON.parse(String(json))
+    return JSON.parse(json)
   } catch (error) {
     throw new TypeError(`the result of the job is not JSON: ${messageOf(error)}`)
   }

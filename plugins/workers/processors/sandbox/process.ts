@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ChildHandle, ChildOptions } from './child-handle.js'
-import { type FromChild, watchFd } from './protocol.js'
+import { fromChild, watchFd } from './protocol.js'
 
 /** Memory that a process may use in addition to its old generation, in MiB: Node itself, code, new objects. */
 const besideHeapMb = 192
@@ -19,11 +19,9 @@ export function startProcess({ entry, env, memoryMb }: ChildOptions): ChildHandl
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
   })
+  // Node's own messages, which pass sockets on. Code of the processor could send one that makes Node throw in this process.
+  child.removeAllListeners('internalMessage')
   let cause = ''
-  child.on('message', (message: unknown) => {
-    const { type, error } = (message ?? {}) as Partial<Extract<FromChild, { type: 'fatal' }>>
-    if (type === 'fatal') cause = error?.message ?? ''
-  })
   const watch = child.stdio[watchFd] as Readable
   watch.on('error', () => undefined)
   watch.on('data', (data: Buffer) => {
@@ -49,7 +47,12 @@ export function startProcess({ entry, env, memoryMb }: ChildOptions): ChildHandl
     stderr: child.stderr as Readable,
     ended,
     post: (message) => void (child.connected && child.send(message)),
-    onMessage: (listener) => void child.on('message', listener),
+    onMessage: (listener) =>
+      void child.on('message', (sent: unknown) => {
+        const message = fromChild(sent)
+        if (message?.type === 'fatal') cause = message.error.message
+        if (message !== undefined) listener(message)
+      }),
     kill: () => void child.kill('SIGKILL'),
   }
 }

@@ -1,6 +1,6 @@
 // Also runs in the threads and processes of processors: keep its imports light.
 import type { ExportNames } from '../exported.js'
-import type { WireError } from './wire-error.js'
+import { readWireError, type WireError } from './wire-error.js'
 
 /** The fields of its job that a processor receives, besides the methods. */
 export const jobFields = [
@@ -58,3 +58,32 @@ export type FromChild =
   | { readonly type: 'call'; readonly run: number; readonly call: number; readonly method: JobMethod; readonly args: readonly unknown[] }
   /** The process is about to exit because of an uncaught error. */
   | { readonly type: 'fatal'; readonly error: WireError }
+
+/** How a child sends a message: code of the processor may send its own, such as `process.send('ready')`. */
+export interface Envelope {
+  readonly zinProcessor: FromChild
+}
+
+/** Longest reason why a processor did not load, in characters. */
+const mostWhy = 10_000
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null
+
+/** Returns a message of the child; undefined for anything else that its code sent. Pure. */
+export function fromChild(sent: unknown): FromChild | undefined {
+  const message = isObject(sent) ? sent.zinProcessor : undefined
+  if (!isObject(message)) return undefined
+  const { args, call, error, json, method, missing, run, type, why } = message
+  if (type === 'ready') return { type }
+  if (type === 'unloadable') return typeof why === 'string' ? { type, why: why.slice(0, mostWhy), missing: missing === true } : undefined
+  if (type === 'fatal') return { type, error: readWireError(error) }
+  if (!isNumber(run)) return undefined
+  if (type === 'failed') return { type, run, error: readWireError(error) }
+  if (type === 'done') return json === undefined || typeof json === 'string' ? { type, run, json } : undefined
+  const known = jobMethods.find((one) => one === method)
+  return type === 'call' && isNumber(call) && known !== undefined && Array.isArray(args)
+    ? { type, run, call, method: known, args }
+    : undefined
+}
+
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)

@@ -79,9 +79,17 @@ const all = {
     send(null)
     send(5)
     send({})
-    send({ type: 'done', run: -1, json: '1' })
-    send({ type: 'call', run: job.data.run, call: 901, method: 'remove', args: [] })
-    send({ type: 'call', run: job.data.run, call: 902, method: 'constructor', args: 'x' })
+    for (const type of ['ready', 'unloadable', 'done', 'failed', 'fatal']) {
+      send(type)
+      send({ type, run: job.data.run, json: '1', error: null, why: 'forged' })
+      send({ zinProcessor: { type } })
+      send({ zinProcessor: { type, run: -1, json: '1', error: null } })
+      send({ zinProcessor: { type, run: 'x', json: {}, error: 5, why: 7 } })
+    }
+    for (const zinProcessor of [null, 5, 'ready', [], { type: {} }]) send({ zinProcessor })
+    for (const cmd of ['NODE_HANDLE_ACK', 'NODE_HANDLE_NACK', 'NODE_HANDLE', 'NODE_OTHER']) send({ cmd, type: 'net.Nothing' })
+    send({ zinProcessor: { type: 'call', run: job.data.run, call: 901, method: 'remove', args: [] } })
+    send({ zinProcessor: { type: 'call', run: job.data.run, call: 902, method: 'constructor', args: 'x' } })
     await job.log('after')
     return 'honest'
   },

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { ChildHandle, ChildOptions } from './child-handle.js'
 import type { Entry } from './entry.js'
+import { fromChild } from './protocol.js'
 
 export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle {
   const shared = { env, execArgv: [], argv: [], stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: memoryMb } }
@@ -19,7 +20,11 @@ export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle
     stderr: worker.stderr,
     ended,
     post: (message) => worker.postMessage(message),
-    onMessage: (listener) => void worker.on('message', listener),
+    onMessage: (listener) =>
+      void worker.on('message', (sent: unknown) => {
+        const message = fromChild(sent)
+        if (message !== undefined) listener(message)
+      }),
     // The end is reported by the `exit` event.
     kill: () => void worker.terminate(),
   }

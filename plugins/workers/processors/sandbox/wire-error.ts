@@ -31,6 +31,21 @@ export function toWire(thrown: unknown): WireError {
   }
 }
 
+/** Returns the error in a message of a child, within the limits of {@link toWire}; code of the processor may have sent anything. */
+export function readWireError(sent: unknown): WireError {
+  const { code, message, name, outcome, stack } = (typeof sent === 'object' && sent !== null ? sent : {}) as Partial<
+    Record<string, unknown>
+  >
+  const known = outcomes.find((one) => one === outcome)
+  return {
+    name: typeof name === 'string' ? clip(name, maxName) : 'Error',
+    message: clip(typeof message === 'string' ? message : thrownText(sent), maxMessage),
+    ...(typeof stack === 'string' ? { stack: clip(stack, maxStack) } : {}),
+    ...(typeof code === 'string' ? { code: clip(code, maxName) } : typeof code === 'number' ? { code } : {}),
+    ...(known === undefined ? {} : { outcome: known }),
+  }
+}
+
 /** Returns a plain `Error` with the same content. */
 export function fromWire({ name, message, stack, code }: WireError): Error {
   const error = new Error(message)
