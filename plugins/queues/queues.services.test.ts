@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { Queue } from 'bullmq'
 import { createTestHost, type TestHost } from 'zin/testing'
@@ -135,5 +135,34 @@ describe('a worker on Redis that is closed before its job has ended', () => {
     } finally {
       await host.stop()
     }
+  })
+})
+
+describe('a worker that returns a job to its queue on Redis', () => {
+  it('wakes an idle one, whether or not the job has a priority', async () => {
+    const host = await createTestHost({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
+    const service = host.service(queuesService)
+    for (const [queue, priority] of [
+      ['plain', 0],
+      ['urgent', 5],
+    ] as const) {
+      const steps = new EventEmitter()
+      const [begun, idle] = [once(steps, 'begun'), once(steps, 'idle')]
+      const first = service.worker(queue, async (job, token) => {
+        steps.emit('begun')
+        await idle
+        await first.pause(true)
+        await job.moveToWait(token)
+        throw Object.assign(new Error('returned'), { name: 'WaitingError' })
+      })
+      const { id } = await service.add(queue, 'job', {}, { priority })
+      await begun
+      // It polls after an hour.
+      const second = service.worker(queue, async () => 'done', { drainDelay: 3600 })
+      second.once('drained', () => steps.emit('idle'))
+      const [job] = (await once(second, 'completed')) as [{ readonly id: string }]
+      assert.equal(job.id, id)
+    }
+    await host.stop()
   })
 })

@@ -7,6 +7,7 @@ import {
   isRedisUnavailable,
   type OwnedRedisClient,
   openRedis,
+  type RedisClient,
   type RedisTarget,
   whenReady,
 } from 'zin/plugins/redis'
@@ -48,6 +49,10 @@ const failNextScript = `
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishedOn') == 1 then return 0 end
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
+
+/** KEYS: the meta key, the jobs with a priority, the marker that wakes a worker. */
+const wakeScript = `
+if redis.call('HEXISTS', KEYS[1], 'paused') == 0 and redis.call('EXISTS', KEYS[2]) == 1 then redis.call('ZADD', KEYS[3], 0, '0') end`
 
 /** Events of a queue read per command. */
 const eventsAtOnce = 1_000
@@ -145,7 +150,8 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     kind: 'redis',
     where,
     makeQueue: (name, options) => new bull.Queue(name, { ...options, connection: producer, prefix }),
-    makeWorker: (name, processor, options) => staysClosed(new bull.Worker(name, processor, { ...options, connection: consumer, prefix })),
+    makeWorker: (name, processor, options) =>
+      wakesOthers(staysClosed(new bull.Worker(name, processor, { ...options, connection: consumer, prefix })), producer),
     makeEvents: (name, options) => new bull.QueueEvents(name, { ...options, connection: consumer, prefix }),
     makeFlow: (options) => new bull.FlowProducer({ ...options, connection: producer, prefix }),
     async ready() {
@@ -249,6 +255,23 @@ function staysClosed(worker: Worker): Worker {
 interface BlockingClient {
   bzpopmin(...args: readonly unknown[]): Promise<unknown>
   connect(): Promise<unknown>
+}
+
+/**
+ * Makes a worker that returns a job with a priority to its queue wake an idle worker. BullMQ does so for other jobs only, and an idle worker
+ * would take this one when it polls next.
+ */
+function wakesOthers(worker: Worker, redis: RedisClient): Worker {
+  const backend = worker.getBackend()
+  const move = backend.moveJobFromActiveToWait.bind(backend)
+  const keys = ['meta', 'prioritized', 'marker'].map((key) => worker.toKey(key))
+  backend.moveJobFromActiveToWait = async (id, token) => {
+    const result = await move(id, token)
+    // The job has returned in any case.
+    await redis.eval(wakeScript, keys.length, ...keys).catch(() => undefined)
+    return result
+  }
+  return worker
 }
 
 /** Opens both connections or none: if one cannot connect, the other is closed. */
