@@ -43,8 +43,14 @@ export async function createClient(url: string, account: Account): Promise<Clien
   }
   let session = await logIn()
   const signed = async (request: FuzzRequest): Promise<FuzzRequest> => {
-    const { method, target, body = '' } = request
-    const proof = await createHeaders({ method, url: `${url}${target}`, body, keyId: session.deviceId, secret: session.deviceSecret })
+    const { method, target } = request
+    const proof = await createHeaders({
+      method,
+      url: `${url}${target}`,
+      body: bytesOf(request) ?? '',
+      keyId: session.deviceId,
+      secret: session.deviceSecret,
+    })
     return { ...request, headers: { authorization: `Bearer ${session.jwt}`, ...proof, ...request.headers } }
   }
   const me: FuzzRequest = { method: 'GET', target: '/api/me', headers: {}, signed: true }
@@ -80,9 +86,15 @@ function isClosed(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
-async function exchange(url: string, agent: Agent, { method, target, headers, body }: FuzzRequest): Promise<FuzzResponse> {
+const bytesOf = ({ body, encoding }: FuzzRequest): Buffer | undefined =>
+  body === undefined ? undefined : Buffer.from(body, encoding ?? 'utf8')
+
+async function exchange(url: string, agent: Agent, sent: FuzzRequest): Promise<FuzzResponse> {
+  const { method, target, headers, chunked } = sent
   const { hostname, port } = new URL(url)
-  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const body = bytesOf(sent)
+  const framed = chunked === undefined ? { 'content-length': String(body?.length) } : { 'transfer-encoding': 'chunked' }
+  const length = body === undefined ? {} : framed
   const signal = AbortSignal.timeout(waitMs)
   const request = httpRequest({ hostname, port, method, path: target, agent, signal, headers: { ...headers, ...length } })
   request.end(body)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { hostileText, type Json, nearly, type Schema, textOf, valuesOf } from './values.js'
+import { hostileText, type Json, nearly, oddEncoded, oddIds, oddJson, type Schema, textOf, valuesOf } from './values.js'
 
 /** One request, before it is signed. */
 export interface FuzzRequest {
@@ -8,6 +8,10 @@ export interface FuzzRequest {
   readonly target: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
+  /** `latin1`: each character of the body is sent as one byte, so that it can be invalid UTF-8. Default: UTF-8. */
+  readonly encoding?: 'latin1'
+  /** Sends the body in chunks, without its length. */
+  readonly chunked?: true
   /** Whether the client's device signs it. */
   readonly signed: boolean
 }
@@ -69,6 +73,8 @@ function route(method: string, path: string, operation: Operation, known: Known)
       target: `${filled}${query}`,
       headers: { ...body.headers, ...headers },
       ...(body.text !== undefined && { body: body.text }),
+      ...(body.encoding !== undefined && { encoding: body.encoding }),
+      ...(body.chunked !== undefined && { chunked: body.chunked }),
       signed,
     }))
   return { title: `${method} ${path}`, requests }
@@ -94,7 +100,7 @@ function pathOf(path: string, operation: Operation, known: Known): fc.Arbitrary<
       { weight: 6, arbitrary: fc.constantFrom(...existing) },
       { weight: 2, arbitrary: valuesOf(schema).map((value) => encode(textOf(value))) },
       { weight: 2, arbitrary: hostileText.map(encode) },
-      { weight: 1, arbitrary: fc.constantFrom('%', '%zz', '%C3', '%2e%2e', '%2F', '.', '..', ';', 'a%20b') },
+      { weight: 2, arbitrary: fc.constantFrom('%', '%zz', '%2e%2e', '%2F', ';', 'a%20b', ...oddEncoded) },
     )
   })
   return fc.tuple(...parts).map((filled) => filled.join(''))
@@ -103,7 +109,11 @@ function pathOf(path: string, operation: Operation, known: Known): fc.Arbitrary<
 function queryOf({ parameters = [] }: Operation): fc.Arbitrary<string> {
   const own = parameters
     .filter((parameter) => parameter.in === 'query')
-    .map(({ name, schema = {} }) => fc.oneof(valuesOf(schema).map(textOf), hostileText).map((value) => `${name}=${encode(value)}`))
+    .map(({ name, schema = {} }) =>
+      fc
+        .oneof(valuesOf(schema).map(textOf).map(encode), hostileText.map(encode), fc.constantFrom(...oddEncoded))
+        .map((value) => `${name}=${value}`),
+    )
   const odd = fc.oneof(
     hostileText.map((text) => `x=${encode(text)}`),
     fc.constantFrom('%', 'a=%zz', 'a&a&a=1', '__proto__=1', 'constructor[prototype]=1', '=', '&&', 'a[]=1&a[]=2', '\\'),
@@ -120,14 +130,21 @@ function queryOf({ parameters = [] }: Operation): fc.Arbitrary<string> {
 interface Body {
   readonly headers: Readonly<Record<string, string>>
   readonly text?: string
+  readonly encoding?: 'latin1'
+  readonly chunked?: true
 }
 
 function bodyOf(method: string, operation: Operation, known: Known): fc.Arbitrary<Body> {
   const none = fc.constant<Body>({ headers: {} })
   const schema = operation.requestBody?.content['application/json']?.schema
-  const json = nearly(
-    fc.oneof({ weight: 1, arbitrary: valuesOf(schema ?? {}) }, { weight: 4, arbitrary: plausible(schema ?? {}, known) }),
-  ).map((value) => jsonBody(JSON.stringify(value)))
+  const fitting = fc.oneof({ weight: 1, arbitrary: valuesOf(schema ?? {}) }, { weight: 4, arbitrary: plausible(schema ?? {}, known) })
+  const json = nearly(fitting).map((value) => jsonBody(JSON.stringify(value)))
+  const odd = oddJson(fitting).map((text) => ({ ...jsonBody(text), encoding: 'latin1' as const }))
+  const chunked = fc.oneof(
+    fc.constant<Body>({ headers: {}, text: '', chunked: true }),
+    json.map((body) => ({ ...body, chunked: true as const })),
+    fc.constant<Body>({ ...jsonBody(''), chunked: true }),
+  )
   const broken = fc.oneof(
     fc.constantFrom('{', '[1,', '{"a":1,"a":2}', '\ufeff{}', 'nul', '"', '{"a":\u0000}', `${'['.repeat(100_000)}`).map(jsonBody),
     hostileText.map((text) => ({ headers: { 'content-type': 'text/plain' }, text })),
@@ -142,10 +159,13 @@ function bodyOf(method: string, operation: Operation, known: Known): fc.Arbitrar
     fc.constant({ headers: { 'content-type': 'multipart/form-data' }, text: '--x' }),
     fc.constantFrom(200_000, 2_000_000).map((length) => jsonBody(JSON.stringify({ data: 'x'.repeat(length) }))),
   )
-  if (method === 'GET' || method === 'HEAD') return fc.oneof({ weight: 20, arbitrary: none }, { weight: 1, arbitrary: json })
+  if (method === 'GET' || method === 'HEAD')
+    return fc.oneof({ weight: 20, arbitrary: none }, { weight: 1, arbitrary: json }, { weight: 1, arbitrary: chunked })
   return fc.oneof(
     { weight: 1, arbitrary: none },
-    { weight: schema === undefined ? 1 : 9, arbitrary: json },
+    { weight: schema === undefined ? 1 : 6, arbitrary: json },
+    { weight: schema === undefined ? 1 : 4, arbitrary: odd },
+    { weight: 1, arbitrary: chunked },
     { weight: 1, arbitrary: broken },
   )
 }
@@ -180,7 +200,13 @@ function hintsFor({ names, versions }: Known): Readonly<Record<string, fc.Arbitr
     isolation: from('inline', { mode: 'thread' }),
     placement: from({}, { nodes: 1 }),
     data: from({ to: 'ada@example.com' }, null, '\ud800'),
-    options: from({}, { priority: 'High' }, { attempts: 2, delay: 60_000 }, { deduplication: { id: 'a' } }),
+    options: from(
+      {},
+      { priority: 'High' },
+      { attempts: 2, delay: 60_000 },
+      { deduplication: { id: 'a' } },
+      ...oddIds.map((jobId) => ({ jobId })),
+    ),
     children: from([], [{ worker: names[0] ?? '', data: 1 }]),
     pattern: from('0 0 1 1 *', '61 * * * *'),
     every: from(60_000),
@@ -188,6 +214,9 @@ function hintsFor({ names, versions }: Known): Readonly<Record<string, fc.Arbitr
     startDate: from('2030-01-01T00:00:00Z'),
     endDate: from('2031-01-01T00:00:00Z'),
     limit: from(1),
+    query: from('{ __typename }', '{ __proto__ }', '{ queues { constructor } }', '\ud800', '{'),
+    column: from('one', '__proto__', 'constructor', 'toString'),
+    value: from('text', true, 1, null, '\ud800', 'a\0b'),
     email: from('demo@example.com', '日本@x', 'a@b'),
     password: from('wrong', 'é'.repeat(64)),
   }

@@ -44,6 +44,35 @@ describe('the fuzzer', () => {
     assert.match(String(bare.findings[0]?.what), /without error, message and code/)
   })
 
+  it('names the request that ended the app, and not one that came after it', async () => {
+    let ended = false
+    const { findings, gone } = await run((request) => {
+      if (ended) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+      if (!request.body?.includes('"size":7')) return refused
+      ended = true
+      throw new Error('socket hang up')
+    })
+    assert.deepEqual([gone, findings.map(({ what }) => what)], [true, ['socket hang up']])
+    assert.match(String((findings[0]?.request as FuzzRequest).body), /"size":7/)
+  })
+
+  it('sends each kind of value that no JSON text of JavaScript contains, and empty chunked bodies', async () => {
+    const sent: FuzzRequest[] = []
+    await run((request) => (sent.push(request), refused))
+    const bodies = sent.map(({ body = '', encoding = 'utf8' as const }) => Buffer.from(body, encoding as BufferEncoding).toString('latin1'))
+    const forms = ['"size":true', '"size":1e999', '"size":"\\ud800"', '"size":"\xff"', '"size":{"__proto__":1}', '"size":"wait"']
+    assert.deepEqual(
+      forms.filter((form) => !bodies.some((body) => body.includes(form))),
+      [],
+    )
+    assert.ok(sent.some(({ body, chunked }) => body === '' && chunked === true))
+    for (const path of ['%ED%A0%80', '1e999', '__proto__'])
+      assert.ok(
+        sent.some(({ target }) => target.startsWith(`/things/${path}`)),
+        path,
+      )
+  })
+
   it('finds a request whose connection breaks', async () => {
     const { findings } = await run(() => {
       throw new Error('socket hang up')

@@ -17,6 +17,8 @@ export interface Summary {
   /** The longest response time by route, in ms. */
   readonly slowest: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
+  /** Whether the app accepted no more connections: one of the findings with a broken connection ended it. */
+  readonly gone: boolean
 }
 
 const perRound = 50
@@ -38,16 +40,29 @@ export async function fuzz(
   const findings = new Map<string, Finding>()
   let sent = 0
   let round = 0
+  let gone = false
+  /** Requests that follow the end of the app prove nothing, so that they also shrink nothing. */
+  const unlessGone = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    if (gone) return undefined
+    try {
+      return await work()
+    } catch (error) {
+      gone ||= isRefused(error)
+      if (!gone) throw error
+      return undefined
+    }
+  }
   const lane = async (client: Client): Promise<void> => {
-    while (sent < total) {
+    while (sent < total && !gone) {
       const route = routes[round % routes.length] as Route
       const roundSeed = seed + round
       round += 1
-      await prepare()
+      await unlessGone(prepare)
       const finding = await tryRoute(route, roundSeed, async (request) => {
-        sent += 1
+        if (!gone) sent += 1
         const sentAt = performance.now()
-        const response = await client.send(request)
+        const response = await unlessGone(() => client.send(request))
+        if (response === undefined) return undefined
         slowest.set(route.title, Math.max(slowest.get(route.title) ?? 0, performance.now() - sentAt))
         count(responses, route.title, `${response.status} ${errorCode(response.body) ?? ''}`.trim())
         return response
@@ -56,7 +71,7 @@ export async function fuzz(
     }
   }
   await Promise.all(clients.map(lane))
-  return { sent, responses, slowest, findings: [...findings.values()] }
+  return { sent, responses, slowest, findings: [...findings.values()], gone }
 }
 
 function count(responses: Map<string, Map<string, number>>, route: string, kind: string): void {
@@ -64,9 +79,17 @@ function count(responses: Map<string, Map<string, number>>, route: string, kind:
   responses.set(route, ofRoute.set(kind, (ofRoute.get(kind) ?? 0) + 1))
 }
 
-async function tryRoute(route: Route, seed: number, send: (request: FuzzRequest) => Promise<FuzzResponse>): Promise<Finding | undefined> {
+/** Whether no process listens any more; `fetch` hides the code in the cause. */
+function isRefused(error: unknown): boolean {
+  return error instanceof Error && (('code' in error && error.code === 'ECONNREFUSED') || isRefused(error.cause))
+}
+
+type Send = (request: FuzzRequest) => Promise<FuzzResponse | undefined>
+
+async function tryRoute(route: Route, seed: number, send: Send): Promise<Finding | undefined> {
   const property = fc.asyncProperty(route.requests, async (request) => {
-    const wrong = problemOf(request, await send(request))
+    const response = await send(request)
+    const wrong = response && problemOf(request, response)
     if (wrong !== undefined) throw new Error(wrong)
   })
   const result = await fc.check(property, { seed, numRuns: perRound, interruptAfterTimeLimit: shrinkMs, markInterruptAsFailure: false })

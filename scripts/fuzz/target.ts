@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -25,14 +25,22 @@ export interface Target {
 const email = 'demo@example.com'
 const password = 'a password for the fuzzer'
 
-/** Starts a copy of examples/full in `folder`, with login limits that are too high to affect the run. */
+/** Starts a copy of examples/full in `folder`, with the parts in `hostile`, and login limits that are too high to affect the run. */
 export async function startTarget(folder: string, env: Env): Promise<Target> {
   const app = copyExample('full', folder)
-  raiseLoginLimits(join(app, 'zin.config.ts'))
+  configure(join(app, 'zin.config.ts'))
+  cpSync(join(import.meta.dirname, 'hostile'), app, { recursive: true })
   const file = join(folder, 'memory.json')
   const probe = pathToFileURL(join(import.meta.dirname, 'memory-probe.mjs')).href
   const child = await startApp(app, {
-    env: { ...env, DEMO_PASSWORD: password, NODE_OPTIONS: `--import ${probe}`, ZIN_FUZZ_MEMORY: file, LOG_LEVEL: 'warn' },
+    env: {
+      ...env,
+      MICROSERVICES: 'true',
+      DEMO_PASSWORD: password,
+      NODE_OPTIONS: `--import ${probe}`,
+      ZIN_FUZZ_MEMORY: file,
+      LOG_LEVEL: 'warn',
+    },
   })
   return {
     url: child.url,
@@ -43,12 +51,23 @@ export async function startTarget(folder: string, env: Env): Promise<Target> {
   }
 }
 
-function raiseLoginLimits(config: string): void {
-  const text = readFileSync(config, 'utf8')
+function configure(config: string): void {
   const names = ['attemptsPerMinute', 'attemptsPerHour', 'addressAttemptsPerMinute', 'addressAttemptsPerHour', 'accountAttemptsPerMinute']
-  const raised = text.replace('login({', `login({ ${names.map((name) => `${name}: 1_000_000`).join(', ')},`)
-  if (raised === text) throw new Error(`${config} no longer calls login({ … })`)
-  writeFileSync(config, raised)
+  const service = "microservices({ services: { 'fuzz-says': { process: 'own' } } })"
+  const changes = [
+    ['login({', `login({ ${names.map((name) => `${name}: 1_000_000`).join(', ')},`],
+    [
+      "from './emails/index.js'",
+      "from './emails/index.js'\nimport { fuzz } from './fuzz/index.js'\nimport { microservices } from 'zin/plugins'",
+    ],
+    ['emails(),', `emails(), ${service}, fuzz(),`],
+  ] as const
+  let text = readFileSync(config, 'utf8')
+  for (const [from, to] of changes) {
+    if (!text.includes(from)) throw new Error(`${config} no longer contains ${from}`)
+    text = text.replace(from, to)
+  }
+  writeFileSync(config, text)
 }
 
 async function readMemory(app: AppProcess, file: string): Promise<Memory> {

@@ -26,6 +26,63 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 50 }),
 )
 
+/** Ids that are keys of the stores, or stand for something else in URLs. */
+export const oddIds = [
+  'wait',
+  'active',
+  'meta',
+  'id',
+  'events',
+  'stalled',
+  'stalled-check',
+  'repeat',
+  '.',
+  '..',
+  'a:b',
+  '12',
+  '-1',
+  '1e3',
+  '__proto__',
+]
+
+/** Values as they are percent-encoded in a path or query, with invalid UTF-8 and lone surrogates, which no text can contain. */
+export const oddEncoded = [
+  ...['%ED%A0%80', 'a%ED%B0%80b', '%FF', '%C3', '%F5%80%80%80', '%00', 'true', 'false', '1e999', '-1e999', '9007199254740993', '1e-999'],
+  ...['__proto__', 'data.__proto__:1', 'data.constructor.prototype:true', ...oddIds],
+]
+
+/** JSON as it is sent, byte by byte: invalid UTF-8, and values that `JSON.stringify` cannot write. */
+const oddTokens = [
+  ...[
+    '"\\ud800"',
+    '"a\\udc00b"',
+    '"\\u0000"',
+    '"\xff"',
+    '"\xc3"',
+    '"\xed\xa0\x80"',
+    'true',
+    'false',
+    '[true]',
+    '1e999',
+    '-1e999',
+    '1e-999',
+  ],
+  ...['9007199254740993', '"__proto__"', '{"__proto__":1}', '{"__proto__":{"a":1},"\xff":1}', ...oddIds.map((id) => JSON.stringify(id))],
+]
+
+const marker = 'zin-fuzz-marker'
+
+/** JSON, as Latin-1, in which any one value, or the name of a field, is an odd token. */
+export function oddJson(fitting: fc.Arbitrary<Json>): fc.Arbitrary<string> {
+  return fc
+    .tuple(fitting, fc.constantFrom(...oddTokens), fc.nat(1_000), fc.constantFrom('replace', 'replace', 'replace', 'add'))
+    .map(([value, token, position, how]) =>
+      Buffer.from(JSON.stringify(spoil([value, marker, position, how])), 'utf8')
+        .toString('latin1')
+        .replaceAll(JSON.stringify(marker), token),
+    )
+}
+
 /** JSON that matches no schema. */
 export const hostileJson: fc.Arbitrary<Json> = fc.oneof(
   hostileText,
@@ -99,7 +156,7 @@ function records(schema: Schema): fc.Arbitrary<Json> {
 export function nearly(fitting: fc.Arbitrary<Json>): fc.Arbitrary<Json> {
   return fc.oneof(
     { weight: 5, arbitrary: fitting },
-    { weight: 4, arbitrary: fc.tuple(fitting, hostileJson, fc.nat(20), fc.constantFrom('replace', 'remove', 'add')).map(spoil) },
+    { weight: 4, arbitrary: fc.tuple(fitting, hostileJson, fc.nat(1_000), fc.constantFrom('replace', 'remove', 'add')).map(spoil) },
     { weight: 1, arbitrary: hostileJson },
   )
 }
