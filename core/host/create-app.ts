@@ -96,7 +96,7 @@ export function createApp(config: ZinConfig, options: AppOptions = {}): App {
   }
 }
 
-const nothingStopped: ShutdownReport = { clean: true, plugins: [], forcedConnections: 0, lines: [] }
+const nothingStopped: ShutdownReport = { clean: true, plugins: [], forcedConnections: 0, lines: [], notes: [] }
 
 async function makeHost(config: ZinConfig, { rootDir, env = process.env, ...options }: AppOptions): Promise<Host> {
   // Imported lazily: code that imports `zin` for a type or an error does not need them.

@@ -29,6 +29,7 @@ import { PluginSwitch } from './plugin-switch.js'
 import { type BootPlan, bootPlan, reportUnit } from './report.js'
 import { noRunFile, writeRunFile } from './run-file.js'
 import { type ShutdownReport, shutdownReport } from './shutdown.js'
+import { delayWarnings, shutdownDelay } from './shutdown-delay.js'
 import { ShutdownTime } from './shutdown-time.js'
 import { hostStates } from './states.js'
 import { endBoot, stopHost } from './stop-host.js'
@@ -197,7 +198,7 @@ export class Host {
     this.#state.to('draining')
     await endBoot(this.#turn, this.#time)
     if (this.#state.current !== 'draining') return shutdownReport([], 0)
-    const { delayMs = this.#env.values.KUBERNETES_SERVICE_HOST ? 5_000 : 0 } = this.#config.shutdown ?? {}
+    const delayMs = shutdownDelay(this.#config, this.#env)
     const { bus, http, log } = this.#parts
     const { dataDir } = this.view.app
     const listens = this.#address !== undefined
@@ -249,6 +250,7 @@ export class Host {
     } catch (error) {
       return this.#abort([{ plugin: 'http', phase: 'listen', error: error as Error }])
     }
+    for (const warning of this.view.warnings()) this.log.warn(warning)
     if (this.#writesRunFile) await writeRunFile(dataDir, this.#address).catch((error: unknown) => this.log.warn(noRunFile(dataDir, error)))
   }
 
@@ -298,6 +300,7 @@ export class Host {
       routes: () => this.#parts.http.routes(),
       hooks: () => this.#parts.bus.report(),
       settings: () => this.#settings.report(),
+      warnings: () => delayWarnings(this.#config, this.#env, app),
       problems: () => this.#lifecycle.problems().map(describeCause),
       migrations: () =>
         [...this.#parts.migrations].sort(

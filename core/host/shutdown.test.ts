@@ -107,6 +107,37 @@ describe('the deadline of a shutdown', () => {
     }
   })
 
+  it('logs a plugin that finishes its work slowly as information, not as an error', async () => {
+    const clock = fakeClock()
+    const log = memoryLogger()
+    const drains = definePlugin({ name: 'drains', version: '1.0.0', setup() {}, stop: () => clock.advance(5_000) })
+    const host = hostOf([drains()], { deadlineMs: 30_000 }, { clock, log })
+    await host.start({ listen: false })
+    const report = await host.stop()
+    assert.deepEqual([report.clean, report.lines, report.notes[0]], [true, [], 'drains: stopped after 5000 ms'])
+    assert.deepEqual(
+      log.lines.filter(({ msg }) => msg?.startsWith('drains: stopped')).map(({ level }) => level),
+      ['info'],
+    )
+  })
+
+  it('warns in production about a port that closes before a load balancer can notice, and in config:check', async () => {
+    const warningsOf = async (environment: string, shutdown: { deadlineMs: number; delayMs?: number }, more = {}): Promise<number> => {
+      const log = memoryLogger()
+      const host = hostOf([], shutdown, { log, env: plainEnv({ NODE_ENV: environment, PORT: '0', ...more }) })
+      await host.start()
+      await host.stop()
+      const logged = log.lines.filter(({ level, msg }) => level === 'warn' && msg?.startsWith('shutdown.delayMs is 0')).length
+      assert.equal(host.view.warnings().length, logged)
+      return logged
+    }
+    assert.equal(await warningsOf('production', { deadlineMs: 1_000 }), 1)
+    assert.equal(await warningsOf('production', { deadlineMs: 1_000, delayMs: 0 }), 1)
+    assert.equal(await warningsOf('production', { deadlineMs: 1_000, delayMs: 1 }), 0)
+    assert.equal(await warningsOf('production', { deadlineMs: 1_000 }, { KUBERNETES_SERVICE_HOST: '10.0.0.1' }), 0)
+    assert.equal(await warningsOf('test', { deadlineMs: 1_000 }), 0)
+  })
+
   it('returns the same report to all callers of stop', async () => {
     const host = hostOf([], { deadlineMs: 1_000 })
     await host.start({ listen: false })

@@ -18,10 +18,13 @@ export interface ShutdownReport {
   readonly plugins: readonly StopRow[]
   /** Number of connections cut because their requests did not finish in time. */
   readonly forcedConnections: number
+  /** What went wrong, one line each. */
   readonly lines: readonly string[]
+  /** What took long but ended well, such as workers that finished their jobs. */
+  readonly notes: readonly string[]
 }
 
-/** A stop that takes longer than this is reported as slow, in ms. */
+/** A stop that takes longer than this is reported as slow, in ms. It is not an error: a drain takes as long as the work in progress. */
 const slowMs = 2_000
 
 /**
@@ -105,11 +108,11 @@ async function inTime(unit: PluginUnit, stopping: Promise<StopRow>, { clock, shu
 }
 
 export function shutdownReport(plugins: readonly StopRow[], forcedConnections: number): ShutdownReport {
-  const bad = plugins.filter((row) => row.outcome !== 'ok')
+  const notes = plugins.filter(({ outcome }) => outcome === 'slow').map(({ ms, plugin }) => `${plugin}: stopped after ${Math.round(ms)} ms`)
+  const bad = plugins.filter(({ outcome }) => outcome === 'failed' || outcome === 'hung')
   const lines = bad.map(
-    ({ error, ms, outcome, plugin }) =>
-      `${plugin}: ${outcome === 'slow' ? 'stopped, but only' : outcome} after ${Math.round(ms)} ms${error === undefined ? '' : `: ${error}`}`,
+    ({ error, ms, outcome, plugin }) => `${plugin}: ${outcome} after ${Math.round(ms)} ms${error === undefined ? '' : `: ${error}`}`,
   )
   if (forcedConnections > 0) lines.push(`http: cut ${forcedConnections} connection(s) whose requests did not finish in time`)
-  return { clean: forcedConnections === 0 && bad.every((row) => row.outcome === 'slow'), plugins, forcedConnections, lines }
+  return { clean: lines.length === 0, plugins, forcedConnections, lines, notes }
 }

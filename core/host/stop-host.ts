@@ -46,6 +46,7 @@ export async function stopHost(options: StopHostOptions): Promise<ShutdownReport
     await removeRunFile(options.dataDir)
   }
   const report = shutdownReport(await lifecycle.stopAll(), forced)
+  for (const note of report.notes) log.info(note)
   for (const line of report.lines) log.error(line)
   return report
 }

@@ -67,6 +67,8 @@ export interface HostView {
   settings(): readonly SettingReport[]
   /** Configuration problems that prevent plugins from starting, one line each. */
   problems(): readonly string[]
+  /** What the configuration of a production app probably gets wrong, one line each. */
+  warnings(): readonly string[]
   /** Migrations in graph order, then by id. */
   migrations(): readonly { readonly plugin: string; readonly migration: Migration }[]
 }

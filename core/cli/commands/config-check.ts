@@ -8,6 +8,7 @@ export const configCheckCommand = defineCommand({
   run({ host, print }) {
     const rows = host.settings().map(({ name, value, source, readers, type, summary }) => ({ name, value, source, readers, type, summary }))
     print.table(rows, ['name', 'value', 'source', 'readers', 'summary'])
+    for (const warning of host.warnings()) print.error(`Warning: ${warning}`)
     const problems = host.problems()
     for (const problem of problems) print.error(problem)
     return problems.length === 0 ? 0 : 1
