@@ -66,8 +66,11 @@ export async function createClient(url: string, account: Account): Promise<Clien
   }
 }
 
-/** The response to headers above the limit of Node's parser. The app refuses them while the client still writes, so its response can be lost. */
-const tooLarge: FuzzResponse = {
+/**
+ * The response to headers above the limit of Node's parser, or to a body that the app refuses because of its `Expect`. The app sends it while
+ * the client still writes, so that it can be lost.
+ */
+const lost: FuzzResponse = {
   status: 431,
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify({ error: 'Request header fields too large', message: 'The connection was closed', code: 'CLOSED' }),
@@ -99,10 +102,10 @@ async function exchange(url: string, agent: Agent, sent: FuzzRequest): Promise<F
   const request = httpRequest({ hostname, port, method, path: target, agent, signal, headers: { ...headers, ...length } })
   request.end(body)
   const response = await responseOf(request).catch((error: unknown) => {
-    if (headerBytes(request) > maxHeaderSize && isClosed(error)) return undefined
+    if ((headerBytes(request) > maxHeaderSize || headers.expect !== undefined) && isClosed(error)) return undefined
     throw error
   })
-  if (response === undefined) return tooLarge
+  if (response === undefined) return lost
   let text = ''
   // An event stream continues until its reader disconnects.
   if (response.headers['content-type']?.startsWith('text/event-stream')) response.destroy()

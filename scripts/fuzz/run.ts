@@ -107,8 +107,13 @@ function problemOf(request: FuzzRequest, { status, headers, body }: FuzzResponse
   if (status >= 500 && !overload.has(code ?? '')) return `status ${status} ${code ?? body.slice(0, 200)}`
   if (request.method === 'HEAD' || status < 400) return undefined
   if (!headers['content-type']?.includes('json')) return `status ${status} with a body that is not JSON: ${headers['content-type']}`
-  if (code === undefined) return `status ${status} without error, message and code: ${body.slice(0, 200)}`
+  if (code === undefined && !isGraphqlError(request, body)) return `status ${status} without error, message and code: ${body.slice(0, 200)}`
   return undefined
+}
+
+/** Errors of GraphQL have their own form. */
+function isGraphqlError({ target }: FuzzRequest, body: string): boolean {
+  return target.startsWith('/graphql') && body.startsWith('{"errors":[')
 }
 
 function errorCode(body: string): string | undefined {

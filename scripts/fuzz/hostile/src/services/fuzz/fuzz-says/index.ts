@@ -2,7 +2,7 @@ import { defineRoute, Type } from 'zin'
 import { defineMicroservice } from 'zin/plugins/microservices'
 
 /** Sends what it is told to the process of the app. */
-export default defineMicroservice({
+export default defineMicroservice(() => ({
   routes: [
     defineRoute({ method: 'GET', path: '/health', summary: 'Whether the service is healthy', probe: true, handler: () => ({ ok: true }) }),
     defineRoute({
@@ -13,4 +13,4 @@ export default defineMicroservice({
       handler: ({ input }) => ({ sent: process.send?.(input.body.message) }),
     }),
   ],
-})
+}))
