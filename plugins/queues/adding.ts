@@ -1,6 +1,7 @@
 import type { FlowJob, FlowProducer, Queue } from 'bullmq'
+import { type Ask, repeatAdding, repeatable } from './ask.js'
 import type { QueueBackend } from './backend.js'
-import type { NewJob, Queues } from './contract.js'
+import type { JobOptions, NewJob, Queues } from './contract.js'
 import { queueErrors } from './errors.js'
 import type { JobAddition } from './hooks.js'
 import { checkJob, isStorableText } from './job-check.js'
@@ -15,8 +16,7 @@ export interface AddingParts {
   readonly queue: (name: string) => Queue
   readonly flow: () => FlowProducer
   readonly keep: QueueBackend['keep']
-  /** Runs a command on the store. */
-  readonly ask: <T>(command: () => Promise<T>) => Promise<T>
+  readonly ask: Ask
 }
 
 /** Adds jobs: checks them, passes their data through the hooks, adapts their retention to the store, and indexes their searchable fields. */
@@ -55,19 +55,19 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
   return {
     async add(name, jobName, data, options = {}) {
       const job = await preparedOne(name, { name: jobName, data, options })
-      const added = await ask(() => queue(name).add(job.name, job.data, job.opts))
+      const added = await ask(() => queue(name).add(job.name, job.data, job.opts), repeatAdding([job.opts]))
       if (search.covers(name)) await search.added(name, [added])
       return added
     },
     async addBulk(name, jobs) {
       const all = await prepared(name, jobs)
-      const added = all.length === 0 ? [] : await ask(() => queue(name).addBulk(all))
+      const added = all.length === 0 ? [] : await ask(() => queue(name).addBulk(all), repeatAdding(all.map(({ opts }) => opts)))
       if (search.covers(name)) await search.added(name, added)
       return added
     },
     async addFlow(tree) {
       const checked = await storedTree(tree)
-      const added = await ask(() => flow().add(checked))
+      const added = await ask(() => flow().add(checked), repeatAdding(optionsOf(checked)))
       await search.addedTree(added)
       return added
     },
@@ -78,9 +78,12 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       const job = await preparedOne(name, { name: jobName, data, options: own }, { schedule: id })
       const { jobId: _, ...opts } = job.opts
       // Typed as always defined, but undefined when the last date is past.
-      const first = await ask(() => queue(name).upsertJobScheduler(id, timing, { name: job.name, data: job.data, opts }))
+      const template = { name: job.name, data: job.data, opts }
+      const first = await ask(() => queue(name).upsertJobScheduler(id, timing, template), repeatable)
       if (first !== undefined && search.covers(name)) await search.added(name, [first])
       return first
     },
   }
 }
+
+const optionsOf = ({ opts = {}, children = [] }: FlowJob): readonly JobOptions[] => [opts, ...children.flatMap(optionsOf)]

@@ -87,5 +87,7 @@ export interface QueueBackend {
   keep(wanted: KeepJobs): KeepJobs
   ping(signal: AbortSignal | undefined): Promise<void>
   isUnavailable(error: unknown): boolean
+  /** Whether an error that means "unavailable" proves that a single command was not run. */
+  isUnsent(error: unknown): boolean
   close(): Promise<void>
 }

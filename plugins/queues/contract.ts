@@ -103,11 +103,17 @@ export interface Queues {
   worker(name: string, processor: Processor, options?: Omit<WorkerOptions, 'connection' | 'prefix'>): Worker
   /** Events of a queue; owned by the caller, closed with the plugin at the latest. */
   events(name: string): QueueEvents
+  /**
+   * Runs a change through BullMQ's own objects, such as `job.retry()`, with the deadline and the errors of the methods here. It must make no
+   * difference when it is repeated.
+   */
+  change<T>(work: () => Promise<T>): Promise<T>
   /** The producer of flows (job trees), shared and owned by this plugin. */
   flow(): FlowProducer
   /**
    * Adds a job with the app's retention defaults (completed 1000 or 24 h, failed 7 days). Throws ZinErrors: 400 QUEUE_INVALID_JOB,
-   * 413 PAYLOAD_TOO_LARGE, 503 QUEUE_CONNECTION_ERROR.
+   * 413 PAYLOAD_TOO_LARGE, 503 QUEUE_CONNECTION_ERROR: it was not added; 503 JOB_OUTCOME_UNKNOWN: it may have been. With a `jobId`, adding
+   * it again is safe: as long as the job is kept, it is not added twice.
    */
   add(queue: string, jobName: string, data: unknown, options?: JobOptions): Promise<Job>
   /**

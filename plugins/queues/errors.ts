@@ -13,6 +13,13 @@ export const queueErrors = defineErrors({
     when: 'The store cannot be reached',
     fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
+  JOB_OUTCOME_UNKNOWN: {
+    status: 503,
+    message: (where: string, reason: string, repeat: string) =>
+      `The outcome is unknown: the queue store (${where}) may have made the change, but did not confirm it (${reason}). ${repeat}`,
+    when: 'A change of jobs was sent to the store, and the connection broke or the deadline passed before the reply: it may have been made',
+    fix: 'Repeat it as the message says: an added job with the same `jobId`, any other change as it is',
+  },
   QUEUE_BROKEN: {
     status: 503,
     message: (reason: string) =>

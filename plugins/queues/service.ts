@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { FlowProducer, Job, Queue, QueueEvents, Worker } from 'bullmq'
-import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
+import { type Clock, type Logger, withDeadline } from 'zin'
 import { createAdding } from './adding.js'
+import { askOf, repeatable } from './ask.js'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
 import { type Canceller, cancelJob, cancelReason, type QueueJob, removed } from './cancel.js'
@@ -22,7 +23,6 @@ import { closeWorker, within } from './shutdown.js'
 import { storedJobClass, useJobClass } from './stored-job.js'
 import type { QueueTelemetry } from './telemetry.js'
 import { createWorker } from './worker.js'
-import { isWrongType } from './wrong-type.js'
 
 export interface QueuesDeps {
   readonly backend: Queues['backend']
@@ -41,8 +41,6 @@ export interface OwnedQueues extends Queues {
 }
 
 const closeMs = 1500
-/** Deadline of a call; slightly longer than that of a Redis command. */
-const callMs = 5500
 /** How long the lock on a job that is being failed keeps workers away; after that a worker fails it. */
 const failMs = 30_000
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, search: declared }: QueuesDeps): OwnedQueues {
@@ -96,17 +94,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     return made
   }
 
-  /** Runs a command on the store; an error that means "unavailable" becomes QUEUE_CONNECTION_ERROR. */
-  const ask = async <T>(command: () => Promise<T>): Promise<T> => {
-    const { ready, isUnavailable, where } = opened()
-    try {
-      await ready()
-      return await withDeadline(command(), callMs, () => queueErrors.QUEUE_CONNECTION_ERROR(where, `no response within ${callMs} ms`))
-    } catch (error) {
-      if (isUnavailable(error)) throw queueErrors.QUEUE_CONNECTION_ERROR(where, messageOf(error))
-      throw isWrongType(error) ? queueErrors.QUEUE_BROKEN(messageOf(error)) : error
-    }
-  }
+  const ask = askOf(opened)
 
   /** Reads the state first: it is "unknown" for a key that is not a job, whereas reading such a key as a job can fail. */
   const findJob = async (name: string, id: string): Promise<QueueJob | undefined> => {
@@ -124,9 +112,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       await job?.removeUnprocessedChildren()
       await job?.moveToFailed(new (loadBullmq().UnrecoverableError)(reason), token)
       return true
-    })
+    }, repeatable)
 
-  const failNext: Queues['failNext'] = (name, id, reason) => ask(async () => isJobId(id) && opened().failNext(queue(name), id, reason))
+  const failNext: Queues['failNext'] = (name, id, reason) =>
+    ask(async () => isJobId(id) && opened().failNext(queue(name), id, reason), repeatable)
 
   const search = new Search({
     declared,
@@ -169,7 +158,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       if (limit < 1) return { count, logs: [] }
       return { count, logs: await Promise.all(logs.map((line) => payloads.shownText(name, line, 'log'))) }
     },
-    rewrite: (name, id, options) => ask(() => rewriteParts({ backend: opened(), payloads, queue: queue(name) }, id, options)),
+    rewrite: (name, id, options) => ask(() => rewriteParts({ backend: opened(), payloads, queue: queue(name) }, id, options), repeatable),
+    change: (work) => ask(work, repeatable),
     storedText: (name, text, part) => payloads.transformText(name, text, part),
     restoredText: (name, text, part) => payloads.shownText(name, text, part),
     purge: (name, ids) =>
@@ -196,12 +186,19 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     restoredData: (job) => payloads.restoreData(job.queueName, job.data),
     restoredResult: (job) => payloads.restoreResult(job.queueName, job.returnvalue),
     async cancel(name, id, why, { timeoutMs } = {}) {
-      const inTime = <T>(step: Promise<T>): Promise<T> =>
-        timeoutMs === undefined ? step : withDeadline(step, timeoutMs, `no response within ${timeoutMs} ms`)
+      const late = `no response within ${timeoutMs} ms`
+      const { where } = opened()
+      const unknown = (): Error => queueErrors.JOB_OUTCOME_UNKNOWN(where, late, repeatable)
+      const inTime = <T>(step: Promise<T>, onLate = unknown): Promise<T> =>
+        timeoutMs === undefined ? step : withDeadline(step, timeoutMs, onLate)
       const request = { queue: name, job: id, reason: cancelReason(why) }
       return cancelJob(request, {
-        find: () => inTime(ask(() => findJob(name, id))),
-        remove: (job, removeChildren) => inTime(ask(() => removed(job, removeChildren))),
+        find: () =>
+          inTime(
+            ask(() => findJob(name, id)),
+            () => queueErrors.QUEUE_CONNECTION_ERROR(where, late),
+          ),
+        remove: (job, removeChildren) => inTime(ask(() => removed(job, removeChildren), repeatable)),
         fail: (reason) => inTime(fail(name, id, reason)),
         failNext: (reason) => inTime(failNext(name, id, reason)),
         here: (asked) =>
@@ -277,11 +274,8 @@ function isEventId(id: string): boolean {
   return /^\d{1,19}(-\d{1,19})?$/.test(id)
 }
 
+const unavailable: ReadonlySet<unknown> = new Set(['QUEUE_CONNECTION_ERROR', 'JOB_OUTCOME_UNKNOWN', 'QUEUES_NOT_STARTED'])
+
 function isOwnUnavailable(error: unknown): boolean {
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    'code' in error &&
-    (error.code === 'QUEUE_CONNECTION_ERROR' || error.code === 'QUEUES_NOT_STARTED')
-  )
+  return typeof error === 'object' && error !== null && 'code' in error && unavailable.has(error.code)
 }

@@ -90,6 +90,13 @@ export function isRedisUnavailable(error: unknown): boolean {
   )
 }
 
+/** Whether an error proves that Redis did not run the command: it was not sent, or it was refused. False after any other failed command. */
+export function isRedisUnsent(error: unknown): boolean {
+  return error instanceof Error && (unsentText.test(error.message) || ('code' in error && error.code === 'REDIS_UNAVAILABLE'))
+}
+
+const unsentText = /^(Stream isn't writeable|Cluster isn't ready|Failed to refresh slots|LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|OOM)/
+
 const unavailableCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -88,6 +88,11 @@ const options = {
   subject: Type.String({ minLength: 1, maxLength: 200, description: 'The person or thing that the job is about, for data subject rights' }),
 }
 const delay = milliseconds(0, yearMs)
+const jobId = Type.String({
+  minLength: 1,
+  maxLength: 200,
+  description: 'While a job with this id is kept in the queue, adding it again adds no second one',
+})
 const deduplication = object({ id: Type.String({ minLength: 1, maxLength: 128 }), ttl: Type.Optional(milliseconds(1, yearMs)) })
 const child = object({
   worker: name,
@@ -97,7 +102,7 @@ const child = object({
 const enqueue = object(
   optional({
     data,
-    options: object(optional({ ...options, delay, deduplication })),
+    options: object(optional({ ...options, delay, deduplication, jobId })),
     children: Type.Array(child, { description: 'Jobs that must complete before this one' }),
   }),
 )

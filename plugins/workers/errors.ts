@@ -180,6 +180,12 @@ const managementErrors = defineErrors({
     when: 'The queue store did not respond in time',
     fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
+  JOB_OUTCOME_UNKNOWN: {
+    status: 503,
+    message: (what: string, why: string, repeat: string) => `${what} for certain (${why}). ${repeat}`,
+    when: 'A change of jobs was sent to the queue store, which did not confirm it in time: it may have been made',
+    fix: 'Repeat it as the message says: an added job with the same `jobId`, any other change as it is',
+  },
   WORKER_STORE_UNAVAILABLE: {
     status: 503,
     message: (driver: string, why: string) => `The worker records in ${driver} cannot be reached: ${why}`,

@@ -133,7 +133,7 @@ for (const [loses, loss] of [
 describe('workers whose Redis does not respond', () => {
   for (const [loss, why] of [
     ['hang', /no response within 300 ms/],
-    ['kill', /queue store cannot be reached/],
+    ['kill', /queue store cannot be reached|no response within 300 ms/],
   ] as const) {
     it(`reject jobs, reads and starts with 503 within WORKER_CONNECTION_TIMEOUT (${loss})`, async (t) => {
       const plugins = [workers({ processors: { task: () => 1, other: () => 1 } })]
@@ -142,13 +142,14 @@ describe('workers whose Redis does not respond', () => {
       for (const name of ['task', 'other']) await service.create({ name, queueName: name, autoStart: false })
       const { id } = await service.enqueue('task', null)
       await lose()
-      const call = async (method: string, path: string, body?: object) => {
+      const call = async (method: string, path: string, body?: object, code: string = 'QUEUE_CONNECTION_ERROR') => {
         const headers = { 'x-requested-with': 'test' }
         const answer = await host.inject({ method, path: `/api/workers/${path}`, headers, ...(body === undefined ? {} : { body }) })
-        assert.deepEqual([answer.status, answer.body.code], [503, 'QUEUE_CONNECTION_ERROR'], answer.text)
+        assert.deepEqual([answer.status, answer.body.code], [503, code], answer.text)
         assert.match(answer.body.message, why)
       }
-      await call('POST', 'task/jobs', { data: 1 })
+      // It may still be sent if the connection comes back.
+      await call('POST', 'task/jobs', { data: 1 }, 'JOB_OUTCOME_UNKNOWN')
       await call('GET', `task/jobs/${id}`)
       await call('POST', `task/jobs/${id}/cancel`, {})
       await call('GET', 'task/metrics')

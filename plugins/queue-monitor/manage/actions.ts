@@ -33,6 +33,8 @@ export interface AskedOptions {
   /** `Critical` (10) to `Low` (0); higher priorities run first. */
   readonly priority?: PriorityName | number
   readonly attempts?: number
+  /** With an id, adding the job again adds no second one while the first is kept. */
+  readonly jobId?: string
 }
 
 export interface AskedJob {
@@ -69,12 +71,12 @@ export class JobActions {
 
   /** Retries a job. Throws JOB_ACTION_DENIED if a plugin denies it. */
   async retryJob(job: Job): Promise<void> {
-    const { beforeJobRetry } = this.#options
+    const { beforeJobRetry, queues } = this.#options
     if (beforeJobRetry.active) {
       const verdict = await beforeJobRetry.call(job.queueName, job.id ?? '')
       if (verdict.denied) throw verdict.error ?? monitorErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
     }
-    await this.#unlessChanged(job, 'no longer failed', () => job.retry('failed'))
+    await this.#unlessChanged(job, 'no longer failed', () => queues.change(() => job.retry('failed')))
   }
 
   /** Throws JOB_STATE_CONFLICT if the state of the job has changed since it was read. */
@@ -104,7 +106,9 @@ export class JobActions {
     demand(scope, 'write')
     const { job, state } = await findJob(this.#options.queues, id, queue, scope)
     if (state !== 'delayed') throw conflict(job, state, 'only a delayed job can be promoted')
-    await this.#managed('promote', job, scope, () => this.#unlessChanged(job, 'no longer delayed', () => job.promote()))
+    await this.#managed('promote', job, scope, () =>
+      this.#unlessChanged(job, 'no longer delayed', () => this.#options.queues.change(() => job.promote())),
+    )
     return this.done('promote', job, scope, 'promoted')
   }
 
@@ -154,7 +158,7 @@ export class JobActions {
     await existingQueue(queues, queue, scope)
     const action = `queue.${paused ? 'pause' : 'resume'}`
     await this.#options.manage({ action, target: `queue:${queue}`, actor: scope.actor }, () =>
-      paused ? queues.queue(queue).pause() : queues.queue(queue).resume(),
+      queues.change(() => (paused ? queues.queue(queue).pause() : queues.queue(queue).resume())),
     )
     await this.report({ action: paused ? 'pause' : 'resume', queue, jobs: 0, actor: scope.actor })
     return { ok: true, queue, paused }

@@ -50,7 +50,7 @@ export class Deletes {
     const undo = await manage(action, async () => {
       if (!now) return this.#undoable(job.queueName, job.id ?? '', scope, conflict)
       try {
-        await job.remove()
+        await queues.change(() => job.remove())
       } catch (error) {
         if (queues.isUnavailable(error) || error instanceof ZinError) throw error
         throw conflict(messageOf(error))

@@ -213,7 +213,7 @@ export class Operations {
     const { actions, queues } = this.#options
     try {
       if (action === 'retry') await actions.retryJob(job)
-      else if (action === 'purge') await job.remove()
+      else if (action === 'purge') await queues.change(() => job.remove())
       else {
         const { outcome } = await queues.cancel(job.queueName, job.id ?? '', `by ${actor.kind} ${actor.id}`)
         return ['removed', 'failed', 'cancelled', 'orphaned'].includes(outcome)

@@ -41,6 +41,9 @@ const jobOptions = Type.Object(
       }),
     ),
     attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    jobId: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 200, description: 'While a job with this id is kept, adding it again adds no second one' }),
+    ),
   },
   closed,
 )

@@ -21,6 +21,8 @@ const orders: Readonly<Record<ListedState, string>> = {
   failed: "state = 'failed' order by finished_at_ms desc, seq desc",
 }
 
+const isClosed = (error: unknown): boolean => messageOf(error).startsWith('Cannot use a pool after calling end')
+
 export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
   const { createPostgresBackend, withBackend } = loadBullmq()
   const bull = withBackend(createPostgresBackend)
@@ -137,7 +139,8 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     async ping(signal) {
       await abortable(store.pool.query('select 1'), signal)
     },
-    isUnavailable: (error) => messageOf(error).startsWith('Cannot use a pool after calling end'),
+    isUnavailable: isClosed,
+    isUnsent: isClosed,
     close: () => store.close(),
   }
 }

@@ -5,6 +5,7 @@ import {
   checkEviction,
   describeRedis,
   isRedisUnavailable,
+  isRedisUnsent,
   type OwnedRedisClient,
   openRedis,
   type RedisClient,
@@ -220,6 +221,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       await abortable(producer.ping(), signal)
     },
     isUnavailable: isRedisUnavailable,
+    isUnsent: isRedisUnsent,
     close: async () => close(),
   }
 }

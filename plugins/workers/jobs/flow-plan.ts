@@ -1,3 +1,4 @@
+import { createHash, randomUUID } from 'node:crypto'
 import { checkName } from '../record/checks.js'
 import { isObject, type Problem, problem, unknownFields } from '../record/problem.js'
 import { jobProblems } from './job-plan.js'
@@ -30,12 +31,33 @@ function problemsOf(job: unknown, path: string): readonly Problem[] {
   const found: Problem[] = [...unknownFields(job, keys, code, path)]
   const name = checkName(job.worker)
   if (name !== undefined) found.push({ ...name, field: `${path}.worker` })
-  // With deduplication, a parent could wait for a child that another parent already waits for.
-  if (job.options !== undefined) found.push(...jobProblems(job.options, `${path}.options`, ['deduplication']))
+  // With deduplication, a parent could wait for a child that another parent already waits for. The ids of children follow from the root's.
+  const without = path === 'flow' ? (['deduplication'] as const) : (['deduplication', 'jobId'] as const)
+  if (job.options !== undefined) found.push(...jobProblems(job.options, `${path}.options`, without))
   if (job.children !== undefined && !Array.isArray(job.children)) {
     found.push(problem(`${path}.children`, code, `"${path}.children" must be a list of jobs`))
   }
   return found
+}
+
+/** Where a job is in its flow. */
+export interface FlowPlace {
+  /** Id of the job. */
+  readonly id: string
+  /** Id of the flow's root. */
+  readonly root: string
+  /** Whether the ids below follow from the root's id and the position, so that adding the flow again adds no job twice. */
+  readonly repeatable: boolean
+}
+
+export function rootPlace(jobId: string | undefined): FlowPlace {
+  const id = jobId ?? randomUUID()
+  return { id, root: id, repeatable: jobId !== undefined }
+}
+
+export function placeBelow(parent: FlowPlace, at: number): FlowPlace {
+  const id = parent.repeatable ? `flow-${createHash('sha256').update(`${parent.id} ${at}`).digest('hex').slice(0, 40)}` : randomUUID()
+  return { ...parent, id }
 }
 
 /** Distinct names of all workers in a validated flow. */

@@ -39,6 +39,22 @@ export function describeFlows(lab: JobLab): void {
       assert.notEqual(kept?.opts.removeOnComplete, undefined)
     })
 
+    it('are added once however often a flow with a job id is added, also when its children have ended and are gone', async () => {
+      const { child, resolve } = parentAndChild()
+      const flow = {
+        worker: lab.record.name,
+        options: { jobId: `once-${lab.queue}` },
+        children: [{ worker: child.name, data: 1 }, { worker: child.name, data: 2, children: [{ worker: child.name, data: 3 }] }],
+      }
+      const [first, again] = [await lab.jobs().addFlow(resolve, flow), await lab.jobs().addFlow(resolve, flow)]
+      assert.deepEqual(again, first)
+      assert.equal(first.id, flow.options.jobId)
+      assert.equal((await lab.jobs().counts(child)).waiting, 3)
+      await lab.store.queue(child.queueName).getJob(first.children[0]?.id ?? '').then((job) => job?.remove())
+      await lab.jobs().addFlow(resolve, flow)
+      assert.equal((await lab.jobs().counts(child)).waiting, 2)
+    })
+
     it('fail when a child failed permanently', async () => {
       const { child, resolve } = parentAndChild()
       const flow = await lab

@@ -1,4 +1,4 @@
-import { bullPriority, isStorableText, type JobOptions, priorityOf } from 'zin/plugins/queues'
+import { bullPriority, isStorableText, type JobOptions, jobIdFault, priorityOf } from 'zin/plugins/queues'
 import { isAttempts, isBackoff } from '../record/checks.js'
 import { isIntIn, isObject, type Problem, problem, unknownFields, unknownKeys } from '../record/problem.js'
 import type { WorkerRecord } from '../record/record.js'
@@ -37,6 +37,10 @@ const checks: Readonly<Record<keyof EnqueueOptions, { readonly fits: (value: unk
   delay: { fits: (value) => isIntIn(value, 0, maxDelayMs), rule: 'an integer from 0 to 31536000000 (ms, one year)' },
   timeout: { fits: isTimeout, rule: 'an integer from 1 to 86400000 (ms)' },
   deduplication: { fits: isDeduplication, rule: '{id: text like a name, of 1 to 128 characters, ttl?: ms from 1 to one year}' },
+  jobId: {
+    fits: (value) => typeof value === 'string' && jobIdFault(value) === undefined,
+    rule: 'text of 1 to 200 characters without colons, control characters and lone surrogates, and neither a number nor a word that the queue uses',
+  },
   subject: { fits: (value) => isText(value, 200), rule: 'text of 1 to 200 characters without NUL or lone surrogates' },
 }
 
@@ -64,6 +68,7 @@ export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, default
     delay: options.delay ?? 0,
     ...(timeout !== undefined && { timeout }),
     ...(options.deduplication !== undefined && { deduplication: options.deduplication }),
+    ...(options.jobId !== undefined && { jobId: options.jobId }),
     ...(options.subject !== undefined && { subject: options.subject }),
   }
 }

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import type { FlowJob as BullFlow, JobNode, JobSchedulerJson, Queue } from 'bullmq'
+import type { FlowJob as BullFlow, JobSchedulerJson, Queue } from 'bullmq'
 import type { Clock } from 'zin'
-import { isStorableText, type QueueJob, type Queues } from 'zin/plugins/queues'
+import { isStorableText, type QueueJob, type Queues, repeatAdding, repeatable } from 'zin/plugins/queues'
 import { refuse, workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { WorkerRecord } from '../record/record.js'
-import { flowProblems, workersOf } from './flow-plan.js'
+import { type FlowPlace, flowProblems, placeBelow, rootPlace, workersOf } from './flow-plan.js'
 import { bullOptions, flowRootKey, type JobDefaults, jobPlanOf, jobProblems } from './job-plan.js'
 import { statusOf, workerJob } from './job-view.js'
 import { type Reach, reachOf } from './reach.js'
@@ -46,8 +45,10 @@ export class WorkerJobs {
   async add(record: WorkerRecord, data: unknown, options: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }> {
     refuse(jobProblems(options))
     const plan = await this.#plan(record, data, options)
-    const job = await this.#reach(`The job was not added to "${record.queueName}"`, (queues) =>
-      queues.add(record.queueName, plan.name, data, bullOptions(plan)),
+    const job = await this.#reach(
+      `The job was not added to "${record.queueName}"`,
+      (queues) => queues.add(record.queueName, plan.name, data, bullOptions(plan)),
+      repeatAdding([plan]),
     )
     const added = { id: job.id ?? '', queue: record.queueName }
     this.#added(record.name, added, plan)
@@ -59,7 +60,13 @@ export class WorkerJobs {
     const records = new Map<string, WorkerRecord>()
     for (const name of workersOf(flow)) records.set(name, await resolve(name))
     const planned = await this.#flowOf(flow, records)
-    const added = flowJob(flow, await this.#reach('The flow was not added', (queues) => queues.addFlow(planned.tree)))
+    const { jobId } = planned.plan
+    const what = 'The flow was not added'
+    // Adding a flow is atomic: if its root exists, all of it was added, and children that have ended may be gone.
+    if (jobId !== undefined && (await this.#reach(what, (queues) => queues.job(planned.tree.queueName, jobId))) !== undefined)
+      return flowJob(planned)
+    await this.#reach(what, (queues) => queues.addFlow(planned.tree), repeatAdding([planned.plan]))
+    const added = flowJob(planned)
     this.#flowAdded(added, planned)
     return added
   }
@@ -94,8 +101,10 @@ export class WorkerJobs {
       outcome,
       job,
       state = '',
-    } = await this.#reachInSteps('The job was not cancelled', (queues) =>
-      queues.cancel(record.queueName, id, reason, { timeoutMs: this.#parts.connectionTimeout }),
+    } = await this.#reachInSteps(
+      'The job was not cancelled',
+      (queues) => queues.cancel(record.queueName, id, reason, { timeoutMs: this.#parts.connectionTimeout }),
+      repeatable,
     )
     if (outcome === 'unknown') throw workerErrors.JOB_NOT_FOUND(record.name, record.queueName)
     if (outcome === 'finished') throw workerErrors.JOB_FINISHED(record.name, statusOf(state) ?? state)
@@ -113,17 +122,17 @@ export class WorkerJobs {
   async schedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView> {
     const { clock, queues } = this.#parts
     this.checkSchedule(id, spec)
-    const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication'])
+    const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication', 'jobId'])
     const { delay: _, ...options } = bullOptions(plan)
     const template = { name: plan.name, data: spec.data, options }
     const scheduler = schedulerId(record.name, id)
     const what = `The schedule "${id}" was not stored`
     try {
-      await this.#reach(what, () => queues.schedule(record.queueName, scheduler, repeatOptions(spec), template))
+      await this.#reach(what, () => queues.schedule(record.queueName, scheduler, repeatOptions(spec), template), repeatable)
     } catch (error) {
       throw isTaken(error) ? workerErrors.SCHEDULE_BUSY(record.name, id) : error
     }
-    const stored = await this.#reach(what, () => queues.queue(record.queueName).getJobScheduler(scheduler))
+    const stored = await this.#reach(what, () => queues.queue(record.queueName).getJobScheduler(scheduler), repeatable)
     // Another process may have removed it in the meantime.
     if (stored === undefined || stored === null) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
     return scheduleView(id, record.name, stored, clock.now())
@@ -142,8 +151,10 @@ export class WorkerJobs {
   /** Returns false when there is none. */
   async dropSchedule(record: WorkerRecord, id: string): Promise<boolean> {
     if (!isStorableText(id)) return false
-    return this.#reach('The schedule was not removed', (queues) =>
-      queues.queue(record.queueName).removeJobScheduler(schedulerId(record.name, id)),
+    return this.#reach(
+      'The schedule was not removed',
+      (queues) => queues.change(() => queues.queue(record.queueName).removeJobScheduler(schedulerId(record.name, id))),
+      repeatable,
     )
   }
 
@@ -164,7 +175,11 @@ export class WorkerJobs {
         const { data: stored, opts: options = {} } = scheduler.template ?? {}
         const data = await this.#parts.queues.restoredData({ queueName: from.queueName, data: stored })
         const timing = { ...repeatOptions(scheduler), ...(limit !== undefined && { limit }) }
-        await this.#reach(what, (queues) => queues.schedule(to.queueName, scheduler.key, timing, { name: scheduler.name, data, options }))
+        await this.#reach(
+          what,
+          (queues) => queues.schedule(to.queueName, scheduler.key, timing, { name: scheduler.name, data, options }),
+          repeatable,
+        )
       }
       await this.dropSchedule(from, id)
     }
@@ -202,23 +217,28 @@ export class WorkerJobs {
     return changed
   }
 
-  async #flowOf(spec: FlowSpec, records: ReadonlyMap<string, WorkerRecord>, root?: string): Promise<PlannedFlow> {
+  async #flowOf(spec: FlowSpec, records: ReadonlyMap<string, WorkerRecord>, inFlow?: FlowPlace): Promise<PlannedFlow> {
     const { worker, data, options = {}, children = [] } = spec
     const record = records.get(worker)
     if (record === undefined) throw workerErrors.WORKER_NOT_FOUND(worker)
-    const plan = await this.#plan(record, data, options, ['deduplication'])
-    const id = root ?? randomUUID()
+    const plan = await this.#plan(record, data, options, ['deduplication', ...(inFlow === undefined ? [] : (['jobId'] as const))])
+    const place = inFlow ?? rootPlace(plan.jobId)
+    const { root } = place
     const below: PlannedFlow[] = []
-    for (const child of children) below.push(await this.#flowOf(child, records, id))
+    for (const [at, child] of children.entries()) below.push(await this.#flowOf(child, records, placeBelow(place, at)))
     const tree: BullFlow = {
       name: plan.name,
       queueName: record.queueName,
       data,
       // Without this, the parent of a permanently failed child would wait forever.
-      opts: { ...bullOptions(plan), ...(root === undefined ? { jobId: id } : { failParentOnFailure: true, [flowRootKey]: root }) },
+      opts: {
+        ...bullOptions(plan),
+        jobId: place.id,
+        ...(inFlow !== undefined && { failParentOnFailure: true, [flowRootKey]: root }),
+      },
       ...(below.length > 0 && { children: below.map((child) => child.tree) }),
     }
-    return { plan, tree, children: below }
+    return { worker, id: place.id, plan, tree, children: below }
   }
 
   #flowAdded(job: FlowJob, { plan, children }: PlannedFlow): void {
@@ -240,18 +260,15 @@ export class WorkerJobs {
 
 /** A tree of jobs to add, with the plan of each. */
 interface PlannedFlow {
+  readonly worker: string
+  readonly id: string
   readonly plan: JobPlan
   readonly tree: BullFlow
   readonly children: readonly PlannedFlow[]
 }
 
-function flowJob(spec: FlowSpec, { job, children = [] }: JobNode): FlowJob {
-  return {
-    worker: spec.worker,
-    id: job.id ?? '',
-    queue: job.queueName,
-    children: (spec.children ?? []).map((child, i) => flowJob(child, children[i] as JobNode)),
-  }
+function flowJob({ children, id, tree, worker }: PlannedFlow): FlowJob {
+  return { worker, id, queue: tree.queueName, children: children.map(flowJob) }
 }
 
 /** How many jobs a schedule will still add, including a next one that is not due yet; undefined if it has no limit. */

@@ -23,6 +23,11 @@ export interface EnqueueOptions {
   /** Timeout of one attempt, in ms. Default: the worker's `jobOptions.timeout`, else none. */
   readonly timeout?: number
   readonly deduplication?: Deduplication
+  /**
+   * The id of the job, 1–200 characters. As long as a job with that id is kept in the queue, adding it again adds no second one, so that a
+   * repeated request is safe. Of a flow: of its root. Default: an id that the queue assigns.
+   */
+  readonly jobId?: string
   /** The person or thing that the job is about, such as a user id: 1–200 characters, for plugins such as compliance. */
   readonly subject?: string
 }
@@ -37,6 +42,7 @@ export interface JobPlan {
   readonly delay: number
   readonly timeout?: number
   readonly deduplication?: Deduplication
+  readonly jobId?: string
   readonly subject?: string
 }
 
@@ -57,8 +63,8 @@ export interface ScheduleTiming {
 
 export interface ScheduleSpec extends ScheduleTiming {
   readonly data?: unknown
-  /** Options of each job; neither delay nor deduplication. */
-  readonly options?: Omit<EnqueueOptions, 'delay' | 'deduplication'>
+  /** Options of each job; neither delay, deduplication nor jobId. */
+  readonly options?: Omit<EnqueueOptions, 'delay' | 'deduplication' | 'jobId'>
 }
 
 export interface ScheduleView extends ScheduleTiming {

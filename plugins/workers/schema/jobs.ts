@@ -5,7 +5,7 @@ export const enqueueBody = Type.Object(
   {
     data: anything('Any JSON; default null'),
     options: anything(
-      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}, subject?}',
+      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}, jobId?, subject?}',
     ),
     children: anything('Jobs that must complete before this one: [{worker, data?, options?, children?}]'),
   },
