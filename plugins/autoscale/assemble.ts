@@ -4,7 +4,7 @@ import type { Decisions } from 'zin/plugins/decisions'
 import type { Kv } from 'zin/plugins/kv'
 import type { Queues } from 'zin/plugins/queues'
 import type { Workers } from 'zin/plugins/workers'
-import type { Autoscale } from './contract.js'
+import type { Autoscale, ScalingStatus } from './contract.js'
 import type { FailoverEvent, ScaleEvent } from './hooks.js'
 import { AutoscaleLeader } from './leader.js'
 import type { AutoscaleOptions } from './options.js'
@@ -12,7 +12,7 @@ import { parseWindow } from './recommend/off-peak.js'
 import type { PolicyInput } from './recommend/policy.js'
 import { Mover } from './regions/mover.js'
 import { Scaler } from './scaler.js'
-import { createAutoscale } from './service.js'
+import { createAutoscale, withRunning } from './service.js'
 import type { autoscaleSettings } from './settings.js'
 import { StatusStore } from './status-store.js'
 
@@ -39,6 +39,8 @@ const leastStaleMs = 60_000
 export function assemble({ clock, log, onFailover, onScale, options, plugin, services, settings }: AssembleInput): {
   readonly leader: AutoscaleLeader
   readonly service: Autoscale
+  /** The last statuses with the jobs that run now; empty while another node leads. */
+  readonly current: () => Promise<readonly ScalingStatus[]>
 } {
   const { cluster, decisions, kv, queues } = services
   const workers = services.workers.as(plugin.name)
@@ -64,17 +66,21 @@ export function assemble({ clock, log, onFailover, onScale, options, plugin, ser
       if (onFailover.active) onFailover.call(event)
     },
   })
+  const leader = new AutoscaleLeader({ cluster, workers, scaler, mover, statuses, clock, scales: enabled, intervalMs })
+  const read = { clock, graceSeconds: options.graceSeconds, queues }
   return {
-    leader: new AutoscaleLeader({ cluster, workers, scaler, mover, statuses, clock, scales: enabled, intervalMs }),
-    service: createAutoscale({ clock, dryRun, enabled, queues, statuses, workers }),
+    leader,
+    service: createAutoscale({ ...read, dryRun, enabled, statuses, workers }),
+    current: () => withRunning(read, leader.statuses),
   }
 }
 
-function policyInput({ drainSeconds, stabilizationSeconds, timeZone }: AutoscaleOptions, settings: Settings): PolicyInput {
+function policyInput({ drainSeconds, graceSeconds, stabilizationSeconds, timeZone }: AutoscaleOptions, settings: Settings): PolicyInput {
   const window = settings.WORKER_OFF_PEAK_SCALING ? parseWindow(settings.WORKER_OFF_PEAK_SCHEDULE) : undefined
   return {
     drainSeconds,
     stabilizationSeconds,
+    graceSeconds,
     costOptimization: settings.WORKER_COST_OPTIMIZATION_ENABLED,
     spotInstances: settings.WORKER_SPOT_INSTANCES,
     ...(window === undefined ? {} : { offPeak: { window, reduction: settings.WORKER_OFF_PEAK_REDUCTION, timeZone } }),

@@ -3,13 +3,20 @@ import { defineService } from 'zin'
 /** The last decision of the autoscaler about a worker. */
 export interface ScalingStatus {
   readonly worker: string
-  /** Desired number of workers, which KEDA reads. One worker is as many parallel jobs as the record's `concurrency`. */
+  /**
+   * Number of workers that the platform should run, which KEDA reads. One worker is as many parallel jobs as the record's `concurrency`. It
+   * does not fall while a job runs that could outlast the end of its process, or while it is not known what runs.
+   */
   readonly desired: number
+  /** Number of workers that the load needs; the concurrency of the processes is set to it, and running jobs continue when it falls. */
+  readonly target: number
   /** Current capacity, in workers. */
   readonly current: number
   readonly reason: string
   /** Jobs that are ready to run. */
   readonly backlog: number
+  /** Jobs that run; null if they could not be read. */
+  readonly running: number | null
   /** How long the oldest of these jobs has waited; 0 if none waits. */
   readonly queueAgeSeconds: number
   /** Whether decisions are only recorded. */

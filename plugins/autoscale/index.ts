@@ -39,7 +39,7 @@ export const autoscale = definePlugin({
   options: autoscaleOptions,
   setup(ctx) {
     const { options, services, settings } = ctx
-    const { leader, service } = assemble({ ...ctx, onScale: ctx.hooks.slot('onScale'), onFailover: ctx.hooks.slot('onFailover') })
+    const { current, leader, service } = assemble({ ...ctx, onScale: ctx.hooks.slot('onScale'), onFailover: ctx.hooks.slot('onFailover') })
     ctx.provide(autoscaleService, service)
     ctx.describe(() => (settings.WORKER_AUTO_SCALING_ENABLED ? (settings.WORKER_AUTO_SCALING_DRY_RUN ? 'dry run' : 'on') : 'off'))
     ctx.onCheck(() => {
@@ -49,7 +49,7 @@ export const autoscale = definePlugin({
       if (problem !== undefined) throw autoscaleErrors.AUTOSCALE_MISCONFIGURED('regions', problem)
     })
     if (!services.workers.enabled) return
-    ctx.hooks.on('collectMetrics', () => autoscaleMetrics(leader.statuses))
+    ctx.hooks.on('collectMetrics', async () => autoscaleMetrics(await current()))
     ctx.routes(autoscaleRoutes(service))
     ctx.onStart(() => {
       for (const feature of [autoScaling, datacenter]) ctx.onStop(services.workers.offerFeature(feature))

@@ -1,11 +1,10 @@
 import type { Clock } from 'zin'
 import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Workers } from 'zin/plugins/workers'
-import type { ScalingStatus } from './contract.js'
 import type { Mover } from './regions/mover.js'
 import type { Scaler } from './scaler.js'
 import { allWorkers } from './signals.js'
-import type { StatusStore } from './status-store.js'
+import type { StatusStore, StoredStatus } from './status-store.js'
 
 export interface LeaderParts {
   readonly cluster: Cluster
@@ -45,7 +44,7 @@ export class AutoscaleLeader {
   }
 
   /** The last statuses; empty while another node leads. */
-  get statuses(): readonly ScalingStatus[] {
+  get statuses(): readonly StoredStatus[] {
     return this.#leadership?.leads === true ? this.#parts.scaler.statuses : []
   }
 
@@ -81,6 +80,7 @@ export class AutoscaleLeader {
 
   async #scale(nodes: Awaited<ReturnType<Workers['nodes']>>): Promise<void> {
     const { scaler, statuses } = this.#parts
+    if (scaler.isNew) scaler.follow(await statuses.read())
     await scaler.run(this.#all, nodes)
     await statuses.write(scaler.statuses)
   }

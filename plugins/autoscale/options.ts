@@ -24,6 +24,13 @@ export const autoscaleOptions = defineOptions(
       default: 300,
       description: 'Workers are removed only down to the highest need within this time, in seconds',
     }),
+    graceSeconds: Type.Integer({
+      minimum: 0,
+      maximum: 86_400,
+      default: 30,
+      description:
+        'How long a process goes on with its jobs when the platform ends it, in seconds: the smallest of `terminationGracePeriodSeconds`, `shutdown.deadlineMs` and `WORKER_TIMEOUT`',
+    }),
     regions: Type.Optional(
       Type.Object(topologySchema.properties, {
         additionalProperties: false,

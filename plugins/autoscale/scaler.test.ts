@@ -171,11 +171,92 @@ describe('the autoscaler', () => {
     assert.equal(await rest({ options: { stabilizationSeconds: 60 }, workers: [worker({ scaleDownThreshold: 20 })] }), 5)
   })
 
+  const minutes = (count: number): number => count * 60_000
+  const single = { ...worker(), concurrency: 1 }
+  const four = ['a', 'b', 'c', 'd'].map((id) => node(id))
+  /** Four processes run a job of 20 minutes each; nothing has waited for a quarter of an hour. */
+  async function busyApp(given: FakeAppOptions = {}) {
+    const running = [16, 17, 18, 19].map(minutes)
+    const app = fakeApp({ workers: [single], ...given, load: { nodes: four, running, ...given.load } })
+    await app.tick()
+    await app.run(900)
+    return app
+  }
+
+  it('asks for no fewer processes while their jobs run: all stay when one job is left, and the first goes when it has ended', async () => {
+    const app = await busyApp()
+    assert.equal((await app.status(name))?.desired, 4)
+    app.load.running = [minutes(19)]
+    await app.run(900)
+    const status = await app.status(name)
+    assert.deepEqual([status?.desired, status?.target, status?.running], [4, 3, 1])
+    assert.match(status?.reason ?? '', /a job is running, for up to 1140 s \(longer than 30 s\), so no process should end/)
+    app.load.running = []
+    await app.run(60)
+    assert.equal((await app.status(name))?.desired, 3)
+  })
+
+  it('counts jobs that started after the evaluation, in each answer', async () => {
+    const app = await busyApp({ workers: [{ ...worker({ evaluationInterval: 3_600_000 }), concurrency: 1 }], load: { running: [] } })
+    await app.run(3600)
+    const before = { ...(await app.status(name)) }
+    Object.assign(app.load, { running: [minutes(2), 1000] })
+    const after = [await app.autoscale.get(name), await app.status(name), (await app.current())[0]]
+    assert.deepEqual(
+      [before.desired, ...after.map((status) => status?.desired)],
+      [before.target, 4, 4, 4],
+      JSON.stringify([before, ...after]),
+    )
+    assert.match(after[0]?.reason ?? '', /2 jobs are running, for up to 120 s/)
+  })
+
+  it('keeps the processes while the queues cannot be read, and while no status is known', async () => {
+    const app = await busyApp({ load: { running: [], attempts: 10, runMs: 1000 } })
+    assert.equal((await app.status(name))?.desired, 3)
+    app.load.down = true
+    const [status] = await app.current()
+    assert.deepEqual([status?.desired, status?.running], [4, null])
+    assert.match(status?.reason ?? '', /the running jobs could not be read, so no process should end/)
+    app.load.down = false
+    app.clock.advance(minutes(10))
+    const { desired, reason } = await app.autoscale.get(name)
+    assert.deepEqual([desired, reason], [4, 'The worker has not been evaluated yet'])
+  })
+
+  it('keeps the processes when another process takes the lead', async () => {
+    const app = await busyApp()
+    app.load.running = [minutes(19)]
+    await app.run(600)
+    app.load.leads = false
+    await app.run(5)
+    app.load.leads = true
+    await app.run(1)
+    assert.equal((await app.status(name))?.desired, 4)
+  })
+
+  it('keeps the processes of a worker that is scaled to a part of its concurrency while it is off', async () => {
+    const app = await busyApp({ settings: { WORKER_AUTO_SCALING_ENABLED: false } })
+    app.change(name, { concurrency: 10, scaled: { concurrency: 1, reason: '', at: '' } })
+    assert.equal((await app.autoscale.get(name)).desired, 4)
+  })
+
+  it('does not multiply its capacity by the processes that the platform adds', async () => {
+    const app = fakeApp({ workers: [single], load: { ...busy, nodes: [node('a')] } })
+    await app.tick()
+    await app.run(90)
+    assert.equal(app.view(name)?.scaled?.concurrency, 10)
+    app.load.nodes = Array.from({ length: 10 }, (_, index) => node(`pod-${index}`))
+    await app.run(30)
+    assert.equal(app.view(name)?.scaled?.concurrency, 1)
+    const status = await app.status(name)
+    assert.deepEqual([status?.desired, status?.current], [10, 10])
+  })
+
   it('reads the signals of many workers in as many round trips as for one', async () => {
     const names = Array.from({ length: 100 }, (_, index) => `worker-${index}`)
     const app = fakeApp({ workers: names.map((one) => ({ ...worker(), name: one })), load: busy })
     await app.tick()
-    assert.deepEqual(app.calls, { list: 1, counts: 1, countsOf: 1, oldestWaiting: 50, nodes: 1, set: 1 })
+    assert.deepEqual(app.calls, { list: 1, counts: 1, countsOf: 1, oldestWaiting: 50, runningSince: 0, nodes: 1, set: 1 })
     assert.equal((await app.autoscale.list()).length, 100)
     await app.run(1)
     assert.equal(app.calls.list, 1)

@@ -1,12 +1,13 @@
 import { type Clock, type Logger, messageOf } from 'zin'
 import type { Decisions } from 'zin/plugins/decisions'
 import type { NodeView, Workers, WorkerView } from 'zin/plugins/workers'
-import type { ScalingStatus } from './contract.js'
 import { type AutoScalerConfig, autoScaling } from './feature.js'
 import type { ScaleEvent } from './hooks.js'
+import { direction, perNode } from './recommend/change.js'
 import { limitsAt, type PolicyInput, policyOf } from './recommend/policy.js'
-import { type PastEvaluation, type Recommendation, recommend, remember, type Signals } from './recommend/recommend.js'
+import { type Known, type PastEvaluation, type Recommendation, recommend, remember, type Signals } from './recommend/recommend.js'
 import { actingConcurrency, readSignals, type SignalSources } from './signals.js'
+import type { StoredStatus } from './status-store.js'
 
 export interface ScalerParts extends SignalSources {
   readonly decisions: Decisions
@@ -23,7 +24,7 @@ interface Watched {
   /** Monotonic time in ms. */
   dueAt: number
   history: readonly PastEvaluation[]
-  status?: ScalingStatus
+  status?: StoredStatus
   decisionId: string | null
   /** Concurrency that a dry run recorded last, so that it is recorded only once. */
   recorded?: number
@@ -31,7 +32,6 @@ interface Watched {
 
 /** Maximum number of workers that are scaled. */
 const mostWorkers = 1000
-const mostConcurrency = 1000
 /** A timer may fire this early. */
 const earlyMs = 50
 
@@ -39,6 +39,7 @@ const earlyMs = 50
 export class Scaler {
   readonly #parts: ScalerParts
   readonly #watched = new Map<string, Watched>()
+  #known: ReadonlyMap<string, Known> | undefined
 
   constructor(parts: ScalerParts) {
     this.#parts = parts
@@ -50,13 +51,24 @@ export class Scaler {
     return [...this.#watched.values()].some(({ dueAt }) => dueAt <= now + earlyMs)
   }
 
-  get statuses(): readonly ScalingStatus[] {
+  get statuses(): readonly StoredStatus[] {
     return [...this.#watched.values()].flatMap(({ status }) => status ?? [])
   }
 
   /** Clears all state when another process leads. */
   reset(): void {
     this.#watched.clear()
+    this.#known = undefined
+  }
+
+  /** Whether the statuses of the previous leader are not known yet. */
+  get isNew(): boolean {
+    return this.#known === undefined
+  }
+
+  /** Continues from the statuses of the previous leader. */
+  follow(statuses: readonly StoredStatus[]): void {
+    this.#known = new Map(statuses.map((status) => [status.worker, status]))
   }
 
   /** Evaluates the given workers that are due. */
@@ -105,16 +117,17 @@ export class Scaler {
     const limits = limitsAt(configured, policy, seen.at)
     const act = policyOf(policy)
     let signals = seen
-    let found = recommend(signals, limits, act, watched.history)
-    if (found.desired < signals.current && (await hasCandidates(workers, view.name))) {
+    const known = watched.history.at(-1) ?? this.#known?.get(view.name)
+    let found = recommend(signals, limits, act, watched.history, known)
+    if (found.target < signals.current && (await hasCandidates(workers, view.name))) {
       signals = { ...seen, canary: true }
-      found = recommend(signals, limits, act, watched.history)
+      found = recommend(signals, limits, act, watched.history, known)
     }
     const { at, backlog, current } = signals
     log.debug({ worker: view.name, signals, limits, recommendation: found }, `worker "${view.name}" was evaluated: ${found.reason}`)
     watched.history = remember(watched.history, signals, found, act)
     const concurrency = perNode(found, signals)
-    const changes = direction(found, signals, concurrency, actingConcurrency(view))
+    const changes = direction(found, signals, concurrency, actingConcurrency(view), known !== undefined && signals.nodes > known.nodes)
     const isScaled = changes !== undefined && !dryRun
     if (isScaled) await workers.scale(view.name, concurrency, { reason: found.reason, waitMs: 0 })
     if (changes !== undefined && (isScaled || watched.recorded !== concurrency)) {
@@ -125,13 +138,21 @@ export class Scaler {
     watched.status = {
       worker: view.name,
       desired: found.desired,
+      target: found.target,
       current: Math.round((isScaled ? (concurrency * signals.nodes) / signals.concurrency : current) * 100) / 100,
       reason: found.reason,
       backlog,
+      running: signals.active,
       queueAgeSeconds: Math.round((signals.queueAgeSeconds ?? watched.status?.queueAgeSeconds ?? 0) * 10) / 10,
       dryRun,
       decisionId: watched.decisionId,
       at: new Date(at).toISOString(),
+      queueName: view.queueName,
+      concurrency: view.concurrency,
+      present: found.present,
+      asked: found.asked,
+      nodes: found.nodes,
+      longest: found.longest,
     }
   }
 
@@ -148,8 +169,8 @@ export class Scaler {
       subject: `worker:${worker}`,
       verdict: scale.verdict,
       acted: !dryRun,
-      reason: `From ${Math.round(signals.current * 100) / 100} to ${workersText(found.desired)}: ${found.reason}`.slice(0, 500),
-      inputs: { ...inputs, desired: found.desired, needed: found.needed, perProcess: scale.concurrency },
+      reason: `From ${Math.round(signals.current * 100) / 100} to ${workersText(found.target)}: ${found.reason}`.slice(0, 500),
+      inputs: { ...inputs, target: found.target, desired: found.desired, needed: found.needed, perProcess: scale.concurrency },
       rule: `autoscale/${found.rule}`,
       links: { autoscale: `/api/workers/${worker}/autoscale` },
     })
@@ -157,7 +178,7 @@ export class Scaler {
 
   #publish(
     worker: string,
-    { desired: to, reason }: Recommendation,
+    { target: to, reason }: Recommendation,
     { current: from }: Signals,
     more: Pick<ScaleEvent, 'direction' | 'concurrency' | 'decisionId'>,
   ): void {
@@ -166,23 +187,6 @@ export class Scaler {
 }
 
 const workersText = (count: number): string => `${count} ${count === 1 ? 'worker' : 'workers'}`
-
-/** Returns the concurrency per process, rounded up so that all processes together reach the desired capacity. */
-function perNode({ desired }: Recommendation, { concurrency, nodes }: Signals): number {
-  return Math.min(mostConcurrency, Math.max(1, Math.ceil((desired * concurrency) / Math.max(1, nodes))))
-}
-
-/** Returns undefined if nothing changes: the rule keeps the number, no process can run it, or the concurrency per process is the same. */
-function direction(
-  { desired, rule }: Recommendation,
-  { current, nodes }: Signals,
-  concurrency: number,
-  acting: number,
-): 'up' | 'down' | undefined {
-  if (nodes === 0 || rule === 'steady' || rule === 'stabilization' || rule === 'canary') return undefined
-  if (desired > current && concurrency > acting) return 'up'
-  return desired < current && concurrency < acting ? 'down' : undefined
-}
 
 /** Whether versions run alongside the active one, as during a canary. Called only before workers are removed. */
 async function hasCandidates(workers: Workers, name: string): Promise<boolean> {

@@ -1,5 +1,5 @@
-import type { Queues } from 'zin/plugins/queues'
-import type { NodeView, Workers, WorkerView } from 'zin/plugins/workers'
+import type { QueueCounts, Queues } from 'zin/plugins/queues'
+import { durationBounds, type NodeView, type WorkerCounts, type Workers, type WorkerView } from 'zin/plugins/workers'
 import type { Signals } from './recommend/recommend.js'
 
 /** Time over which attempts are counted. */
@@ -37,7 +37,7 @@ export function actingConcurrency({ concurrency, scaled }: Pick<WorkerView, 'con
 }
 
 /**
- * Reads the signals of workers, in two round trips per 1,000 workers, and one to three more for each of at most 50 queues with waiting
+ * Reads the signals of workers, in three round trips per 1,000 workers, and one to three more for each of at most 50 queues with waiting
  * jobs. Does not read whether a canary runs.
  */
 export async function readSignals(
@@ -66,7 +66,10 @@ export async function readSignals(
     .filter(([, { waiting }]) => waiting > 0)
     .sort(([, a], [, b]) => b.waiting - a.waiting)
     .slice(0, mostAges)
-  const ages = new Map(await Promise.all(longest.map(async ([queue]) => [queue, await oldestOf(queues, queue, at)] as const)))
+  const [running, ages] = await Promise.all([
+    runningIn(queues, counts, at, at - since),
+    Promise.all(longest.map(async ([queue]) => [queue, await oldestOf(queues, queue, at)] as const)).then((found) => new Map(found)),
+  ])
   return new Map(
     views.map((view) => {
       const { concurrency, name, queueName } = view
@@ -81,8 +84,9 @@ export async function readSignals(
           attempts: ended,
           windowSeconds: (at - since) / 1000,
           runSeconds: ended === 0 ? 0 : totalMs / ended / 1000,
+          longestSeconds: longestOf(attempts.get(name)),
           backlog: counts.get(queueName)?.waiting ?? 0,
-          active: counts.get(queueName)?.active ?? 0,
+          ...(running.get(queueName) ?? notRead),
           queueAgeSeconds: ageOf(counts.get(queueName)?.waiting ?? 0, oldest, at),
           concurrency,
           current: (actingConcurrency(view) * able) / concurrency,
@@ -92,6 +96,45 @@ export async function readSignals(
       ]
     }),
   )
+}
+
+type Running = Pick<Signals, 'active' | 'activeSeconds' | 'oldestSeconds'>
+
+const notRead: Running = { active: null, activeSeconds: 0, oldestSeconds: 0 }
+
+/** Returns the running jobs of queues. An error of the store makes them unknown. */
+export async function readRunning(queues: Queues, names: readonly string[], at: number): Promise<ReadonlyMap<string, Running>> {
+  try {
+    return await runningIn(queues, await queues.countsOf(names), at, windowMs)
+  } catch {
+    return new Map(names.map((name) => [name, notRead]))
+  }
+}
+
+async function runningIn(
+  queues: Queues,
+  counts: ReadonlyMap<string, QueueCounts>,
+  at: number,
+  spanMs: number,
+): Promise<ReadonlyMap<string, Running>> {
+  const busy = [...counts].flatMap(([queue, { active }]) => (active > 0 ? [queue] : []))
+  const since = busy.length === 0 ? new Map<string, readonly number[]>() : await queues.runningSince(busy).catch(() => undefined)
+  return new Map(
+    [...counts].map(([queue, { active }]) => {
+      if (active === 0) return [queue, { active, activeSeconds: 0, oldestSeconds: 0 }]
+      if (since === undefined) return [queue, notRead]
+      const runs = (since.get(queue) ?? []).map((start) => Math.max(0, at - start))
+      const worked = runs.reduce((sum, ms) => sum + Math.min(ms, spanMs), 0) / 1000
+      return [queue, { active, activeSeconds: (worked * active) / Math.max(1, runs.length), oldestSeconds: Math.max(0, ...runs) / 1000 }]
+    }),
+  )
+}
+
+/** Returns the upper bound of the longest run time in seconds; null if there is none. */
+function longestOf(counts: WorkerCounts | undefined): number | null {
+  const buckets = Object.keys(counts?.durations ?? {}).map(Number)
+  if (buckets.length === 0) return null
+  return (durationBounds[Math.max(...buckets)] ?? Number.MAX_SAFE_INTEGER) / 1000
 }
 
 /** Retries if the oldest job was taken during the read: it is missing then, or its time is that of the take. */

@@ -42,6 +42,9 @@ export interface PartsOf {
 /** Maximum number of log lines that are read. */
 export const mostLogLines = 1_000
 
+/** Maximum number of running jobs of a queue whose start is read. */
+export const mostRunning = 1_000
+
 /** What the two stores do differently. */
 export interface QueueBackend {
   readonly kind: 'redis' | 'embedded'
@@ -59,6 +62,8 @@ export interface QueueBackend {
   counts(queues: readonly string[]): Promise<readonly QueueCounts[]>
   /** Samples in one round trip, in the order of the names. */
   samples(queues: readonly string[]): Promise<readonly QueueSample[]>
+  /** Start times of the running jobs of queues, longest first and at most {@link mostRunning} of each, in one round trip. */
+  running(queues: readonly string[]): Promise<readonly (readonly number[])[]>
   /** The id of the newest event; undefined when the queue has no events. */
   lastEvent(queue: Queue): Promise<string | undefined>
   /** Whether every event after this one is still stored: true if an event as old or older exists. */

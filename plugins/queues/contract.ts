@@ -264,6 +264,11 @@ export interface Queues {
   list(queue: string, state: ListedState, page: { readonly offset: number; readonly limit: number }): Promise<readonly Job[]>
   /** When the oldest waiting job of any priority became ready, in ms since 1970; undefined if none is waiting. Cheap for any queue length. */
   oldestWaiting(queue: string): Promise<number | undefined>
+  /**
+   * When the running jobs of many queues started, in ms since 1970, longest first: at most 1,000 of each queue. One round trip per 1000
+   * queues. The times are those of the nodes that run the jobs.
+   */
+  runningSince(queues: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>
   /** Names of all queues in the store. */
   names(): Promise<readonly string[]>
   ping(signal?: AbortSignal): Promise<number>

@@ -17,7 +17,7 @@ const maxLevels = 50
 const countedAtOnce = 1_000
 
 /** Counts and samples queues at a cost that does not depend on the number of jobs. */
-export function createCounting(parts: CountingParts): Pick<Queues, 'counts' | 'countsOf' | 'sample' | 'oldestWaiting'> {
+export function createCounting(parts: CountingParts): Pick<Queues, 'counts' | 'countsOf' | 'sample' | 'oldestWaiting' | 'runningSince'> {
   const { ask, checkName, queue, store } = parts
 
   /** Reads many queues, a bounded number per round trip. */
@@ -41,6 +41,7 @@ export function createCounting(parts: CountingParts): Pick<Queues, 'counts' | 'c
     counts: async (name) => (await counts([name])).get(name) as QueueCounts,
     countsOf: (names) => counts([...new Set(names)]),
     sample: (names) => ofMany<QueueSample>([...new Set(names)], (some) => store().samples(some)),
+    runningSince: (names) => ofMany<readonly number[]>([...new Set(names)], (some) => store().running(some)),
     oldestWaiting: (name) =>
       ask(async () => {
         let oldest: number | undefined

@@ -59,6 +59,30 @@ export function countsContract(name: string, makeOptions: () => Promise<TestHost
       assert.equal(await queues.oldestWaiting(queue), 3000)
     })
 
+    it('reports since when the running jobs of queues run, longest first', async () => {
+      const [busy, empty] = [fresh(), fresh()]
+      let end: () => void = () => undefined
+      const ended = new Promise<void>((resolve) => (end = resolve))
+      const before = Date.now()
+      let begin: () => void = () => undefined
+      const begun = new Promise<void>((resolve) => (begin = resolve))
+      let started = 0
+      const worker = queues.worker(busy, () => (++started === 2 ? (begin(), ended) : ended), { concurrency: 2 })
+      for (const name of ['a', 'b', 'c']) await queues.add(busy, name, {})
+      await begun
+      const since = await queues.runningSince([busy, empty, 'nowhere'])
+      const [first = 0, second = 0, ...more] = since.get(busy) ?? []
+      assert.deepEqual([more, since.get(empty), since.get('nowhere')], [[], [], []])
+      assert.ok(before <= first && first <= second && second <= Date.now(), `${before} ${first} ${second}`)
+      const finished = done(worker, 3)
+      end()
+      await finished
+      await worker.close()
+      assert.deepEqual((await queues.runningSince([busy])).get(busy), [])
+      assert.equal((await queues.runningSince([])).size, 0)
+      await assert.rejects(queues.runningSince(['a:b']), { code: 'QUEUE_INVALID_NAME' })
+    })
+
     it('samples queues: counts, the oldest waiting job of all priorities and whether they are paused', async () => {
       const [busy, empty] = [fresh(), fresh()]
       for (const [priority, timestamp] of [

@@ -13,7 +13,7 @@ const { evaluations, policy } = JSON.parse(readFileSync(new URL('../testing/burs
 
 describe('the recorded burst of 10,000 jobs', () => {
   it('gets the same recommendations again', () => {
-    const act = policyOf({ ...policy, costOptimization: false, spotInstances: false })
+    const act = policyOf({ ...policy, costOptimization: false, spotInstances: false, graceSeconds: 30 })
     let history: readonly PastEvaluation[] = []
     for (const { limits, recommendation, signals } of evaluations) {
       const found = recommend(signals, limits, act, history)

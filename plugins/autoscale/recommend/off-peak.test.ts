@@ -85,6 +85,7 @@ describe('off-peak capacity', () => {
       stabilizationSeconds: 300,
       costOptimization: false,
       spotInstances: false,
+      graceSeconds: 30,
       offPeak: { window: night, reduction: 0.7, timeZone: 'UTC' },
     }
     assert.deepEqual(limitsAt(limits, input, Date.parse('2026-01-15T23:00:00Z')), { ...limits, minWorkers: 3, maxWorkers: 3 })

@@ -7,6 +7,7 @@ export interface PolicyInput {
   readonly stabilizationSeconds: number
   readonly costOptimization: boolean
   readonly spotInstances: boolean
+  readonly graceSeconds: number
   /** If absent, capacity is the same all day. */
   readonly offPeak?: { readonly window: DailyWindow; readonly reduction: number; readonly timeZone: string }
 }
@@ -16,12 +17,19 @@ const utilization = 0.75
 const cheapUtilization = 0.9
 const cheapPatience = 2
 
-export function policyOf({ costOptimization, drainSeconds, spotInstances, stabilizationSeconds }: PolicyInput): ScalingPolicy {
+export function policyOf({
+  costOptimization,
+  drainSeconds,
+  graceSeconds,
+  spotInstances,
+  stabilizationSeconds,
+}: PolicyInput): ScalingPolicy {
   return {
     utilization: costOptimization ? cheapUtilization : utilization,
     drainSeconds: drainSeconds * (costOptimization ? cheapPatience : 1),
     stabilizationSeconds: stabilizationSeconds / (costOptimization ? cheapPatience : 1),
     spare: spotInstances,
+    graceSeconds,
   }
 }
 

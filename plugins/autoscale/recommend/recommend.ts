@@ -1,15 +1,20 @@
+import { loadOf, loadText, seconds, workers } from './load.js'
+import { type Keep, keepFor, type LongestRun, longestRun, type RunningJobs } from './running.js'
+
 /** The load of a worker at one evaluation. */
-export interface Signals {
+export interface Signals extends RunningJobs {
   /** ms since 1970. */
   readonly at: number
   /** Attempts that ended in the last `windowSeconds`; `runSeconds` is their mean run time, 0 if none ended. */
   readonly attempts: number
   readonly windowSeconds: number
   readonly runSeconds: number
+  /** Longest of these run times, rounded up; null if none ended. */
+  readonly longestSeconds: number | null
   /** Jobs that are ready to run. */
   readonly backlog: number
-  /** Running jobs. */
-  readonly active: number
+  /** Total time that the running jobs have run within the window. */
+  readonly activeSeconds: number
   /** How long the oldest ready job has waited; 0 if none waits, null if it could not be read. */
   readonly queueAgeSeconds: number | null
   /** Parallel jobs of one worker, as configured. */
@@ -40,10 +45,22 @@ export interface ScalingPolicy {
   readonly stabilizationSeconds: number
   /** Whether to keep enough workers for the loss of one process. */
   readonly spare: boolean
+  /** How long a process may go on with its jobs after the platform has told it to end. */
+  readonly graceSeconds: number
+}
+
+/** What was decided at an earlier evaluation, also by another leader. */
+export interface Known {
+  /** Workers that the platform was asked for and has not removed yet. */
+  readonly asked: number
+  readonly desired: number
+  readonly target: number
+  readonly nodes: number
+  readonly longest: LongestRun | null
 }
 
 /** An earlier evaluation; histories are sorted oldest first. */
-export interface PastEvaluation {
+export interface PastEvaluation extends Known {
   readonly at: number
   readonly backlog: number
   /** Last known mean run time. */
@@ -52,11 +69,15 @@ export interface PastEvaluation {
   readonly needed: number
 }
 
-export type ScalingRule = 'load' | 'backlog' | 'queue-age' | 'limits' | 'steady' | 'stabilization' | 'canary'
+export type ScalingRule = 'load' | 'backlog' | 'queue-age' | 'limits' | 'steady' | 'stabilization' | 'canary' | 'running'
 
-export interface Recommendation {
-  /** Desired number of workers, within the limits. */
+export interface Recommendation extends Known {
+  /** Workers that the processes should provide, by their concurrency. Running jobs continue when it falls. */
+  readonly target: number
+  /** Workers that the platform should run: at least the target, and never so few that it would end a running job. */
   readonly desired: number
+  /** Desired number while jobs run that could outlast the end of their process. */
+  readonly present: number
   /** Workers needed for the load alone, within the limits. */
   readonly needed: number
   readonly runSeconds: number
@@ -71,50 +92,102 @@ const tolerance = 0.1
 const largestRise = 2
 const largestFall = 0.25
 
-/** Recommends a number of workers, with the reason. Pure: the same input gives the same recommendation. */
+/**
+ * Recommends a number of workers, with the reason. Pure: the same input gives the same recommendation.
+ *
+ * @param known Default: that of the last evaluation.
+ */
 export function recommend(
   signals: Signals,
   limits: ScalingLimits,
   policy: ScalingPolicy,
   history: readonly PastEvaluation[],
+  known: Known | undefined = history.at(-1),
 ): Recommendation {
-  const { backlog, canary, current, queueAgeSeconds } = signals
-  const age = backlog > 0 ? queueAgeSeconds : null
-  const { maxWorkers, minWorkers, scaleDownThreshold, scaleUpThreshold } = limits
-  const within = (workers: number): number => Math.min(maxWorkers, Math.max(minWorkers, workers))
-  const now = Math.max(1, Math.round(current))
   const load = loadOf(signals, policy, history)
-  const needed = within(load.workers)
-  const seen = (limit = '') => `${waiting(backlog)}${limit}${age === null ? '' : `, the oldest for ${seconds(age)}`}`
-  const loaded = loadText(load, backlog, maxWorkers)
-  const decide = (desired: number, rule: ScalingRule, reason: string): Recommendation => ({
+  const needed = within(limits, load.workers)
+  const { at, concurrency, longestSeconds, nodes, oldestSeconds } = signals
+  const seen = longestSeconds === null && oldestSeconds <= policy.graceSeconds ? null : Math.max(longestSeconds ?? 0, oldestSeconds)
+  const longest = longestRun(known?.longest ?? null, seen, at)
+  // Processes that the platform was asked for may still be starting, or waiting for their end.
+  const before = Math.max(Math.min(nodes, known?.asked ?? nodes), ...history.map((past) => past.desired))
+  const present = Math.max(1, known?.desired ?? 1, Math.min(nodes, before))
+  const keep = keepFor({ running: signals, longest, concurrency, present, graceSeconds: policy.graceSeconds })
+  const found = targetOf({
+    signals: { ...signals, current: wantedNow(signals, known) },
+    limits,
+    policy,
+    history,
+    needed,
+    loaded: loadText(load, signals, limits.maxWorkers),
+    keep,
+  })
+  // While the target goes down to a lower limit, no process is added for it.
+  const desired = Math.max(Math.min(found.target, Math.max(limits.maxWorkers, nodes)), keep.workers)
+  return {
+    ...found,
+    reason: desired > found.target ? `${found.reason}; ${keep.reason}` : found.reason,
     desired,
+    present,
+    asked: Math.max(desired, before),
+    longest,
+    nodes,
     needed,
     runSeconds: load.runSeconds,
-    rule,
-    reason,
-  })
+  }
+}
+
+/**
+ * Returns the capacity that is wanted now. Processes that joined because of an earlier recommendation take over from those that run more
+ * jobs than configured; they do not multiply them.
+ */
+function wantedNow({ current, nodes }: Signals, known: Known | undefined): number {
+  return known !== undefined && nodes > known.nodes ? Math.min(current, Math.max(known.target, nodes)) : current
+}
+
+interface TargetInput {
+  readonly signals: Signals
+  readonly limits: ScalingLimits
+  readonly policy: ScalingPolicy
+  readonly history: readonly PastEvaluation[]
+  readonly needed: number
+  /** The load as text. */
+  readonly loaded: string
+  readonly keep: Keep
+}
+
+function targetOf(input: TargetInput): Pick<Recommendation, 'target' | 'rule' | 'reason'> {
+  const { history, keep, limits, loaded, needed, policy, signals } = input
+  const { active, backlog, canary, concurrency, current, queueAgeSeconds } = signals
+  const age = backlog > 0 ? queueAgeSeconds : null
+  const { maxWorkers, minWorkers, scaleDownThreshold, scaleUpThreshold } = limits
+  const now = Math.max(1, Math.round(current))
+  const seen = (limit = '') => `${waiting(backlog)}${limit}${age === null ? '' : `, the oldest for ${seconds(age)}`}`
+  const decide = (target: number, rule: ScalingRule, reason: string) => ({ target, rule, reason })
 
   const urgent: ScalingRule | undefined =
     backlog > scaleUpThreshold ? 'backlog' : age !== null && age > policy.drainSeconds ? 'queue-age' : undefined
-  const wanted = urgent === undefined ? needed : within(Math.max(needed, Math.floor(current) + 1))
+  const wanted = urgent === undefined ? needed : within(limits, Math.max(needed, Math.floor(current) + 1))
 
   if (current < minWorkers)
     return decide(Math.max(minWorkers, Math.min(wanted, now * largestRise)), 'limits', `At least ${workers(minWorkers)} should run`)
   if (wanted > current) {
-    const desired = Math.max(Math.min(wanted, Math.ceil(current * largestRise)), Math.floor(current) + 1)
-    if (urgent === 'backlog') return decide(desired, urgent, `${seen(` (more than ${scaleUpThreshold})`)}; ${loaded}`)
-    if (urgent === 'queue-age') return decide(desired, urgent, `${seen()} (longer than ${seconds(policy.drainSeconds)}); ${loaded}`)
-    if (wanted - current > tolerance * current) return decide(desired, 'load', `${seen()}; ${loaded}`)
+    const target = Math.max(Math.min(wanted, Math.ceil(current * largestRise)), Math.floor(current) + 1)
+    if (urgent === 'backlog') return decide(target, urgent, `${seen(` (more than ${scaleUpThreshold})`)}; ${loaded}`)
+    if (urgent === 'queue-age') return decide(target, urgent, `${seen()} (longer than ${seconds(policy.drainSeconds)}); ${loaded}`)
+    if (wanted - current > tolerance * current) return decide(target, 'load', `${seen()}; ${loaded}`)
   }
-  const lowest = Math.max(within(1), Math.ceil(current) - Math.max(1, Math.floor(current * largestFall)))
+  const lowest = Math.max(within(limits, 1), Math.ceil(current) - Math.max(1, Math.floor(current * largestFall)))
   if (current > maxWorkers) {
+    if (active === null) return decide(now, 'running', `At most ${workers(maxWorkers)} may run now, but ${keep.reason}`)
     if (canary) return decide(now, 'canary', `A canary runs, so no workers are removed although at most ${workers(maxWorkers)} may run`)
     return decide(Math.max(maxWorkers, lowest), 'limits', `At most ${workers(maxWorkers)} may run now`)
   }
   if (needed < current && current - needed > tolerance * current && urgent === undefined) {
     if (backlog > scaleDownThreshold)
       return decide(now, 'steady', `${seen(` (more than ${scaleDownThreshold})`)}, so no workers are removed; ${loaded}`)
+    const busy = active === null ? now : Math.ceil(active / concurrency)
+    if (busy >= now) return decide(now, 'running', `${seen()}; ${loaded}, but ${keep.reason}`)
     const highest = highestRecent(signals.at, needed, policy.stabilizationSeconds, history)
     if (highest === undefined || highest >= now) {
       const why = highest === undefined ? 'the need is not known for' : `${workers(highest)} were needed within`
@@ -122,12 +195,16 @@ export function recommend(
     }
     if (canary) return decide(now, 'canary', `A canary runs, so no workers are removed; ${loaded}`)
     return decide(
-      Math.max(highest, lowest),
+      Math.max(highest, lowest, busy),
       'load',
       `${seen()}; ${loaded}, and no more were needed in the last ${seconds(policy.stabilizationSeconds)}`,
     )
   }
-  return decide(within(now), 'steady', `${seen()}; ${loaded}`)
+  return decide(within(limits, now), 'steady', `${seen()}; ${loaded}`)
+}
+
+function within({ maxWorkers, minWorkers }: ScalingLimits, workers: number): number {
+  return Math.min(maxWorkers, Math.max(minWorkers, workers))
 }
 
 /** Evaluations are kept this much longer than needed. */
@@ -137,29 +214,11 @@ const slackMs = 60_000
 export function remember(
   history: readonly PastEvaluation[],
   { at, backlog, windowSeconds }: Signals,
-  { needed, runSeconds }: Recommendation,
+  { asked, desired, longest, needed, nodes, runSeconds, target }: Recommendation,
   { stabilizationSeconds }: ScalingPolicy,
 ): readonly PastEvaluation[] {
   const since = at - Math.max(stabilizationSeconds, windowSeconds) * 1000 - slackMs
-  return [...history.filter((past) => past.at >= since), { at, backlog, runSeconds, needed }]
-}
-
-interface Load {
-  readonly arrivals: number
-  readonly runSeconds: number
-  readonly workers: number
-}
-
-/** Returns the workers needed for arriving jobs, and for the backlog within its time (Little's law, with headroom for bursts). */
-function loadOf(signals: Signals, policy: ScalingPolicy, history: readonly PastEvaluation[]): Load {
-  const { attempts, at, backlog, concurrency, nodes, windowSeconds } = signals
-  const runSeconds = attempts > 0 ? signals.runSeconds : (history.at(-1)?.runSeconds ?? 0)
-  const before = history.find((past) => past.at >= at - windowSeconds * 1000 && past.at < at)
-  const growth = before === undefined ? 0 : (backlog - before.backlog) / ((at - before.at) / 1000)
-  const arrivals = Math.max(0, attempts / windowSeconds + growth)
-  const slots = Math.ceil((arrivals * runSeconds) / policy.utilization) + Math.ceil((backlog * runSeconds) / policy.drainSeconds)
-  const workers = Math.max(1, Math.ceil(slots / concurrency))
-  return { arrivals, runSeconds, workers: policy.spare ? Math.ceil((workers * (nodes + 1)) / Math.max(1, nodes)) : workers }
+  return [...history.filter((past) => past.at >= since), { at, backlog, runSeconds, needed, asked, desired, target, nodes, longest }]
 }
 
 /** Returns the highest need within the span; undefined if the history does not cover it. */
@@ -170,17 +229,4 @@ function highestRecent(at: number, needed: number, spanSeconds: number, history:
   return Math.max(needed, ...history.filter((past) => past.at > since).map((past) => past.needed))
 }
 
-function loadText({ arrivals, runSeconds, workers: needed }: Load, backlog: number, maxWorkers: number): string {
-  if (runSeconds === 0) return 'the run time of jobs is not known yet'
-  const capped = needed > maxWorkers ? `, and at most ${maxWorkers} may run` : ''
-  const load = `${Number(arrivals.toFixed(1))} new jobs/s${backlog > 0 ? ' and the backlog' : ''}`
-  return `${load}, at ${seconds(runSeconds)} per job, need ${workers(needed)}${capped}`
-}
-
-function seconds(value: number): string {
-  if (value < 1) return `${Math.round(value * 1000)} ms`
-  return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)} s`
-}
-
 const waiting = (count: number): string => (count === 0 ? 'No job is waiting' : `${count} ${count === 1 ? 'job is' : 'jobs are'} waiting`)
-const workers = (count: number): string => `${count} ${count === 1 ? 'worker' : 'workers'}`

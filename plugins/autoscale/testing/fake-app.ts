@@ -1,5 +1,5 @@
 import type { Decision, NewDecision } from 'zin/plugins/decisions'
-import type { CreateWorker, NodeView, WorkerView } from 'zin/plugins/workers'
+import { type CreateWorker, durationBounds, type NodeView, type WorkerView } from 'zin/plugins/workers'
 import { fakeClock, memoryLogger } from 'zin/testing'
 import { type AssembleInput, assemble } from '../assemble.js'
 import type { ScalingStatus } from '../contract.js'
@@ -16,6 +16,10 @@ export interface FakeLoad {
   taken: number
   attempts: number
   runMs: number
+  /** How long each running job has run, in ms. */
+  running: readonly number[]
+  /** Whether the queues cannot be read. */
+  down: boolean
   canary: boolean
   nodes: readonly Pick<NodeView, 'id' | 'alive' | 'consumes' | 'region'>[]
   leads: boolean
@@ -36,12 +40,24 @@ export const node = (id: string, region = 'us-east-1') => ({ id, alive: true, co
 export function fakeApp({ settings, options, workers = [], load: given, now }: FakeAppOptions = {}) {
   const clock = fakeClock(now)
   const log = memoryLogger()
-  const load: FakeLoad = { waiting: 0, ageMs: 0, taken: 0, attempts: 0, runMs: 0, canary: false, nodes: [node('a')], leads: true, ...given }
+  const load: FakeLoad = {
+    waiting: 0,
+    ageMs: 0,
+    taken: 0,
+    attempts: 0,
+    runMs: 0,
+    running: [],
+    down: false,
+    canary: false,
+    nodes: [node('a')],
+    leads: true,
+    ...given,
+  }
   const decisions: NewDecision[] = []
   const scaled: ScaleEvent[] = []
   const moved: FailoverEvent[] = []
-  const calls = { list: 0, counts: 0, countsOf: 0, oldestWaiting: 0, nodes: 0, set: 0 }
-  const stored = new Map<string, string>()
+  const calls = { list: 0, counts: 0, countsOf: 0, oldestWaiting: 0, runningSince: 0, nodes: 0, set: 0 }
+  const stored = new Map<string, { readonly value: string; readonly until: number }>()
   const views = new Map<string, WorkerView>(
     workers.map((worker) => [
       worker.name,
@@ -77,7 +93,14 @@ export function fakeApp({ settings, options, workers = [], load: given, now }: F
       const totalMs = load.attempts * load.runMs
       return load.attempts === 0
         ? []
-        : names.map((worker) => ({ worker, completed: load.attempts, failed: 0, lost: 0, totalMs, durations: {} }))
+        : names.map((worker) => ({
+            worker,
+            completed: load.attempts,
+            failed: 0,
+            lost: 0,
+            totalMs,
+            durations: { [durationBounds.findIndex((bound) => bound >= load.runMs)]: load.attempts },
+          }))
     },
     scale: async (name: string, concurrency: number, { reason }: { reason: string }) =>
       change(name, { scaled: { concurrency, reason, at: new Date(clock.now()).toISOString() } }),
@@ -86,7 +109,12 @@ export function fakeApp({ settings, options, workers = [], load: given, now }: F
   const queues = {
     countsOf: async (names: readonly string[]) => {
       calls.countsOf++
-      return new Map(names.map((name) => [name, { waiting: load.waiting, active: 0 }]))
+      if (load.down) throw new Error('the connection is down')
+      return new Map(names.map((name) => [name, { waiting: load.waiting, active: load.running.length }]))
+    },
+    runningSince: async (names: readonly string[]) => {
+      calls.runningSince++
+      return new Map(names.map((name) => [name, load.running.map((ms) => clock.now() - ms)]))
     },
     oldestWaiting: async () => {
       calls.oldestWaiting++
@@ -95,7 +123,11 @@ export function fakeApp({ settings, options, workers = [], load: given, now }: F
     },
   }
   const defaults = Object.fromEntries(Object.entries(autoscaleSettings).map(([name, { default: value }]) => [name, value]))
-  const { leader, service: autoscale } = assemble({
+  const {
+    current,
+    leader,
+    service: autoscale,
+  } = assemble({
     clock,
     log,
     plugin: { name: 'autoscale', version: '1.0.0' },
@@ -119,10 +151,13 @@ export function fakeApp({ settings, options, workers = [], load: given, now }: F
         },
       },
       kv: {
-        get: async (key: string) => stored.get(key) ?? null,
-        set: async (key: string, value: string) => {
+        get: async (key: string) => {
+          const { until = 0, value = null } = stored.get(key) ?? {}
+          return until > clock.monotonic() ? value : null
+        },
+        set: async (key: string, value: string, { ttlMs }: { ttlMs: number }) => {
           calls.set++
-          stored.set(key, value)
+          stored.set(key, { value, until: clock.monotonic() + ttlMs })
           return true
         },
       },
@@ -142,6 +177,8 @@ export function fakeApp({ settings, options, workers = [], load: given, now }: F
     moved,
     calls,
     autoscale,
+    /** What the metrics show. */
+    current,
     change,
     view: (name: string) => views.get(name),
     tick: () => leader.tick(),

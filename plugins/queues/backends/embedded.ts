@@ -1,7 +1,7 @@
 import type { FlowProducer, Job, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
 import { messageOf } from 'zin'
 import { abortable } from 'zin/plugins/redis'
-import type { QueueBackend } from '../backend.js'
+import { mostRunning, type QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
 import type { ListedState } from '../contract.js'
 import { embeddedDeletion } from '../deletion/embedded.js'
@@ -82,6 +82,17 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
           oldestWaiting: oldest === undefined ? undefined : Number(oldest),
         }
       })
+    },
+    async running(queues) {
+      const { rows } = await store.pool.query<{ name: string; since: readonly string[] }>(
+        `select wanted.queue as name, array(
+           select processed_at_ms::text from job
+           where job.queue = wanted.queue and state = 'active' and processed_at_ms is not null order by processed_at_ms limit $2) as since
+         from unnest($1::text[]) as wanted(queue)`,
+        [queues, mostRunning],
+      )
+      const found = new Map(rows.map(({ name, since }) => [name, since.map(Number)]))
+      return queues.map((name) => found.get(name) ?? [])
     },
     async lastEvent(queue) {
       const { rows } = await store.pool.query<{ id: string | null }>('select max(id) as id from event where queue = $1', [queue.name])

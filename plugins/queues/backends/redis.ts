@@ -12,7 +12,7 @@ import {
   type RedisTarget,
   whenReady,
 } from 'zin/plugins/redis'
-import type { QueueBackend } from '../backend.js'
+import { mostRunning, type QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
 import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
 import { redisDeletion } from '../deletion/redis.js'
@@ -110,6 +110,15 @@ return {
   redis.call('HEXISTS', key('meta'), 'paused'), oldest and string.format('%.0f', oldest) or false
 }`
 
+/** The start times of the jobs at the end of the list of running ones, which started first. KEYS[1]: the key prefix of the queue. */
+const runningScript = `
+local since = {}
+for _, id in ipairs(redis.call('LRANGE', KEYS[1] .. 'active', -${mostRunning}, -1)) do
+  local at = redis.call('HGET', KEYS[1] .. id, 'processedOn')
+  if at then since[#since + 1] = at end
+end
+return since`
+
 function sampleOf(reply: readonly (number | string | null)[]): QueueSample {
   const [paused, oldest] = reply.slice(countedKeys.length)
   return {
@@ -176,6 +185,14 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
         if (error && !isWrongType(error)) throw error
         return error ? { ...sampleOf([]), broken: messageOf(error) } : sampleOf(reply as (number | string | null)[])
+      })
+    },
+    async running(queues) {
+      const pipeline = producer.pipeline()
+      for (const queue of queues) pipeline.eval(runningScript, 1, keyOf(queue, ''))
+      return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+        if (error) throw error
+        return (reply as string[]).map(Number).sort((a, b) => a - b)
       })
     },
     lastEvent: async (queue) => (await producer.xrevrange(queue.toKey('events'), '+', '-', 'COUNT', 1))[0]?.[0],

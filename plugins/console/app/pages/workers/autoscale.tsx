@@ -5,14 +5,16 @@ import { Count, Time } from '../../ui/time.js'
 
 /** The last decision of the autoscaler and its reason. */
 export function Autoscale({ status }: { readonly status: ScalingStatus }) {
-  const { at, backlog, current, desired, dryRun, queueAgeSeconds, reason } = status
+  const { at, backlog, current, desired, dryRun, queueAgeSeconds, reason, running, target } = status
   return (
     <div class="stacked">
       <p>{reason}</p>
       <Facts
         of={[
           ['Current', current],
-          ['Target', desired],
+          ['Target', target],
+          ...(desired === target ? [] : [['Platform', desired] as const]),
+          ['Running jobs', running === null ? 'unknown' : <Count key="running" value={running} />],
           ['Ready jobs', <Count key="ready" value={backlog} />],
           ['Oldest waiting', queueAgeSeconds === 0 ? '–' : duration(queueAgeSeconds * 1000)],
         ]}
