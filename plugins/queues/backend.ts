@@ -64,6 +64,8 @@ export interface QueueBackend {
   samples(queues: readonly string[]): Promise<readonly QueueSample[]>
   /** Start times of the running jobs of queues, longest first and at most {@link mostRunning} of each, in one round trip. */
   running(queues: readonly string[]): Promise<readonly (readonly number[])[]>
+  /** Those of the queues that have schedules, in one round trip. */
+  scheduled(queues: readonly string[]): Promise<readonly string[]>
   /** The id of the newest event; undefined when the queue has no events. */
   lastEvent(queue: Queue): Promise<string | undefined>
   /** Whether every event after this one is still stored: true if an event as old or older exists. */

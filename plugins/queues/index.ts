@@ -48,6 +48,7 @@ export type { FoundJobs, Place } from './search/contract.js'
 export type { QueueTelemetry } from './telemetry.js'
 
 const maintainEveryMs = 60_000
+const tickMs = 1_000
 
 /** BullMQ queues on Redis, or embedded in this process. */
 export const queues = definePlugin({
@@ -95,6 +96,9 @@ export const queues = definePlugin({
     const engine =
       target === undefined && host.roles.size > 0 ? import('./embedded/engine.js').then((made) => made.loadEngine()) : undefined
     engine?.catch(() => undefined)
+    ctx.onReady(() => {
+      if (host.roles.size > 0) ctx.every(tickMs, () => service.tick())
+    })
     ctx.onStart(async () => {
       if (target) {
         const { openRedisBackend } = await import('./backends/redis.js')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { type Queues, queuesService } from './index.js'
 import { done } from './testing/done.js'
@@ -43,6 +43,39 @@ export function schedulesContract(name: string, makeOptions: () => Promise<TestH
       // What is due in every hour is due in both.
       assert.equal(next('30 * * * *', '2026-10-25T00:30:00Z'), '2026-10-25T01:30:00.000Z')
       assert.throws(() => queues.nextRun('nonsense', 'UTC', 0))
+    })
+
+    it('plans schedules again when the clock goes back by an hour, and keeps those with a longer period', { timeout: 60_000 }, async () => {
+      const queue = fresh()
+      const now = Date.now
+      const planned = async () => {
+        const all = await queues.queue(queue).getJobSchedulers()
+        return new Map(all.map(({ key, next = 0 }) => [key, next]))
+      }
+      let ran = new Set<string>()
+      let both: () => void = () => undefined
+      const wait = () => new Promise<void>((resolve) => ((ran = new Set()), (both = resolve)))
+      const worker = queues.worker(queue, async (job) => {
+        ran.add(job.name)
+        if (ran.size === 2) both()
+      })
+      await worker.waitUntilReady()
+      mock.method(Date, 'now', () => now() + 3_600_000)
+      const once = wait()
+      await queues.schedule(queue, 'every', { every: 600_000, limit: 5 }, { name: 'every', data: { n: 1 } })
+      await queues.schedule(queue, 'pattern', { pattern: '* * * * * *', tz: 'UTC' }, { name: 'pattern' })
+      await queues.schedule(queue, 'yearly', { pattern: '0 0 1 1 *', tz: 'UTC' }, { name: 'yearly' })
+      await once
+      const before = await planned()
+      const again = wait()
+      mock.restoreAll()
+      await again
+      const after = await planned()
+      assert.equal(after.get('yearly'), before.get('yearly'))
+      assert.ok((after.get('every') ?? 0) <= now() + 600_000, `${after.get('every')}`)
+      assert.deepEqual((await queues.queue(queue).getJobScheduler('every'))?.template?.data, { n: 1 })
+      await worker.close()
+      for (const id of before.keys()) await queues.queue(queue).removeJobScheduler(id)
     })
 
     it('repeats a scheduled job until the scheduler is removed', async () => {

@@ -12,6 +12,7 @@ import { createDeletion } from './deletion/service.js'
 import { queueErrors } from './errors.js'
 import { beforeAll, readEvents } from './event-stream.js'
 import { isJobId } from './job-id.js'
+import { LateSchedules } from './late-schedules.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
@@ -37,6 +38,8 @@ export interface QueuesDeps {
 /** The service: created in setup, usable from start to stop. */
 export interface OwnedQueues extends Queues {
   open(backend: QueueBackend): Promise<void>
+  /** Plans schedules again that a wrong clock has planned; call it every second. */
+  tick(): Promise<void>
   close(): Promise<void>
 }
 
@@ -102,6 +105,14 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     const job = state === 'unknown' ? undefined : await queue(name).getJob(id)
     return job === undefined ? undefined : { job, state }
   }
+
+  const names: Queues['names'] = () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort())
+  const nextRun: Queues['nextRun'] = (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz })
+  const scheduled = async (): Promise<readonly string[]> => {
+    const all = await names()
+    return ask(() => opened().scheduled(all))
+  }
+  const late = new LateSchedules({ clock, log, queue, scheduled, nextRun, ask })
 
   const fail: Queues['fail'] = (name, id, reason) =>
     ask(async () => {
@@ -211,7 +222,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       cancellers.add(canceller)
       return () => void cancellers.delete(canceller)
     },
-    nextRun: (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz }),
+    nextRun,
     ...createCounting({ store: opened, queue, checkName, ask }),
     async follow(name, { after, signal } = {}) {
       const from = after ?? (await ask(() => opened().lastEvent(queue(name)))) ?? beforeAll
@@ -237,7 +248,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       const jobs = limit < 1 ? [] : await ask(() => opened().page(queue(name), state, offset, limit))
       return Promise.all(jobs.map((job) => payloads.readable(job)))
     },
-    names: () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort()),
+    names,
     async ping(signal) {
       signal?.throwIfAborted()
       const started = clock.monotonic()
@@ -245,6 +256,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
       return Math.round(clock.monotonic() - started)
     },
     isUnavailable: (error) => isOwnUnavailable(error) || (backend?.isUnavailable(error) ?? false),
+    tick: () => late.tick(),
     async open(made) {
       backend = made
       closing = new AbortController()

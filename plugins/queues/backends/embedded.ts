@@ -94,6 +94,10 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       const found = new Map(rows.map(({ name, since }) => [name, since.map(Number)]))
       return queues.map((name) => found.get(name) ?? [])
     },
+    async scheduled(queues) {
+      const { rows } = await store.pool.query<{ queue: string }>('select distinct queue from scheduler where queue = any($1)', [queues])
+      return rows.map(({ queue }) => queue)
+    },
     async lastEvent(queue) {
       const { rows } = await store.pool.query<{ id: string | null }>('select max(id) as id from event where queue = $1', [queue.name])
       return rows[0]?.id ?? undefined

@@ -195,6 +195,12 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
         return (reply as string[]).map(Number).sort((a, b) => a - b)
       })
     },
+    async scheduled(queues) {
+      const pipeline = producer.pipeline()
+      for (const queue of queues) pipeline.exists(keyOf(queue, 'repeat'))
+      const replies = (await pipeline.exec()) ?? []
+      return queues.filter((_, i) => replies[i]?.[0] === null && replies[i]?.[1] === 1)
+    },
     lastEvent: async (queue) => (await producer.xrevrange(queue.toKey('events'), '+', '-', 'COUNT', 1))[0]?.[0],
     reachesBack: async (queue, id) => (await producer.xrange(queue.toKey('events'), '-', id, 'COUNT', 1)).length > 0,
     async firstAbove(queue, priority) {

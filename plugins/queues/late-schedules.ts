@@ -1,0 +1,110 @@
+import type { Queue } from 'bullmq'
+import { type Clock, type Logger, messageOf } from 'zin'
+
+/** A recurring job, as BullMQ returns it. */
+export type StoredSchedule = Awaited<ReturnType<Queue['getJobSchedulers']>>[number]
+
+export interface LateSchedulesParts {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly queue: (name: string) => Pick<Queue, 'getJobSchedulers' | 'upsertJobScheduler'>
+  /** Names of the queues that have schedules. */
+  readonly scheduled: () => Promise<readonly string[]>
+  readonly nextRun: (pattern: string, tz: string, after: number) => number | undefined
+  /** Runs a command on the store. */
+  readonly ask: <T>(command: () => Promise<T>) => Promise<T>
+}
+
+/** A change of the wall clock by more than this is a step. */
+const stepMs = 2_000
+/** How often all schedules are checked without a step, by the monotonic clock: another node may have planned them with a wrong clock. */
+const checkMs = 600_000
+/** Maximum number of schedules of a queue that are checked. */
+const mostSchedules = 1_000
+
+/**
+ * Plans schedules again that wait for a time which only a wrong clock could choose. Their next run is a time of day, so when the clock goes
+ * back, they would run nothing until it gets there again.
+ */
+export class LateSchedules {
+  readonly #parts: LateSchedulesParts
+  #ahead: number
+  #checkAt = 0
+
+  constructor(parts: LateSchedulesParts) {
+    this.#parts = parts
+    this.#ahead = aheadOf(parts.clock)
+  }
+
+  /** Call it every second. */
+  async tick(): Promise<void> {
+    const { clock, log } = this.#parts
+    const ahead = aheadOf(clock)
+    const step = ahead - this.#ahead
+    this.#ahead = ahead
+    if (Math.abs(step) > stepMs) {
+      const direction = step < 0 ? 'back' : 'forward'
+      log.warn(
+        { stepMs: Math.round(step) },
+        `the clock went ${direction} by ${Math.round(Math.abs(step) / 1000)} s; checking the schedules`,
+      )
+    } else if (clock.monotonic() < this.#checkAt) return
+    this.#checkAt = clock.monotonic() + checkMs
+    await this.#check()
+  }
+
+  async #check(): Promise<void> {
+    const { ask, log, queue, scheduled } = this.#parts
+    for (const name of await scheduled()) {
+      try {
+        const stored = await ask(() => queue(name).getJobSchedulers(0, mostSchedules - 1))
+        for (const schedule of stored) await this.#mend(name, schedule)
+      } catch (error) {
+        log.warn({ err: error, queue: name }, `the schedules of queue "${name}" could not be checked: ${messageOf(error)}`)
+      }
+    }
+  }
+
+  async #mend(name: string, schedule: StoredSchedule): Promise<void> {
+    const { ask, clock, log, nextRun, queue } = this.#parts
+    if (!isLate(schedule, clock.now(), nextRun)) return
+    const { endDate, every, iterationCount = 1, key, limit, name: jobName, next = 0, pattern, startDate, template, tz } = schedule
+    const { data, opts } = template ?? {}
+    const rest = { startDate, endDate, tz, limit, ...(limit === undefined ? {} : { count: iterationCount - 1 }) }
+    const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+    const plan = (timing: { readonly every: number } | { readonly pattern: string }) =>
+      ask(() => queue(name).upsertJobScheduler(key, { ...given, ...timing }, { name: jobName, data, ...(opts && { opts }) }))
+    if (pattern !== undefined) await plan({ pattern })
+    else if (every !== undefined) {
+      // BullMQ counts from the planned run unless the interval changes.
+      await plan({ every: every + 1 })
+      await plan({ every })
+    }
+    log.warn(
+      { queue: name, schedule: key, planned: new Date(next).toISOString() },
+      `schedule "${key}" of queue "${name}" was planned by a wrong clock for ${new Date(next).toISOString()}; it is planned again`,
+    )
+  }
+}
+
+/** How far the wall clock is ahead of the monotonic one. */
+function aheadOf(clock: Clock): number {
+  return clock.now() - clock.monotonic()
+}
+
+/**
+ * Whether the next run is more than two periods away, although the schedule is due earlier. A schedule with a longer period than the clock
+ * went back keeps its plan, because its run of that period has taken place.
+ */
+export function isLate(
+  { every, next, pattern, startDate, tz = 'UTC' }: Pick<StoredSchedule, 'every' | 'next' | 'pattern' | 'startDate' | 'tz'>,
+  now: number,
+  nextRun: LateSchedulesParts['nextRun'],
+): boolean {
+  if (next === undefined || next <= now || (startDate !== undefined && new Date(startDate).getTime() > now)) return false
+  if (every !== undefined) return next - now > 2 * every
+  const due = pattern === undefined ? undefined : nextRun(pattern, tz, now)
+  const following = due === undefined || pattern === undefined ? undefined : nextRun(pattern, tz, due)
+  if (due === undefined || following === undefined) return false
+  return next > due && next - now > 2 * (following - due)
+}
