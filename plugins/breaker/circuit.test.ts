@@ -16,7 +16,36 @@ const fresh = { node: 'me', until: 31_000 + leaseMs }
 const admissions: readonly (readonly [title: string, circuit: Circuit | undefined, now: number, expected: Admission])[] = [
   ['a closed circuit lets a job run', undefined, 1000, { as: 'free' }],
   ['an open one delays it until its time has passed', open, 2000, { as: 'delayed', waitMs: 29_000 }],
-  ['an open one delays it for a minute at most', { ...open, until: 601_000 }, 1000, { as: 'delayed', waitMs: 60_000 }],
+  [
+    'an open one delays it for a minute at most',
+    { ...open, openings: 10, until: 1000 + openFor(rules, 10) },
+    1000,
+    { as: 'delayed', waitMs: 60_000 },
+  ],
+  [
+    'an open one whose time a clock has set that went back by an hour makes it a probe',
+    { ...open, until: 3_631_000 },
+    31_000,
+    {
+      as: 'probe',
+      next: half({ probes: { job: fresh } }),
+    },
+  ],
+  [
+    'an open one keeps its time when the clocks of two processes differ by half a minute',
+    { ...open, until: 61_000 },
+    1000,
+    { as: 'delayed', waitMs: 60_000 },
+  ],
+  [
+    'probes whose lease a clock has set that went back do not count',
+    half({ probes: { a: { node: 'n', until: 3_631_000 }, b: { node: 'n', until: 3_631_000 }, c: { node: 'n', until: 3_631_000 } } }),
+    31_000,
+    {
+      as: 'probe',
+      next: half({ probes: { job: fresh } }),
+    },
+  ],
   ['an open one whose time has passed makes it a probe', open, 31_000, { as: 'probe', next: half({ probes: { job: fresh } }) }],
   [
     'a half-open one makes it a probe while fewer than three run',

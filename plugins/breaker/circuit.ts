@@ -54,12 +54,17 @@ export function opened(reason: string, now: number, rules: BreakerRules): OpenCi
   return { state: 'open', since: now, until: now + openFor(rules, 1), openings: 1, reason }
 }
 
+/** Clocks of processes may differ by this much, in ms. A time that is further ahead than its span was written by a clock that went back. */
+const clockToleranceMs = 60_000
+const isAhead = (until: number, now: number, spanMs: number): boolean => until > now && until - now <= spanMs + clockToleranceMs
+
 /** Decides whether a job may run on `node`. */
 export function admit(circuit: Circuit | undefined, job: string, node: string, now: number, rules: BreakerRules): Admission {
   if (circuit === undefined) return { as: 'free' }
-  if (circuit.state === 'open' && circuit.until > now) return { as: 'delayed', waitMs: Math.min(circuit.until - now, longestWait) }
+  if (circuit.state === 'open' && isAhead(circuit.until, now, openFor(rules, circuit.openings)))
+    return { as: 'delayed', waitMs: Math.min(circuit.until - now, longestWait) }
   const { passed = 0, probes = {} } = circuit.state === 'open' ? {} : circuit
-  const others = Object.entries(probes).filter(([id, { until }]) => id !== job && until > now)
+  const others = Object.entries(probes).filter(([id, { until }]) => id !== job && isAhead(until, now, leaseMs))
   if (passed + others.length >= rules.probes) {
     return { as: 'delayed', waitMs: Math.min(Math.max(openFor(rules, circuit.openings) / 6, shortestWait), longestProbeWait) }
   }

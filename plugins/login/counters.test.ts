@@ -209,3 +209,15 @@ describe('the throttle', () => {
     for (const [address, expected] of rows) assert.equal(await passes(address), expected, address)
   })
 })
+
+describe('counters in the process', () => {
+  it('keep the end of their window when the clock goes back by an hour', async () => {
+    const clock = fakeClock()
+    const counters = memoryCounters(clock)
+    await counters.add('a', minute)
+    clock.set(clock.now() - 60 * minute)
+    assert.equal(await counters.remaining('a', minute), minute)
+    clock.advance(minute)
+    assert.equal(await counters.add('a', minute), 1)
+  })
+})

@@ -58,7 +58,7 @@ export function memoryCounters(clock: Clock): Counters {
   const windows = new Map<string, { count: number; readonly end: number }>()
   const live = (key: string): { count: number; readonly end: number } | undefined => {
     const window = windows.get(key)
-    return window !== undefined && window.end > clock.now() ? window : undefined
+    return window !== undefined && window.end > clock.monotonic() ? window : undefined
   }
   const keep = (key: string, window: { count: number; readonly end: number }): void => {
     // Setting it again moves it to the end, so that the least recently used key is evicted first.
@@ -68,13 +68,13 @@ export function memoryCounters(clock: Clock): Counters {
   }
   return {
     async add(key, windowMs) {
-      const window = live(key) ?? { count: 0, end: clock.now() + windowMs }
+      const window = live(key) ?? { count: 0, end: clock.monotonic() + windowMs }
       window.count += 1
       keep(key, window)
       return window.count
     },
     async mark(key, windowMs) {
-      keep(key, { count: 1, end: clock.now() + windowMs })
+      keep(key, { count: 1, end: clock.monotonic() + windowMs })
     },
     sums: async (keys) =>
       new Map(
@@ -83,7 +83,7 @@ export function memoryCounters(clock: Clock): Counters {
           return window === undefined ? [] : [[key, window.count] as const]
         }),
       ),
-    remaining: async (key, windowMs) => Math.max(0, (live(key)?.end ?? clock.now() + windowMs) - clock.now()),
+    remaining: async (key, windowMs) => Math.max(0, (live(key)?.end ?? clock.monotonic() + windowMs) - clock.monotonic()),
     async clear(keys) {
       for (const key of keys) windows.delete(key)
     },

@@ -66,14 +66,16 @@ export class Alerts {
         }
         const clearedAt = last?.state === 'cleared' ? Date.parse(last.at) : 0
         // Attempts that led to an alert do not count towards the next one.
-        const minutes = rule === 'failure-rate' ? this.#options.minutesOf(queue).filter((minute) => minute.at > clearedAt) : []
+        const minutes =
+          rule === 'failure-rate' ? this.#options.minutesOf(queue).filter((minute) => clearedAt > at || minute.at > clearedAt) : []
         const { exceeds, reason, value } = measureRule(rule, threshold, sampled, attempts.get(queue), at, minutes)
         const change = (state: QueueAlert['state']): QueueAlert => {
           const changed = { queue, rule, state, value, threshold, reason, at: new Date(at).toISOString() }
           changes.push(changed)
           return changed
         }
-        const cools = last?.state === 'cleared' && at - clearedAt < coolDownMs
+        // A time far ahead was written by a clock that has since gone back.
+        const cools = last?.state === 'cleared' && Math.abs(at - clearedAt) < coolDownMs
         if (last?.state === 'raised') {
           const isOver = value === null || value <= threshold
           after.set(`${queue} ${rule}`, isOver ? change('cleared') : { ...last, value, reason })
