@@ -87,6 +87,8 @@ export interface SignedUser extends SignedBy {
  * call it once per request. Throws AUTH_STORE_UNAVAILABLE (503) when a store is unavailable, and the BODY errors of the body reader.
  */
 export interface SignedRequests {
+  /** By how much the time of a request may differ from the clock of this node, in ms. */
+  readonly windowMs: number
   /** The OpenAPI security scheme of the signature, for the `security` of a middleware that accepts it, under the name `signature`. */
   readonly scheme: SecurityScheme
   /** Whether the request carries signature headers, valid or not. */

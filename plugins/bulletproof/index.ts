@@ -124,7 +124,7 @@ export const bulletproof = definePlugin({
       secrets,
       seen: (device) => seen.note(device),
     })
-    const signed = new HttpChecks({ verification, names, decisions: hooks.slot('onAuthDecision'), log })
+    const signed = new HttpChecks({ verification, names, windowMs: options.windowMs, decisions: hooks.slot('onAuthDecision'), log })
     const unmanaged = createDevices({
       store: stores.devices,
       sealer,

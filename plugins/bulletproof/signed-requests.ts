@@ -10,6 +10,7 @@ import type { Incoming, Verification } from './verification.js'
 export interface HttpParts {
   readonly verification: Verification
   readonly names: SignatureHeaderNames
+  readonly windowMs: number
   readonly decisions: NotifySlot<[decision: AuthDecision]>
   readonly log: Logger
 }
@@ -22,6 +23,10 @@ export class HttpChecks implements SignedRequests {
 
   constructor(parts: HttpParts) {
     this.#parts = parts
+  }
+
+  get windowMs(): number {
+    return this.#parts.windowMs
   }
 
   get scheme(): SecurityScheme {

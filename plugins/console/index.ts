@@ -1,6 +1,7 @@
 import { definePlugin, messageOf, optional } from 'zin'
 import { breakerService } from 'zin/plugins/breaker'
 import { canaryService } from 'zin/plugins/canary'
+import { healthClockService } from 'zin/plugins/health'
 import { opsService } from 'zin/plugins/ops'
 import { FailureThrottle, queueMonitorService } from 'zin/plugins/queue-monitor'
 import { workersService } from 'zin/plugins/workers'
@@ -28,6 +29,7 @@ export const webConsole = definePlugin({
   uses: {
     breaker: optional(breakerService),
     canaries: optional(canaryService),
+    clock: optional(healthClockService),
     monitor: queueMonitorService,
     ops: opsService,
     workers: optional(workersService),
@@ -43,6 +45,7 @@ export const webConsole = definePlugin({
       workers: () => services.workers,
       canaries: () => services.canaries,
       breaker: () => services.breaker,
+      clock: () => services.clock,
       now: () => clock.now(),
     })
     ctx.routes(consoleRoutes(service, attention, new WorkerSearch(() => services.workers)))

@@ -89,13 +89,14 @@ export function draftBody(status: 200 | 503, findings: readonly Finding[], outpu
   const text = (value: string): string => (hide ? redacted : value)
   const checks = Object.fromEntries(
     findings.map(({ name, kind, reading, blocks }) => [
-      `${name}:responseTime`,
+      `${name}:${reading.measured?.name ?? 'responseTime'}`,
       [
         {
           componentId: name,
-          componentType: name === 'database' || name === 'cache' ? 'datastore' : kind === 'info' ? 'system' : 'component',
-          observedValue: reading.responseTime,
-          observedUnit: 'ms',
+          componentType:
+            name === 'database' || name === 'cache' ? 'datastore' : kind === 'info' || name === 'clock' ? 'system' : 'component',
+          observedValue: reading.measured?.value ?? reading.responseTime,
+          observedUnit: reading.measured?.unit ?? 'ms',
           status: reading.ok ? 'pass' : blocks ? 'fail' : 'warn',
           time: isoTime(reading.time),
           ...(reading.error !== undefined && { output: text(reading.error) }),

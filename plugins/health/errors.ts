@@ -8,8 +8,8 @@ export const healthErrors = defineErrors({
   },
   HEALTH_CHECK_NAME_INVALID: {
     message: (name: string) =>
-      `health: "${name}" is not a valid check name; use 1 to 64 characters of a-z, 0-9 and -, except database, cache and plugins`,
-    when: 'The name of a check is not 1 to 64 of `a-z`, `0-9` and `-`, or is `database`, `cache` or `plugins`',
+      `health: "${name}" is not a valid check name; use 1 to 64 characters of a-z, 0-9 and -, except database, cache, plugins and clock`,
+    when: 'The name of a check is not 1 to 64 of `a-z`, `0-9` and `-`, or is `database`, `cache`, `plugins` or `clock`',
     fix: 'Choose another name',
   },
 })

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import type { Plugin } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { health } from 'zin/plugins/health'
 import { kv } from 'zin/plugins/kv'
@@ -73,5 +75,56 @@ describe('health over a real MariaDB and Redis', () => {
     assert.equal((await get('/health/ready')).body.dependencies.cache.status, 'unavailable')
     await redis.start()
     await eventually('/health/ready', 200)
+  })
+})
+
+describe('the clock of a node', () => {
+  let mysql: MysqlServer
+  let redis: RedisServer
+  before(async () => {
+    ;[mysql, redis] = await Promise.all([mysqlServer(), redisServer()])
+  })
+  after(() => Promise.all([mysql.stop(), redis.stop()]))
+
+  /** An app whose clock is ahead of that of this machine. */
+  const ahead = (seconds: number, plugins: readonly Plugin[]) =>
+    createTestHost({
+      plugins: [...plugins, health()],
+      env: { ...mysql.env, REDIS_URL: redis.url },
+      clock: { now: () => Date.now() + seconds * 1000, monotonic: () => performance.now() },
+    })
+  const clockOf = async (host: TestHost) => {
+    const { body, status } = await host.inject({ path: '/health/ready', headers: { accept: 'application/health+json' } })
+    const [check] = body.checks?.['clock:offset'] ?? []
+    return { status, check: check?.status, unit: check?.observedUnit, seconds: Math.round((check?.observedValue ?? 0) / 1000) }
+  }
+  const warnings = (host: TestHost) => host.logs.filter(({ level, msg }) => level === 'warn' && /clock/.test(msg ?? '')).length
+
+  it('is not ready when it is 400 s ahead of Redis and MariaDB, and says so once', async () => {
+    const host = await ahead(400, [database(), kv()])
+    assert.deepEqual(await clockOf(host), { status: 503, check: 'fail', unit: 'ms', seconds: 400 })
+    await clockOf(host)
+    assert.equal(warnings(host), 1)
+    await host.stop()
+  })
+
+  it('is ready within the window, and while it can be compared with one store only', async () => {
+    const near = await ahead(-200, [database(), kv()])
+    assert.deepEqual(await clockOf(near), { status: 200, check: 'pass', unit: 'ms', seconds: -200 })
+    assert.equal(warnings(near), 0)
+    await near.stop()
+    const single = await ahead(-400, [kv()])
+    assert.deepEqual(await clockOf(single), { status: 200, check: 'warn', unit: 'ms', seconds: -400 })
+    assert.equal(warnings(single), 1)
+    await single.stop()
+  })
+
+  it('is not ready when another node agrees with the only store', async () => {
+    const right = await ahead(0, [kv(), cluster()])
+    assert.deepEqual((await clockOf(right)).status, 200)
+    const wrong = await ahead(400, [kv(), cluster()])
+    assert.deepEqual(await clockOf(wrong), { status: 503, check: 'fail', unit: 'ms', seconds: 400 })
+    assert.deepEqual((await clockOf(right)).status, 200)
+    await Promise.all([wrong.stop(), right.stop()])
   })
 })

@@ -1,7 +1,11 @@
 import { definePlugin, optional } from 'zin'
+import { signedRequestsService } from 'zin/plugins/bulletproof'
+import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { kvService } from 'zin/plugins/kv'
-import { healthChecksService } from './contract.js'
+import { ClockWatch } from './clock-watch.js'
+import { clockSources, exchangeOffsets } from './clocks.js'
+import { healthChecksService, healthClockService } from './contract.js'
 import { healthErrors } from './errors.js'
 import { Health } from './health.js'
 import { healthOptions } from './options.js'
@@ -11,17 +15,26 @@ import { CheckBoard } from './service.js'
 
 import { healthSettings } from './settings.js'
 
-export type { CheckKind, HealthCheck, HealthChecks } from './contract.js'
-export { healthChecksService } from './contract.js'
+export type { CheckKind, HealthCheck, HealthChecks, HealthClock, HealthMeasurement } from './contract.js'
+export { healthChecksService, healthClockService } from './contract.js'
 export type { HealthOptions } from './options.js'
+
+const compareEveryMs = 60_000
+/** Window of signed requests where none are accepted. */
+const defaultWindowMs = 300_000
 
 /** Health, liveness, readiness and startup probes. */
 export const health = definePlugin({
   name: 'health',
   version: '1.0.0',
   description: 'Probes: overall health, liveness, readiness, startup',
-  uses: { database: optional(databaseService), kv: optional(kvService) },
-  provides: [healthChecksService],
+  uses: {
+    cluster: optional(clusterService),
+    database: optional(databaseService),
+    kv: optional(kvService),
+    signed: optional(signedRequestsService),
+  },
+  provides: [healthChecksService, healthClockService],
   errors: healthErrors,
   settings: healthSettings,
   options: healthOptions,
@@ -30,6 +43,25 @@ export const health = definePlugin({
     const { failAfter, passAfter, cacheMs = host.app.production ? 1000 : 0 } = options
     const board = new CheckBoard({ failAfter, passAfter, cacheMs }, clock, log)
     addOwnChecks(board, ctx)
+    const watch = new ClockWatch({
+      clock,
+      log,
+      sources: () => clockSources(services),
+      exchange: (offsets) => exchangeOffsets(services, offsets),
+      windowMs: () => services.signed?.windowMs ?? defaultWindowMs,
+    })
+    board.add({ name: 'clock', kind: 'readiness', run: () => watch.measurement() }, 'critical', false)
+    ctx.provide(healthClockService, {
+      get problem() {
+        const { report } = watch
+        return report === undefined || report.state === 'right' ? undefined : { text: report.text, isWrong: report.state === 'wrong' }
+      },
+    })
+    ctx.onReady(() => {
+      if (host.roles.size === 0) return
+      void watch.compare()
+      ctx.every(compareEveryMs, () => watch.compare())
+    })
     ctx.provide(healthChecksService, board)
     ctx.routes(
       healthRoutes(

@@ -1,5 +1,5 @@
 import { type Clock, messageOf } from 'zin'
-import type { HealthCheck } from './contract.js'
+import type { HealthCheck, HealthMeasurement } from './contract.js'
 
 /** The result of one run of a check. */
 export interface Reading {
@@ -9,6 +9,7 @@ export interface Reading {
   /** Integer ms. */
   readonly responseTime: number
   readonly error?: string
+  readonly measured?: HealthMeasurement
   /** Wall clock, ms. */
   readonly time: number
 }
@@ -137,6 +138,10 @@ export class Probe {
     const time = this.#clock.now()
     if ('error' in outcome) return { present: true, ok: false, responseTime: elapsed, error: messageOf(outcome.error), time }
     const { value } = outcome
+    if (isMeasurement(value)) {
+      const { problem } = value
+      return { present: true, ok: problem === undefined, responseTime: elapsed, measured: value, time, ...(problem && { error: problem }) }
+    }
     return { present: value !== null, ok: true, responseTime: typeof value === 'number' ? Math.round(value) : elapsed, time }
   }
 
@@ -160,9 +165,14 @@ export class Probe {
       responseTime: raw.responseTime,
       time: raw.time,
       ...(error !== undefined && { error }),
+      ...(raw.measured !== undefined && { measured: raw.measured }),
     }
     this.#onReading(raw, flipped && raw.ok)
     this.#last = { reading, at: this.#clock.monotonic() }
     return reading
   }
+}
+
+function isMeasurement(value: unknown): value is HealthMeasurement {
+  return typeof value === 'object' && value !== null && 'unit' in value
 }

@@ -25,7 +25,7 @@ export type BoardLimits = Omit<ProbeLimits, 'timeoutMs'>
 const grammar = /^[a-z0-9][a-z0-9-]{0,63}$/
 const defaultTimeoutMs = 2000
 /** Names of this plugin's own checks. */
-const reserved: ReadonlySet<string> = new Set(['database', 'cache', 'plugins'])
+const reserved: ReadonlySet<string> = new Set(['database', 'cache', 'plugins', 'clock'])
 
 /** All checks of the app, and the probes that run them. */
 export class CheckBoard implements HealthChecks {
@@ -45,13 +45,17 @@ export class CheckBoard implements HealthChecks {
     return this.add(check, check.critical === false ? 'warn' : 'critical')
   }
 
-  /** Adds a check without validating its name; used for the plugin's own checks. */
-  add(check: HealthCheck, policy: Entry['policy']): Disposer {
+  /**
+   * Adds a check without validating its name; used for the plugin's own checks.
+   *
+   * @param reports Whether failed runs are logged.
+   */
+  add(check: HealthCheck, policy: Entry['policy'], reports = true): Disposer {
     const { name, kind, timeoutMs = defaultTimeoutMs } = check
     if (this.#entries.has(name)) throw healthErrors.HEALTH_CHECK_EXISTS(name)
-    const probe = new Probe(check, { ...this.#limits, timeoutMs }, this.#clock, (reading, recovered) =>
-      this.#report(name, reading, recovered),
-    )
+    const probe = new Probe(check, { ...this.#limits, timeoutMs }, this.#clock, (reading, recovered) => {
+      if (reports) this.#report(name, reading, recovered)
+    })
     const entry: Entry = { name, kind, probe, policy: kind === 'info' ? 'warn' : policy }
     this.#entries.set(name, entry)
     return () => {
@@ -98,6 +102,6 @@ export class CheckBoard implements HealthChecks {
 }
 
 function finding({ name, kind, probe, policy }: Entry, reading: Reading): Finding {
-  const tolerated = policy === 'warn' || (policy === 'degrade' && probe.everPassed)
+  const tolerated = policy === 'warn' || reading.measured?.warns === true || (policy === 'degrade' && probe.everPassed)
   return { name, kind, reading, blocks: !reading.ok && !tolerated }
 }

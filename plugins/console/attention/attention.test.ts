@@ -99,10 +99,13 @@ describe('what needs attention', () => {
       workers: () => ({ enabled: true, list: never, nodes: never }) as unknown as Workers,
       canaries: () => undefined,
       breaker: () => undefined,
+      clock: () => ({ problem: { text: 'the clock of this node is 300 s ahead', isWrong: true } }),
       now: () => 0,
       waitMs: 1,
     })
-    assert.deepEqual((await attention.look()).unknown, ['workers', 'nodes', 'retried jobs'])
+    const { items, unknown } = await attention.look()
+    assert.deepEqual(unknown, ['workers', 'nodes', 'retried jobs'])
+    assert.deepEqual(items, [{ tone: 'bad', kind: 'clock', subject: 'clock', text: 'the clock of this node is 300 s ahead', to: '/nodes' }])
     assert.deepEqual(asked, [])
   })
 })

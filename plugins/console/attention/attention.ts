@@ -1,10 +1,11 @@
 import { WaitBudget } from 'zin'
 import type { Breaker } from 'zin/plugins/breaker'
 import type { Canaries } from 'zin/plugins/canary'
+import type { HealthClock } from 'zin/plugins/health'
 import type { JobDetails, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
 import type { Workers, WorkerView } from 'zin/plugins/workers'
 import { failingVersions } from '../shared/failing-versions.js'
-import { type AttentionItem, failedWorker, failingVersion, lostNode, openCircuits, retriedJob, waitingCanary } from './items.js'
+import { type AttentionItem, failedWorker, failingVersion, lostNode, openCircuits, retriedJob, waitingCanary, wrongClock } from './items.js'
 import { failedAttempts, RetriedJobs } from './retried-jobs.js'
 
 export type { AttentionItem } from './items.js'
@@ -24,6 +25,7 @@ export interface AttentionParts {
   readonly workers: () => Workers | undefined
   readonly canaries: () => Canaries | undefined
   readonly breaker: () => Breaker | undefined
+  readonly clock: () => HealthClock | undefined
   readonly now: () => number
   /** Time limit of a scan, in ms; sources not read by then are reported as unknown. Default: 4500. */
   readonly waitMs?: number
@@ -70,6 +72,7 @@ export class AttentionService {
         unknown.push(what)
       }
     }
+    items.push(...wrongClock(this.#parts.clock()?.problem))
     const service = this.#parts.workers()
     let workers: readonly WorkerView[] = []
     if (service?.enabled === true) {

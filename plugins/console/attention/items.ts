@@ -1,6 +1,7 @@
 // Builds the items of the attention list. Pure.
 import type { Breaker } from 'zin/plugins/breaker'
 import type { Canaries } from 'zin/plugins/canary'
+import type { HealthClock } from 'zin/plugins/health'
 import type { JobDetails, QueueEntry } from 'zin/plugins/queue-monitor'
 import type { Workers, WorkerView } from 'zin/plugins/workers'
 import { duration, exact, percent, plural } from '../app/format.js'
@@ -9,7 +10,7 @@ import type { FailingVersion, VersionShare } from '../shared/failing-versions.js
 /** Something that needs the attention of an operator. */
 export interface AttentionItem {
   readonly tone: 'bad' | 'warn'
-  readonly kind: 'worker' | 'version' | 'node' | 'breaker' | 'canary' | 'job'
+  readonly kind: 'worker' | 'version' | 'node' | 'breaker' | 'canary' | 'job' | 'clock'
   readonly subject: string
   /** The queue whose attempts fail because of it. */
   readonly queue?: string
@@ -27,6 +28,11 @@ const workerPage = (name: string): string => `/workers/${encodeURIComponent(name
 export function failedWorker({ name, updatedAt }: WorkerView): AttentionItem {
   const text = 'has failed and takes no jobs until it is restarted'
   return { tone: 'bad', kind: 'worker', subject: name, text, since: updatedAt, to: workerPage(name) }
+}
+
+export function wrongClock(problem: HealthClock['problem']): readonly AttentionItem[] {
+  if (problem === undefined) return []
+  return [{ tone: problem.isWrong ? 'bad' : 'warn', kind: 'clock', subject: 'clock', text: problem.text, to: '/nodes' }]
 }
 
 export function lostNode({ id, leaseUntil }: Awaited<ReturnType<Workers['nodes']>>[number]): AttentionItem {
