@@ -258,3 +258,9 @@ test('added fields are on every line, including those of children, until they ar
   )
   assert.equal(JSON.stringify(log.lines).includes('canary-1'), false)
 })
+
+test('a full disk under the log fails nobody who logs, and closing it ends', { skip: process.platform !== 'linux' }, async () => {
+  const log = createLogger({ level: 'info', channel: 'file', format: 'json', name: 'app', destination: '/dev/full' })
+  for (let i = 0; i < 3; i++) log.error({ text: 'x'.repeat(20_000) }, 'request failed')
+  await log.close()
+})

@@ -109,13 +109,18 @@ function streamSink(stream: NodeJS.WritableStream): Sink {
 
 /** How long closing the log may take, in ms: nobody may read it any more. */
 const closeMs = 1_000
+/** Limit of the lines that wait for space on a full disk, in bytes. Later ones are lost. */
+const mostWaiting = 2 ** 20
 
-/** Writes synchronously, so that no line is lost when the process dies. */
+/**
+ * Writes synchronously, so that no line is lost when the process dies. On a full disk, lines wait for a later write: whoever logs must not fail,
+ * nor end the process.
+ */
 function descriptorSink(dest: number | string): Sink {
   const file = openFile(dest)
   const terminal = dest === 1 ? process.stdout : process.stderr
   return {
-    write: (line) => void file.write(line),
+    write: (line) => void attempt(() => file.write(line)),
     close: () =>
       new Promise((resolve) => {
         const end = (): void => {
@@ -125,15 +130,25 @@ function descriptorSink(dest: number | string): Sink {
         const timer = setTimeout(end, closeMs)
         file.once('close', end)
         file.once('error', end)
-        file.end()
+        if (!attempt(() => file.end())) end()
       }),
     colors: typeof dest === 'number' && wantsColors(terminal, process.env),
   }
 }
 
+/** False if it failed. */
+function attempt(step: () => void): boolean {
+  try {
+    step()
+    return true
+  } catch {
+    return false
+  }
+}
+
 function openFile(dest: number | string): ReturnType<typeof pino.destination> {
   try {
-    return pino.destination({ dest, sync: true, append: true, mkdir: true, mode: 0o600 })
+    return pino.destination({ dest, sync: true, append: true, mkdir: true, mode: 0o600, maxLength: mostWaiting })
   } catch (error) {
     throw logErrors.ZIN_LOG_FILE(dest, (error as Error).message, error)
   }

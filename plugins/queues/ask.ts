@@ -1,6 +1,7 @@
 import { DeadlineError, messageOf, withDeadline } from 'zin'
 import type { QueueBackend } from './backend.js'
 import type { JobOptions } from './contract.js'
+import { StoreUnavailableError } from './embedded/statement-errors.js'
 import { queueErrors } from './errors.js'
 import { isWrongType } from './wrong-type.js'
 
@@ -36,6 +37,7 @@ export function askOf(opened: () => QueueBackend): Ask {
       return await withDeadline(command(), callMs, onLate)
     } catch (error) {
       if (!late && !isUnavailable(error)) throw isWrongType(error) ? queueErrors.QUEUE_BROKEN(messageOf(error)) : error
+      if (error instanceof StoreUnavailableError) throw error.shown
       if (repeat === undefined || !sent || isUnsent(error)) throw queueErrors.QUEUE_CONNECTION_ERROR(where, messageOf(error))
       throw queueErrors.JOB_OUTCOME_UNKNOWN(where, messageOf(error), repeat)
     }

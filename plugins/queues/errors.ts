@@ -1,4 +1,5 @@
 import { defineErrors } from 'zin'
+import { spareBytes } from './embedded/disk.js'
 
 export const queueErrors = defineErrors({
   QUEUES_NOT_STARTED: {
@@ -19,6 +20,13 @@ export const queueErrors = defineErrors({
       `The outcome is unknown: the queue store (${where}) may have made the change, but did not confirm it (${reason}). ${repeat}`,
     when: 'A change of jobs was sent to the store, and the connection broke or the deadline passed before the reply: it may have been made',
     fix: 'Repeat it as the message says: an added job with the same `jobId`, any other change as it is',
+  },
+  QUEUE_DISK_FULL: {
+    status: 503,
+    message: (dir: string, free: number) =>
+      `The disk of ${dir} has ${Math.floor(free / 2 ** 20)} MiB of free space, and the embedded queue needs ${spareBytes / 2 ** 20} to write. Free some space; until then jobs can be read, but not added or run`,
+    when: 'The disk of the data directory has less than 12 MiB of free space, or a write failed for lack of space',
+    fix: 'Free some space; the queue continues by itself',
   },
   QUEUE_BROKEN: {
     status: 503,

@@ -2,6 +2,7 @@ import { appSlug, definePlugin, optional } from 'zin'
 import { healthChecksService } from 'zin/plugins/health'
 import { redisErrors, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
+import type { Disk } from './embedded/disk.js'
 import { queueErrors } from './errors.js'
 import { queueHooks } from './hooks.js'
 import { queuesOptions } from './options.js'
@@ -87,9 +88,18 @@ export const queues = definePlugin({
     ctx.provide(queuesService, service)
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
+    let disk: Disk | undefined
     ctx.onStart(() => {
-      const check = { name: 'queues', kind: 'readiness', critical: false, run: (signal: AbortSignal) => service.ping(signal) } as const
-      const remove = services.health?.register(check)
+      const remove = services.health?.register({
+        name: 'queues',
+        kind: 'readiness',
+        critical: false,
+        run(signal) {
+          // Jobs can still be read.
+          if (disk?.lacks()) throw queueErrors.QUEUE_DISK_FULL(disk.dir, disk.free)
+          return service.ping(signal)
+        },
+      })
       if (remove !== undefined) ctx.onStop(remove)
     })
     // Loads while other plugins are set up and started. A process without roles does not need it.
@@ -112,10 +122,12 @@ export const queues = definePlugin({
         import('./embedded/open.js'),
         import('./backends/embedded.js'),
       ])
-      const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off', ...(engine && { engine }) })
+      const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off', log, ...(engine && { engine }) })
       const opened = openEmbeddedBackend(store)
       await service.open(opened)
+      disk = store.disk
       ctx.every(maintainEveryMs, async () => {
+        if (store.disk.lacks()) return
         await opened.deletion.expire()
         await store.maintain()
       })

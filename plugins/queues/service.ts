@@ -286,7 +286,12 @@ function isEventId(id: string): boolean {
   return /^\d{1,19}(-\d{1,19})?$/.test(id)
 }
 
-const unavailable: ReadonlySet<unknown> = new Set(['QUEUE_CONNECTION_ERROR', 'JOB_OUTCOME_UNKNOWN', 'QUEUES_NOT_STARTED'])
+const unavailable: ReadonlySet<unknown> = new Set([
+  'QUEUE_CONNECTION_ERROR',
+  'QUEUE_DISK_FULL',
+  'JOB_OUTCOME_UNKNOWN',
+  'QUEUES_NOT_STARTED',
+])
 
 function isOwnUnavailable(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && unavailable.has(error.code)

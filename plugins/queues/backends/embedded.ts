@@ -6,11 +6,14 @@ import { loadBullmq } from '../bullmq.js'
 import type { ListedState } from '../contract.js'
 import { embeddedDeletion } from '../deletion/embedded.js'
 import type { EmbeddedStore } from '../embedded/open.js'
+import { StoreUnavailableError } from '../embedded/statement-errors.js'
 import { embeddedSearch } from '../search/embedded.js'
 import { embeddedParts } from './embedded-parts.js'
 
 /** A worker stalls only if this process does, so the check can be frequent. */
 const stalledIntervalMs = 5000
+/** How long a worker waits before it repeats a command that the store did not run, such as the outcome of a job, in ms. */
+const runRetryDelayMs = 5000
 
 /** The order of each state. BullMQ's own lists page waiting jobs from the wrong end and omit prioritised ones. */
 const orders: Readonly<Record<ListedState, string>> = {
@@ -36,9 +39,12 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     makeQueue: (name, options) =>
       new bull.Queue(name, { ...options, connection } as ConstructorParameters<typeof bull.Queue>[1]) as unknown as Queue,
     makeWorker: (name: string, processor: Processor, options: Omit<WorkerOptions, 'connection' | 'prefix'>) =>
-      new bull.Worker(name, processor, { stalledInterval: stalledIntervalMs, ...options, connection } as ConstructorParameters<
-        typeof bull.Worker
-      >[2]) as unknown as Worker,
+      new bull.Worker(name, processor, {
+        stalledInterval: stalledIntervalMs,
+        runRetryDelay: runRetryDelayMs,
+        ...options,
+        connection,
+      } as ConstructorParameters<typeof bull.Worker>[2]) as unknown as Worker,
     makeEvents: (name, options) => new bull.QueueEvents(name, { ...options, connection }) as unknown as QueueEvents,
     makeFlow: (options) => new bull.FlowProducer({ ...options, connection }) as unknown as FlowProducer,
     ready: () => Promise.resolve(),
@@ -154,8 +160,8 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     async ping(signal) {
       await abortable(store.pool.query('select 1'), signal)
     },
-    isUnavailable: isClosed,
-    isUnsent: isClosed,
+    isUnavailable: (error) => error instanceof StoreUnavailableError || isClosed(error),
+    isUnsent: (error) => error instanceof StoreUnavailableError || isClosed(error),
     close: () => store.close(),
   }
 }

@@ -2,20 +2,6 @@ import { EventEmitter } from 'node:events'
 import type { QueryResult } from './response.js'
 import type { Listener, PgliteSession, Release } from './session.js'
 
-/** A failed statement with the server's error fields, in the shape that node-postgres throws. */
-export class StatementError extends Error {
-  override readonly name = 'StatementError'
-  readonly code: string | undefined
-  /** BullMQ's SQL functions put their error code here. */
-  readonly detail: string | undefined
-
-  constructor(facts: { readonly message?: string; readonly code?: string; readonly detail?: string }) {
-    super(facts.message ?? 'the statement failed')
-    this.code = facts.code
-    this.detail = facts.detail
-  }
-}
-
 /** Implements a pool client on the shared session. Holds the state that would belong to a connection: its name and its channels. */
 export class PgliteClient extends EventEmitter implements Listener {
   readonly channels = new Set<string>()
@@ -70,7 +56,7 @@ export class PgliteClient extends EventEmitter implements Listener {
     try {
       const response = await this.#session.run(text, values)
       open = response.inTransaction
-      if (response.error) throw new StatementError(response.error as ConstructorParameters<typeof StatementError>[0])
+      if (response.error) throw response.error
       return response.result
     } finally {
       this.#transaction = open ? release : undefined

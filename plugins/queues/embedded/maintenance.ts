@@ -1,14 +1,14 @@
-import { StatementError } from './client.js'
 import type { PgliteSession } from './session.js'
 
 /**
  * Does the background work of a PostgreSQL server, which PGlite lacks: removes dead rows, refreshes the planner statistics and truncates the
- * log. Without it, the data would grow without bound. Takes 10 to 60 ms. Throws the first error of the store.
+ * log. Without it, the data would grow without bound. Takes 10 to 60 ms. Does
+ * nothing while space is short. Throws the first error of the store.
  */
 export async function maintain(session: PgliteSession): Promise<void> {
   const release = await session.acquire()
   try {
-    if (session.closed) return
+    if (session.closed || session.lacksSpace) return
     for (const table of await tables(session)) await run(session, `VACUUM (ANALYZE) ${table}`)
     await run(session, 'CHECKPOINT')
   } finally {
@@ -40,7 +40,7 @@ export async function scrub(session: PgliteSession): Promise<void> {
 
 async function run(session: PgliteSession, statement: string): Promise<void> {
   const { error } = await session.run(statement)
-  if (error) throw new StatementError(error as ConstructorParameters<typeof StatementError>[0])
+  if (error) throw error
 }
 
 async function tables(session: PgliteSession): Promise<readonly string[]> {

@@ -1,15 +1,16 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { PGlite } from '@electric-sql/pglite'
-import { messageOf } from 'zin'
+import { type Logger, messageOf } from 'zin'
 import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
 import { lockData } from './data-lock.js'
-import { type Engine, loadEngine, startEngine } from './engine.js'
+import { Disk } from './disk.js'
+import { type Engine, loadEngine, type Postgres, startEngine } from './engine.js'
 import { maintain, scrub } from './maintenance.js'
 import { postgresMajor } from './parameters.js'
 import { PglitePool } from './pool.js'
 import { PgliteSession } from './session.js'
+import { StoreUnavailableError } from './statement-errors.js'
 import { builtTemplate, makeFromTemplate } from './template.js'
 
 export interface EmbeddedOptions {
@@ -19,10 +20,12 @@ export interface EmbeddedOptions {
   readonly engine?: Promise<Engine>
   /** Template file for an empty directory. Default: the one of this package; undefined: no template. */
   readonly template?: string | undefined
+  readonly log?: Logger
 }
 
 export interface EmbeddedStore {
   readonly pool: PglitePool
+  readonly disk: Disk
   maintain(): Promise<void>
   /** Rewrites the files, so that nothing of a removed row remains in them. Takes time in proportion to the data. */
   scrub(): Promise<void>
@@ -31,28 +34,34 @@ export interface EmbeddedStore {
 
 /** Locks the data directory and opens the queue in `<dataDir>/queue`; creates it if absent. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
-  const { dataDir, fsync, engine = loadEngine() } = options
+  const { dataDir, fsync, log, engine = loadEngine() } = options
   const template = 'template' in options ? options.template : builtTemplate()
   engine.catch(() => undefined)
   const lock = await lockData(dataDir)
   const dir = join(dataDir, 'queue')
-  let db: PGlite | undefined
+  let postgres: Postgres | undefined
+  const disk = new Disk(dataDir)
   try {
     await checkVersion(dir)
     if (template !== undefined) await makeFromTemplate(dir, template, { sync: fsync })
     await mkdir(dir, { recursive: true, mode: 0o700 })
     // Runs while other threads compile the engine.
     loadBullmq()
-    db = await startEngine(await engine, dir, fsync).catch((error: unknown) => {
-      throw queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
+    const loaded = await engine
+    postgres = await startEngine(loaded, dir, fsync).catch((error: unknown) => {
+      throw disk.lacks() ? queueErrors.QUEUE_DISK_FULL(dataDir, disk.free) : queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
     })
-    const session = new PgliteSession(db)
+    const session = new PgliteSession(postgres, { disk, log, reopen: () => startEngine(loaded, dir, fsync) })
     const pool = new PglitePool(session)
     await migrate(pool)
     // This process owns the directory, so the previous holder of these jobs has ended and their locks can be released now.
-    await pool.query("update job set locked_until_ms = 0 where state = 'active'")
+    await pool.query("update job set locked_until_ms = 0 where state = 'active'").catch((error: unknown) => {
+      // The locks run out by themselves, and jobs can be read before there is space.
+      if (!(error instanceof StoreUnavailableError)) throw error
+    })
     return {
       pool,
+      disk,
       maintain: () => maintain(session),
       scrub: () => scrub(session),
       async close() {
@@ -62,7 +71,7 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
       },
     }
   } catch (error) {
-    await db?.close().catch(() => undefined)
+    await postgres?.close().catch(() => undefined)
     await lock.release()
     throw error
   }

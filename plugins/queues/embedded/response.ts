@@ -6,6 +6,8 @@ export interface ProtocolMessage {
   readonly status?: string
   readonly text?: string
   readonly message?: string
+  readonly code?: string
+  readonly detail?: string
   readonly fields?: readonly unknown[]
 }
 
@@ -15,7 +17,7 @@ export interface QueryResult {
   readonly command: string
 }
 
-export interface QueryResponse {
+export interface ReadResponse {
   /** The result of the last statement. */
   readonly result: QueryResult
   readonly error: ProtocolMessage | undefined
@@ -33,7 +35,7 @@ interface Column {
 const nothing: QueryResult = { rows: [], rowCount: 0, command: '' }
 
 /** Converts the messages of one exchange to rows with values as node-postgres returns them. Pure. */
-export function readResponse(messages: readonly ProtocolMessage[]): QueryResponse {
+export function readResponse(messages: readonly ProtocolMessage[]): ReadResponse {
   let columns: readonly Column[] = []
   let rows: Record<string, unknown>[] = []
   let result = nothing

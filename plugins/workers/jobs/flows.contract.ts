@@ -44,13 +44,19 @@ export function describeFlows(lab: JobLab): void {
       const flow = {
         worker: lab.record.name,
         options: { jobId: `once-${lab.queue}` },
-        children: [{ worker: child.name, data: 1 }, { worker: child.name, data: 2, children: [{ worker: child.name, data: 3 }] }],
+        children: [
+          { worker: child.name, data: 1 },
+          { worker: child.name, data: 2, children: [{ worker: child.name, data: 3 }] },
+        ],
       }
       const [first, again] = [await lab.jobs().addFlow(resolve, flow), await lab.jobs().addFlow(resolve, flow)]
       assert.deepEqual(again, first)
       assert.equal(first.id, flow.options.jobId)
       assert.equal((await lab.jobs().counts(child)).waiting, 3)
-      await lab.store.queue(child.queueName).getJob(first.children[0]?.id ?? '').then((job) => job?.remove())
+      await lab.store
+        .queue(child.queueName)
+        .getJob(first.children[0]?.id ?? '')
+        .then((job) => job?.remove())
       await lab.jobs().addFlow(resolve, flow)
       assert.equal((await lab.jobs().counts(child)).waiting, 2)
     })

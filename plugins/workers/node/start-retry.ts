@@ -1,7 +1,12 @@
 import { ZinError } from 'zin'
 
 /** Codes of transient errors, after which a start is retried. */
-const transient: ReadonlySet<string> = new Set(['QUEUE_CONNECTION_ERROR', 'WORKER_STORE_UNAVAILABLE', 'WORKER_CLUSTER_UNAVAILABLE'])
+const transient: ReadonlySet<string> = new Set([
+  'QUEUE_CONNECTION_ERROR',
+  'QUEUE_DISK_FULL',
+  'WORKER_STORE_UNAVAILABLE',
+  'WORKER_CLUSTER_UNAVAILABLE',
+])
 
 const firstMs = 1_000
 const mostMs = 30_000

@@ -35,7 +35,7 @@ export class JobCallHandler {
     this.#open++
     try {
       const work = this.#job[method] as (...args: readonly unknown[]) => unknown
-      const value: unknown = await work.apply(this.#job, args)
+      const value: unknown = await work.apply(this.#job, [...args])
       // Only JSON can be sent to every kind of child.
       return value === undefined ? undefined : JSON.parse(JSON.stringify(value))
     } finally {
