@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Migration, messageOf, type PluginContext, withDeadline } from 'zin'
 import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Database } from 'zin/plugins/database'
@@ -23,7 +24,7 @@ import { askAgainMs } from './node/fetch-watch.js'
 import { JobMiddlewares } from './node/job-middleware.js'
 import { Reconciler } from './node/reconciler.js'
 import { VersionRoutes } from './node/version-routes.js'
-import { WorkerNode } from './node/worker-node.js'
+import { type CrashFacts, WorkerNode } from './node/worker-node.js'
 import type { WorkersOptions } from './options.js'
 import type { ProcessorRoots } from './processors/load-path.js'
 import { Processors } from './processors/processors.js'
@@ -71,10 +72,10 @@ export interface WorkerParts {
   /** Replaces consumers that take no jobs although jobs wait. Called every `watchMs`. */
   watch(): Promise<void>
   readonly watchMs: number
-  /** `<queue>:<id>` of the first jobs that run in this process: one of them may be what nothing caught an error of. */
-  runningJobs(): readonly string[]
   /** Throws if a worker of this node takes none of the jobs that wait. */
   checkFetching(): void
+  /** Called within the context of an error that nothing caught and that ends the app: see {@link WorkerNode.crash}. */
+  crash(error: unknown): CrashFacts
   /** Deletes expired shared state, on the leader only. */
   sweep(): Promise<void>
   close(): Promise<void>
@@ -124,6 +125,7 @@ export function assemble(input: AssembleInput): WorkerParts {
           services.decisions?.record({ kind: 'restart', subject: `worker:${worker}`, acted: true, rule: 'workers/watchdog', ...decision }),
         middlewares,
         routes,
+        context: new AsyncLocalStorage(),
         clock,
         log,
         connectionTimeout,
@@ -244,8 +246,8 @@ export function assemble(input: AssembleInput): WorkerParts {
     stalledMs: stalledTickMs(options.jobLockMs),
     watch: async () => node?.watch(),
     watchMs: askAgainMs,
-    runningJobs: () => node?.runningJobs() ?? [],
     checkFetching: () => node?.checkFetching(),
+    crash: (error) => node?.crash(error) ?? { runningJobs: [] },
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()
     },

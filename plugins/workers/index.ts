@@ -103,7 +103,7 @@ export const workers = definePlugin({
       ctx.routes(routesOf(parts.workers, streams, (request, permission) => services.ops.demand(request, permission), ctx.clock))
       ctx.commands([...workerCommands, migrateWorkerCommand({ app: host.app, database: services.database })])
     }
-    ctx.hooks.on('collectFatalFacts', () => ({ runningJobs: parts.runningJobs() }))
+    ctx.hooks.on('collectFatalFacts', (error) => ({ ...parts.crash(error) }))
     ctx.hooks.on('collectMetrics', () => workerMetrics(parts.workers.local.list()))
     ctx.onStart(async () => {
       await parts.prepare()

@@ -6,6 +6,7 @@ import { workerErrors } from '../errors.js'
 import { stopReason } from '../jobs/stop-reason.js'
 import type { WorkerRecord } from '../record/record.js'
 import { actingConcurrency } from '../record/scaled.js'
+import type { Attempt } from './attempt.js'
 import type { AttemptRecords } from './attempt-records.js'
 import { complainer } from './complainer.js'
 import { endFetch } from './end-fetch.js'
@@ -174,6 +175,11 @@ export class Consumer {
     return this.#jobs.cancel(job, reason)
   }
 
+  /** The process ends because of an error that nothing caught, in the code of the attempt if that is known. */
+  crash(error: Error, culprit: Attempt | undefined): void {
+    this.#jobs.crash(error, culprit)
+  }
+
   /** Stops taking jobs, waits for running ones, cancels those that exceed the drain time, and closes. Always resolves. */
   async close(waits: StopWaits): Promise<void> {
     const waiting = new AbortController()
@@ -186,6 +192,7 @@ export class Consumer {
       await waits.cancelled(drained)
     }
     waiting.abort()
+    await withDeadline(this.#jobs.settleCrash(), closeMs, '').catch(() => undefined)
     await withDeadline(this.#records.settled(), closeMs, '').catch(() => undefined)
     await withDeadline(this.#worker.close(true), closeMs, '').catch(() => undefined)
     this.#timeLimits.close()

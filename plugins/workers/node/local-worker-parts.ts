@@ -1,7 +1,9 @@
+import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { HookSlots } from '../hook-slots.js'
 import type { Processors } from '../processors/processors.js'
 import type { NodeStatus } from '../shared/contract.js'
 import type { Desired } from '../store/contract.js'
+import type { Attempt } from './attempt.js'
 import type { ConsumerParts } from './consumer.js'
 import type { DesiredState } from './desired-state.js'
 import type { JobMiddlewares } from './job-middleware.js'
@@ -25,6 +27,8 @@ export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   readonly decide: (decision: WatchDecision) => void
   readonly middlewares: JobMiddlewares
   readonly routes: VersionRoutes
+  /** The attempt that code belongs to. */
+  readonly context: AsyncLocalStorage<Attempt>
   /** Returns the version that ran an attempt lost with another node. */
   readonly lostVersion: (worker: WorkerKey & { readonly version: string | undefined }) => Promise<string | undefined>
 }

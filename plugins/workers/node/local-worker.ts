@@ -3,6 +3,7 @@ import { workerErrors } from '../errors.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
 import type { NodeStatus, StatusError, WorkerState } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
+import type { Attempt } from './attempt.js'
 import { Consumer } from './consumer.js'
 import { Counters } from './counters.js'
 import type { DesiredState } from './desired-state.js'
@@ -69,6 +70,11 @@ export class LocalWorker {
   /** Ids of the jobs that run here. */
   get runningJobs(): readonly string[] {
     return this.#consumers().flatMap((consumer) => consumer.running)
+  }
+
+  /** The process ends because of an error that nothing caught, in the code of the attempt if that is known. */
+  crash(error: Error, culprit: Attempt | undefined): void {
+    for (const consumer of this.#consumers()) consumer.crash(error, culprit)
   }
 
   get healthCheck(): WorkerHealthCheck | undefined {

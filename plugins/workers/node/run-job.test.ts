@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import type { Job } from 'bullmq'
 import { systemClock } from 'zin'
@@ -52,6 +53,7 @@ function setUp(run: WorkerProcessor, { hooks = fakeHooks(), reason }: { hooks?: 
     timeLimits: new TimeLimits(systemClock),
     select: (one) => ({ version: one.name === 'canary' ? '2.0.0' : '1.0.0', run: reason === undefined ? run : aborted }),
     middlewares: () => middlewares.chain,
+    context: new AsyncLocalStorage(),
     defaults: () => ({}),
   })
   /** Runs an attempt whose outcome the store accepts. */

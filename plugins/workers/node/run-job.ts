@@ -1,3 +1,4 @@
+import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { Job, Processor } from 'bullmq'
 import type { Clock } from 'zin'
 import { isCancelReason } from 'zin/plugins/queues'
@@ -29,6 +30,8 @@ export interface RunnerParts extends AttemptPlace {
   readonly records: AttemptRecords
   readonly timeLimits: TimeLimits
   readonly clock: Clock
+  /** The attempt that code belongs to, for errors that nothing catches. */
+  readonly context: AsyncLocalStorage<Attempt>
   readonly hooks: Pick<HookSlots, 'onJobStart'>
   /** Returns the worker's current defaults, for jobs that were added without those options. */
   readonly defaults: () => WorkerJobOptions
@@ -42,7 +45,7 @@ const lostCodes = new Set(['PROCESSOR_DIED'])
  * once the store has accepted it.
  */
 export function jobRunner(parts: RunnerParts): Processor {
-  const { clock, counters, defaults, hooks, middlewares, records, running, select, timeLimits, worker } = parts
+  const { clock, context, counters, defaults, hooks, middlewares, records, running, select, timeLimits, worker } = parts
   const { onJobStart } = hooks
 
   const begin = (job: Job, token: string | undefined): Promise<unknown> => {
@@ -56,8 +59,11 @@ export function jobRunner(parts: RunnerParts): Processor {
       return takesSignal(run) ? run(job, token, attempt.signal) : run(job, token)
     }
     const work = chain.length === 0 ? process : () => runInside(chain, attempt, parts, process)
+    const inContext = (): unknown => context.run(attempt, work)
     const outcome =
-      ms === undefined ? promiseOf(work) : timeLimits.run(work, { ms, late: () => timeOut(attempt, worker, ms), stands: isDeferral })
+      ms === undefined
+        ? promiseOf(inContext)
+        : timeLimits.run(inContext, { ms, late: () => timeOut(attempt, worker, ms), stands: isDeferral })
     return outcome.then(
       (result) => complete(attempt, result),
       (thrown: unknown) => fail(attempt, thrown),
@@ -103,6 +109,7 @@ async function failureOf(attempt: Attempt, error: Error): Promise<AttemptResult 
   if ((reason === stopReason || reason instanceof PutBack) && error.name !== 'UnrecoverableError')
     return takenBack(await putBack(job, token, error))
   if (!('code' in error) || typeof error.code !== 'string') return { outcome: 'failed', error }
+  if (error.code === 'PROCESSOR_INTERRUPTED') return takenBack(await putBack(job, token, error))
   if (error.code === 'JOB_TIMEOUT') return { outcome: 'timedOut', error }
   return { outcome: lostCodes.has(error.code) ? 'lost' : 'failed', error }
 }

@@ -13,6 +13,7 @@ export class RunningJobs {
   readonly #clock: Clock
   readonly #attempts = new Set<Attempt>()
   #begun = 0
+  #crashed: Promise<unknown> | undefined
   #whenEmpty: (() => void)[] = []
 
   constructor(clock: Clock) {
@@ -67,6 +68,28 @@ export class RunningJobs {
     const holder = wanted.find((attempt) => attempt.lost === undefined) ?? wanted.at(-1)
     for (const attempt of wanted) attempt.lose(error)
     return holder
+  }
+
+  /**
+   * The process ends because of an error that nothing caught. The attempt whose code failed, if it runs here, fails in the store at once: it
+   * may never end. The others end as in any stop, and {@link settleCrash} returns the rest.
+   */
+  crash(error: Error, culprit: Attempt | undefined): void {
+    if (this.#crashed !== undefined) return
+    const guilty = culprit !== undefined && this.#attempts.has(culprit) && culprit.lost === undefined ? culprit : undefined
+    guilty?.lose(error)
+    this.#crashed = guilty === undefined ? Promise.resolve() : guilty.job.moveToFailed(error, guilty.token ?? '').catch(() => undefined)
+  }
+
+  /**
+   * After a crash, returns the jobs that still run to their queues, so that they neither stall nor lose an attempt. Called when the process is
+   * about to end; otherwise it does nothing.
+   */
+  async settleCrash(): Promise<void> {
+    if (this.#crashed === undefined) return
+    const others = [...this.#attempts].filter((attempt) => attempt.lost === undefined)
+    const returned = others.map(({ job, token }) => job.moveToWait(token).catch(() => undefined))
+    await Promise.all([this.#crashed, ...returned])
   }
 
   cancelAll(reason: string): void {

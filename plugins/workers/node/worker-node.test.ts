@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { EventEmitter } from 'node:events'
 import { it } from 'node:test'
 import { systemClock } from 'zin'
@@ -16,6 +17,7 @@ import { memoryStore } from '../store/memory.js'
 import { StoreRegistry } from '../store/registry.js'
 import { localState, silentLog } from '../testing/helpers.js'
 import { desired, stored } from '../testing/stored-worker.js'
+import type { Attempt } from './attempt.js'
 import { desiredStateOf } from './desired-state.js'
 import { JobMiddlewares } from './job-middleware.js'
 import { Reconciler } from './reconciler.js'
@@ -57,6 +59,7 @@ const common = {
   routes: new VersionRoutes(silentLog),
   halt: async () => undefined,
   decide: () => undefined,
+  context: new AsyncLocalStorage<Attempt>(),
 }
 
 it('a worker that is created again starts with its own version, even on a node that missed the removal of the earlier one', async () => {

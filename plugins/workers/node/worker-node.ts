@@ -16,6 +16,13 @@ export interface NodeParts extends Omit<LocalWorkerParts, 'changed' | 'startLane
   readonly shared: SharedState
 }
 
+/** What the log line of an error that ends the app says about jobs. */
+export interface CrashFacts {
+  readonly runningJobs: readonly string[]
+  /** The job whose code failed; it may have ended before. Absent: unknown. */
+  readonly failedJob?: string
+}
+
 /** How many workers start at the same time, which limits the connections opened at once to a store that has just come back. */
 const startsAtOnce = 20
 
@@ -122,10 +129,19 @@ export class WorkerNode {
     if (stuck !== undefined) throw new Error(stuck.status()?.error?.message)
   }
 
-  /** `<queue>:<id>` of running jobs, at most 20. */
-  runningJobs(): readonly string[] {
+  /**
+   * Called within the context of an error that nothing caught, which ends the process. The job whose code failed, if that is known, fails;
+   * other jobs that do not end before the process return to their queues. Returns both as `<queue>:<id>`, the others up to 20.
+   */
+  crash(error: unknown): CrashFacts {
+    const culprit = this.#parts.context.getStore()
     const running = this.#all().flatMap((local) => local.runningJobs.map((id) => `${local.worker?.record.queueName}:${id}`))
-    return running.slice(0, mostNamed)
+    const why = new Error(`the app stopped because of an error in this job that nothing caught: ${messageOf(error)}`, { cause: error })
+    for (const local of this.#all()) local.crash(why, culprit)
+    return {
+      runningJobs: running.slice(0, mostNamed),
+      ...(culprit !== undefined && { failedJob: `${culprit.job.queueName}:${culprit.id}` }),
+    }
   }
 
   /** Stores the reported statuses again after the store has lost them. */

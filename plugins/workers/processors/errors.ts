@@ -26,6 +26,13 @@ export const processorErrors = defineErrors({
     when: 'The thread or process of the processor ended during an attempt',
     fix: 'Check its output; raise `sandbox.memoryMb` if it ran out of memory',
   },
+  PROCESSOR_INTERRUPTED: {
+    status: 500,
+    message: (worker: string, job: string, kind: string, other: string) =>
+      `The ${kind} in which worker "${worker}" ran job "${job}" ended because of code of job "${other}", which had ended before; job "${job}" was returned to its queue`,
+    when: 'Code of an earlier job failed in the same thread or process during an attempt; the attempt is not used up',
+    fix: 'Await or stop everything that a job starts',
+  },
   PROCESSOR_KILLED: {
     status: 500,
     message: (worker: string, job: string, kind: string, ms: number) =>

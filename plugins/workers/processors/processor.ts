@@ -32,7 +32,8 @@ export interface ProcessorSpec {
 export interface LoadedProcessor {
   /**
    * Runs one job. An isolated job settles within a few seconds after its signal is aborted, because a job that ignores the signal is
-   * killed. An isolated job whose thread or process dies rejects with `PROCESSOR_DIED`; other jobs continue.
+   * killed. An isolated job whose thread or process dies rejects with `PROCESSOR_DIED`, or with `PROCESSOR_INTERRUPTED` if it dies because of the
+   * code of an earlier job; other jobs continue.
    */
   readonly run: WorkerProcessor
   /** Sets how many jobs may run at once; inline processors ignore it. */

@@ -146,6 +146,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
   WORKER_NOT_FETCHING: 'node/worker-node.test.ts',
   PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',
+  PROCESSOR_INTERRUPTED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_KILLED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_CLOSED: 'processors/sandbox/sandbox.test.ts',
   QUEUE_CONNECTION_ERROR: 'redis-down.services.test.ts',

@@ -1,8 +1,10 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach } from 'node:test'
 import { type ListenerOf, systemClock } from 'zin'
 import { type CancelRequest, type QueueHooks, type Queues, queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost, memoryLogger, type TestHost } from 'zin/testing'
+import type { Attempt } from '../../node/attempt.js'
 import { AttemptRecords } from '../../node/attempt-records.js'
 import { Counters } from '../../node/counters.js'
 import type { JobMiddleware } from '../../node/job-middleware.js'
@@ -123,6 +125,7 @@ export class JobLab {
           counters: this.counters,
           clock: systemClock,
           log: this.logs,
+          context: new AsyncLocalStorage<Attempt>(),
         }
         const records = new AttemptRecords({ ...shared, lostVersion: async () => version, onDead: () => undefined })
         const run = jobRunner({

@@ -1,8 +1,10 @@
 // The entry of the threads and processes that run processors: keep its imports light.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { pathToFileURL } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { exportedFunction, missingExport } from '../exported.js'
 import { JobCalls } from './job-calls.js'
+import { heldNow, leftovers } from './leftovers.js'
 import { type Envelope, type FromChild, jobMethods, type ToChild, watchFd } from './protocol.js'
 import { fromWire, toWire } from './wire-error.js'
 
@@ -22,6 +24,8 @@ const send = (message: FromChild, sent?: () => void): void => {
 }
 
 let processor: ((...args: never) => unknown) | undefined
+/** The run that code belongs to. */
+const runs = new AsyncLocalStorage<number>()
 let current: { readonly run: number; readonly abort: AbortController; readonly calls: JobCalls } | undefined
 
 function receive(message: ToChild): void {
@@ -63,8 +67,10 @@ async function run({ run, job, token }: Run): Promise<void> {
   const abort = new AbortController()
   const calls = new JobCalls((call) => send({ ...call, run }))
   current = { run, abort, calls }
+  const before = heldNow(port)
   try {
-    const result = await (processor as (...args: unknown[]) => unknown)(jobOf(job, calls), token, abort.signal)
+    const work = (): unknown => (processor as (...args: unknown[]) => unknown)(jobOf(job, calls), token, abort.signal)
+    const result = await runs.run(run, async () => await work())
     // Calls that the processor did not await are stored before the job counts as done.
     await calls.settled()
     send({ type: 'done', run, json: jsonOf(result) })
@@ -73,6 +79,7 @@ async function run({ run, job, token }: Run): Promise<void> {
   } finally {
     current = undefined
   }
+  send({ type: 'rest', run, left: await leftovers(before, port) })
 }
 
 function jobOf(fields: Run['job'], calls: JobCalls): Record<string, unknown> {
@@ -103,12 +110,27 @@ function invalidResult(what: string): Error {
   return Object.assign(new Error(`the result of the job ${what}`), { name: 'UnrecoverableError', code: 'PROCESSOR_RESULT_INVALID' })
 }
 
+/** Says whose code fails or ends the thread or process. Node keeps the context of a run in both handlers. */
+function followEnd(): void {
+  let told = false
+  const tell = (error: unknown, sent?: () => void): void => {
+    if (told) return
+    told = true
+    send({ type: 'fatal', error: toWire(error), run: runs.getStore() }, sent)
+  }
+  process.on('uncaughtException', (error) => {
+    tell(error, () => process.exit(1))
+    if (port !== null) process.exit(1)
+  })
+  process.on('exit', () => tell('its code called process.exit'))
+}
+
 function becomeProcess(): void {
   process.on('message', receive)
   // A terminal or service manager signals all processes; the app decides when running jobs end.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
   process.on('disconnect', () => process.exit(0))
-  process.on('uncaughtException', (error) => send({ type: 'fatal', error: toWire(error) }, () => process.exit(1)))
+  followEnd()
   // A blocked processor would outlive an app that was killed, and buffers do not count towards the heap limit: a thread detects both even
   // while the event loop is blocked.
   const watch = `
@@ -124,5 +146,7 @@ function becomeProcess(): void {
   new Worker(watch, { eval: true, execArgv: [], env: {}, resourceLimits: { maxOldGenerationSizeMb: 16 } }).unref()
 }
 
-if (port !== null) port.on('message', receive)
-else if (isMainThread && process.send !== undefined) becomeProcess()
+if (port !== null) {
+  port.on('message', receive)
+  followEnd()
+} else if (isMainThread && process.send !== undefined) becomeProcess()

@@ -26,6 +26,17 @@ export interface ExecutorLimits {
   readonly graceMs: number
 }
 
+/** Code of a job that failed, or ended its thread or process, after the job had ended. */
+export interface LateError {
+  readonly job: string
+  readonly message: string
+}
+
+/** How many runs of a thread or process are remembered, to name the job of a late error. */
+const mostRemembered = 1_000
+/** Deadline for a thread or process to say what a job left behind, in ms: the code of the job may block it. */
+const restMs = 2_000
+
 interface CurrentJob {
   readonly run: number
   readonly id: string
@@ -42,7 +53,14 @@ export class Executor {
   readonly #child: ChildHandle
   readonly #code: ExecutorCode
   readonly #limits: ExecutorLimits
+  /** Ids of jobs, by run. */
+  readonly #jobs = new Map<number, string>()
   #current: CurrentJob | undefined
+  #resting: ((left: readonly string[]) => void) | undefined
+  /** What the last run that has said so left behind. */
+  #rested: { readonly run: number; readonly left: readonly string[] } | undefined
+  #late: LateError | undefined
+  #fatal: { readonly run: number | undefined; readonly message: string } | undefined
   #runs = 0
   #dead = false
 
@@ -59,9 +77,21 @@ export class Executor {
     return this.#dead
   }
 
+  /** Set if it has ended because of the code of a job that had ended before. */
+  get late(): LateError | undefined {
+    return this.#late
+  }
+
   kill(): void {
     this.#dead = true
     this.#child.kill()
+  }
+
+  /** Resolves to what the last job left behind, once that is known; it takes no more jobs then unless that is nothing. */
+  async rest(): Promise<readonly string[]> {
+    const left = this.#dead ? [] : this.#rested?.run === this.#runs ? this.#rested.left : await this.#nextRest()
+    if (left.length > 0) this.kill()
+    return left
   }
 
   async run(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<unknown> {
@@ -74,6 +104,7 @@ export class Executor {
       return await new Promise<unknown>((settle, reject) => {
         const calls = new JobCallHandler(job, (reply) => this.#child.post({ ...reply, run }))
         this.#current = { run, id, calls, settle }
+        this.#remember(run, id)
         this.#child.post({ type: 'run', run, job: jobSnapshot(job), token })
         onAbort = () => {
           const reason: unknown = signal?.reason
@@ -91,6 +122,17 @@ export class Executor {
       clearTimeout(grace)
       if (onAbort !== undefined) signal?.removeEventListener('abort', onAbort)
     }
+  }
+
+  async #nextRest(): Promise<readonly string[]> {
+    let timer: NodeJS.Timeout | undefined
+    const left = await new Promise<readonly string[]>((resolve) => {
+      this.#resting = resolve
+      timer = setTimeout(() => resolve([`code that blocks the ${this.#child.kind}`]), restMs)
+    })
+    clearTimeout(timer)
+    this.#resting = undefined
+    return left
   }
 
   async #load(): Promise<void> {
@@ -126,7 +168,20 @@ export class Executor {
       : processorErrors.PROCESSOR_LOAD_FAILED(processor, why)
   }
 
+  #rest(message: { readonly run: number; readonly left: readonly string[] }): void {
+    if (message.run !== this.#runs) return
+    this.#rested = message
+    this.#resting?.(message.left)
+  }
+
+  #remember(run: number, id: string): void {
+    this.#jobs.set(run, id)
+    this.#jobs.delete(run - mostRemembered)
+  }
+
   #receive(message: FromChild): void {
+    if (message.type === 'fatal') this.#fatal ??= { run: message.run, message: message.error.message }
+    if (message.type === 'rest') this.#rest(message)
     const current = this.#current
     // A message of an earlier job.
     if (current === undefined || !('run' in message) || message.run !== current.run) return
@@ -137,9 +192,17 @@ export class Executor {
 
   #end(how: string): void {
     this.#dead = true
+    this.#resting?.([])
     const current = this.#current
+    const { message = '', run } = this.#fatal ?? {}
+    if (run !== undefined && run !== current?.run) this.#late = { job: this.#jobs.get(run) ?? 'unknown', message }
     if (current === undefined) return
-    current.settle(Promise.reject(processorErrors.PROCESSOR_DIED(this.#code.worker, current.id, this.#child.kind, how)))
+    const { worker } = this.#code
+    const error =
+      this.#late === undefined
+        ? processorErrors.PROCESSOR_DIED(worker, current.id, this.#child.kind, how)
+        : processorErrors.PROCESSOR_INTERRUPTED(worker, current.id, this.#child.kind, this.#late.job)
+    current.settle(Promise.reject(error))
   }
 }
 

@@ -11,7 +11,9 @@ const messages: readonly FromChild[] = [
   { type: 'done', run: 1, json: '{}' },
   { type: 'failed', run: 1, error },
   { type: 'call', run: 1, call: 2, method: 'log', args: ['row'] },
-  { type: 'fatal', error },
+  { type: 'rest', run: 1, left: ['Timeout'] },
+  { type: 'fatal', error, run: 1 },
+  { type: 'fatal', error, run: undefined },
 ]
 
 test('messages of a thread or process are read from their envelope', () => {
@@ -27,7 +29,18 @@ test('anything else that a processor sends is ignored, and what has the form of 
     fc.string(),
   )
   const part = fc.oneof(fc.anything(), text, fc.integer(), fc.array(fc.anything()))
-  const parts = { type: part, run: part, call: part, method: part, args: part, json: part, error: part, why: part, missing: part }
+  const parts = {
+    type: part,
+    run: part,
+    call: part,
+    method: part,
+    args: part,
+    json: part,
+    error: part,
+    why: part,
+    missing: part,
+    left: part,
+  }
   const shaped = fc.record(parts, { requiredKeys: [] })
   const sent = fc.oneof(fc.anything(), fc.record({ zinProcessor: fc.oneof(shaped, fc.anything()) }))
   fc.assert(
@@ -38,6 +51,7 @@ test('anything else that a processor sends is ignored, and what has the form of 
       if ('error' in message) assert.deepEqual([typeof message.error.name, typeof message.error.message], ['string', 'string'])
       if (message.type === 'call') assert.ok(jobMethods.includes(message.method) && Array.isArray(message.args))
       if (message.type === 'done') assert.ok(message.json === undefined || typeof message.json === 'string')
+      if (message.type === 'rest') assert.ok(message.left.length <= 10 && message.left.every((one) => typeof one === 'string'))
       if (message.type === 'unloadable') assert.deepEqual([typeof message.why, typeof message.missing], ['string', 'boolean'])
     }),
     { numRuns: 3_000 },

@@ -56,8 +56,10 @@ export type FromChild =
   | { readonly type: 'done'; readonly run: number; readonly json: string | undefined }
   | { readonly type: 'failed'; readonly run: number; readonly error: WireError }
   | { readonly type: 'call'; readonly run: number; readonly call: number; readonly method: JobMethod; readonly args: readonly unknown[] }
-  /** The process is about to exit because of an uncaught error. */
-  | { readonly type: 'fatal'; readonly error: WireError }
+  /** Sent after the outcome: what the run left behind, such as timers; empty if the thread or process can run the next job. */
+  | { readonly type: 'rest'; readonly run: number; readonly left: readonly string[] }
+  /** Code failed that nothing caught, or ended the thread or process. `run`: the run whose code it is, if that is known. */
+  | { readonly type: 'fatal'; readonly error: WireError; readonly run: number | undefined }
 
 /** How a child sends a message: code of the processor may send its own, such as `process.send('ready')`. */
 export interface Envelope {
@@ -67,17 +69,21 @@ export interface Envelope {
 /** Longest reason why a processor did not load, in characters. */
 const mostWhy = 10_000
 
+/** Maximum number of leftovers that are named. */
+const mostLeft = 10
+
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null
 
 /** Returns a message of the child; undefined for anything else that its code sent. Pure. */
 export function fromChild(sent: unknown): FromChild | undefined {
   const message = isObject(sent) ? sent.zinProcessor : undefined
   if (!isObject(message)) return undefined
-  const { args, call, error, json, method, missing, run, type, why } = message
+  const { args, call, error, json, left, method, missing, run, type, why } = message
   if (type === 'ready') return { type }
   if (type === 'unloadable') return typeof why === 'string' ? { type, why: why.slice(0, mostWhy), missing: missing === true } : undefined
-  if (type === 'fatal') return { type, error: readWireError(error) }
+  if (type === 'fatal') return { type, error: readWireError(error), run: isNumber(run) ? run : undefined }
   if (!isNumber(run)) return undefined
+  if (type === 'rest') return Array.isArray(left) ? { type, run, left: left.slice(0, mostLeft).map(nameOf) } : undefined
   if (type === 'failed') return { type, run, error: readWireError(error) }
   if (type === 'done') return json === undefined || typeof json === 'string' ? { type, run, json } : undefined
   const known = jobMethods.find((one) => one === method)
@@ -85,5 +91,7 @@ export function fromChild(sent: unknown): FromChild | undefined {
     ? { type, run, call, method: known, args }
     : undefined
 }
+
+const nameOf = (sent: unknown): string => (typeof sent === 'string' ? sent.slice(0, 100) : 'something')
 
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)

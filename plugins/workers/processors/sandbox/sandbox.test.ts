@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Job } from 'bullmq'
 import * as bullmq from 'bullmq'
 import type { LoadedProcessor } from '../processor.js'
 import { type Bench, jobOf, openBench, specOf } from '../test-support.js'
@@ -65,6 +66,16 @@ const all = {
   exit: () => process.exit(3),
   uncaught: () => new Promise(() => setTimeout(() => { throw new Error('nobody caught this') })),
   reject: () => { Promise.reject(new Error('nobody awaited this')); return new Promise(() => setInterval(() => undefined, 99)) },
+  timer: () => { setTimeout(() => undefined, 60_000); return here },
+  server: async () => { (await import('node:net')).createServer().listen(0); return here },
+  listener: () => { process.on('uncaughtException', () => undefined); return here },
+  spin: () => { setImmediate(() => { for (;;); }); return here },
+  where: () => here,
+  brief: async () => { setTimeout(() => undefined, 1); setImmediate(() => undefined); return here },
+  // Not seen as left behind, because it does not keep the event loop alive.
+  lateThrow: () => { setTimeout(() => { throw new Error('thrown late') }, 200).unref(); return here },
+  lateReject: () => { setTimeout(() => { Promise.reject(new Error('rejected late')) }, 200).unref(); return here },
+  lateExit: () => { setTimeout(() => process.exit(3), 200).unref(); return here },
   environment: () => ({ ...process.env }),
   print: () => { console.log('to stdout'); console.error('to stderr') },
   flood: async () => {
@@ -263,6 +274,39 @@ for (const isolation of ['thread', 'process'] as const) {
         await assert.rejects(run(doing(act)), { code: 'PROCESSOR_DIED', message })
         assert.deepEqual(await others, ['fine', 'fine'])
         assert.equal(await run(doing('fine')), 'fine')
+      })
+    }
+
+    for (const act of ['timer', 'server', 'listener', 'spin']) {
+      it(`is not used again after a job that left something running: ${act}`, async () => {
+        const own = await load('acts.mjs')
+        const first = await own.run(doing(act))
+        const [second, third] = [await own.run(doing('where')), await own.run(doing('where'))]
+        assert.notEqual(second, first)
+        assert.equal(third, second)
+        await own.close()
+      })
+    }
+
+    it('is used again after a job whose last steps end a moment later', async () => {
+      const own = await load('acts.mjs')
+      assert.equal(await own.run(doing('brief')), await own.run(doing('where')))
+      await own.close()
+    })
+
+    for (const [act, message] of [
+      ['lateThrow', 'thrown late'],
+      ['lateReject', 'rejected late'],
+      ['lateExit', 'process.exit'],
+    ] as const) {
+      it(`interrupts a job, which can run again, when code of an earlier job fails: ${act}`, async () => {
+        const own = await load('acts.mjs')
+        await own.run({ ...doing(act), id: '3' } as unknown as Job)
+        const interrupted = { code: 'PROCESSOR_INTERRUPTED', message: /job "7".*code of job "3"/ }
+        await assert.rejects(Promise.resolve(own.run(doing('listen'))), interrupted)
+        assert.ok(bench.lines.some((line) => line.startsWith('warn') && line.includes('"job":"3"') && line.includes(message)))
+        assert.equal(await own.run(doing('fine')), 'fine')
+        await own.close()
       })
     }
 

@@ -40,6 +40,10 @@ export class Sandbox implements LoadedProcessor {
   readonly #idle = new Map<Executor, number>()
   readonly #waiters: Waiter[] = []
   #starting = 0
+  /** Number of executors whose last job has ended, and which may be free in a moment. */
+  #resting = 0
+  /** Whether a job has left something behind. */
+  #left = false
   #concurrency: number
   #sweep: NodeJS.Timeout | undefined
   #closed = false
@@ -60,8 +64,25 @@ export class Sandbox implements LoadedProcessor {
     try {
       return await executor.run(job, token, signal)
     } finally {
-      this.#release(executor)
+      void this.#rest(executor, String(job.id))
     }
+  }
+
+  /** Waits until it is known whether another job can run there. */
+  async #rest(executor: Executor, job: string): Promise<void> {
+    this.#resting++
+    const left = await executor.rest()
+    this.#resting--
+    if (left.length > 0) {
+      const { code, kind, log } = this.#options
+      // Once per sandbox: it would be one line per job.
+      log[this.#left ? 'debug' : 'warn'](
+        { job, left },
+        `a job of worker "${code.worker}" left something running, so its ${kind} runs no other job; end it in the job, or open it when the module loads`,
+      )
+      this.#left = true
+    }
+    this.#release(executor)
   }
 
   /** Number of threads or processes, including those that are starting. */
@@ -131,7 +152,7 @@ export class Sandbox implements LoadedProcessor {
       this.#idle.delete(executor)
       this.#waiters.shift()?.resolve(executor)
     }
-    while (!this.#closed && this.#starting < this.#waiters.length && this.size < this.#concurrency) void this.#start()
+    while (!this.#closed && this.#starting + this.#resting < this.#waiters.length && this.size < this.#concurrency) void this.#start()
   }
 
   async #start(): Promise<void> {
@@ -151,12 +172,15 @@ export class Sandbox implements LoadedProcessor {
 
   #begin(file: string): Executor {
     if (this.#closed) throw this.#closedError()
-    const { kind, code, limits } = this.#options
+    const { kind, code, limits, log } = this.#options
     const child = (kind === 'thread' ? startThread : startProcess)(this.#options)
     this.#output.follow(child.stdout, child.stderr)
     const executor = new Executor(child, { ...code, file }, limits)
     this.#alive.add(executor)
     void executor.ended.then(() => {
+      const { late } = executor
+      if (late !== undefined)
+        log.warn(late, `code of a job of worker "${code.worker}" failed after the job had ended, so its ${kind} ended`)
       this.#alive.delete(executor)
       this.#ready.delete(executor)
       this.#idle.delete(executor)

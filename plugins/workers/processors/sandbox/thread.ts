@@ -23,6 +23,7 @@ export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle
     onMessage: (listener) =>
       void worker.on('message', (sent: unknown) => {
         const message = fromChild(sent)
+        if (message?.type === 'fatal') cause = message.error.message
         if (message !== undefined) listener(message)
       }),
     // The end is reported by the `exit` event.
