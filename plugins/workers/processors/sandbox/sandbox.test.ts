@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Job } from 'bullmq'
 import * as bullmq from 'bullmq'
 import type { LoadedProcessor } from '../processor.js'
 import { type Bench, jobOf, openBench, specOf } from '../test-support.js'
@@ -301,7 +300,7 @@ for (const isolation of ['thread', 'process'] as const) {
     ] as const) {
       it(`interrupts a job, which can run again, when code of an earlier job fails: ${act}`, async () => {
         const own = await load('acts.mjs')
-        await own.run({ ...doing(act), id: '3' } as unknown as Job)
+        await own.run(Object.assign(doing(act), { id: '3' }))
         const interrupted = { code: 'PROCESSOR_INTERRUPTED', message: /job "7".*code of job "3"/ }
         await assert.rejects(Promise.resolve(own.run(doing('listen'))), interrupted)
         assert.ok(bench.lines.some((line) => line.startsWith('warn') && line.includes('"job":"3"') && line.includes(message)))
