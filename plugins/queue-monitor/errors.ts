@@ -56,6 +56,13 @@ export const monitorErrors = defineErrors({
     when: 'More than 10 failed sign-in attempts came from one network within a minute',
     fix: 'Wait for `Retry-After`',
   },
+  MONITOR_BUSY: {
+    status: 429,
+    message: (most: number) => `${most} lists and searches of yours are running or waiting; wait until some have ended`,
+    headers: { 'Retry-After': '1' },
+    when: 'A caller requests more than 100 lists and searches of jobs while 3 are running',
+    fix: 'Wait for `Retry-After`, and send fewer at the same time',
+  },
   MONITOR_FORBIDDEN: {
     status: 403,
     message: (why: string) => why,

@@ -141,6 +141,17 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       await big.remove()
     })
 
+    it('lists large payloads up to a limit per page, and marks those that are left out', async () => {
+      for (let i = 0; i < 12; i++) await app.queues.add('mails-large', 'large', { text: 'x'.repeat(900_000) })
+      const { jobs } = (await get('/api/jobs/waiting?queue=mails-large&limit=12&include=payload')).body
+      const shown = jobs.filter((job: { readonly payload: unknown }) => job.payload !== null)
+      assert.deepEqual([jobs.length, shown.length], [12, 10])
+      assert.ok(jobs.every((job: { readonly payloadTruncated: boolean }) => job.payloadTruncated))
+      const listed = (await get('/api/jobs/waiting?queue=mails-large&limit=12')).body.jobs
+      assert.ok(listed.every((job: { readonly payload: unknown; readonly name: string }) => job.payload === null && job.name === 'large'))
+      await app.queues.queue('mails-large').obliterate({ force: true })
+    })
+
     it('searches by id, name and error, and reports the coverage', async () => {
       const byId = (await get('/api/jobs?q=later-1')).body
       assert.equal(byId.jobs[0].id, 'later-1')

@@ -1,6 +1,7 @@
 import type { Clock } from 'zin'
 import type { DecisionPage, Decisions } from 'zin/plugins/decisions'
 import type { Queues } from 'zin/plugins/queues'
+import { Lanes } from './access/lanes.js'
 import { demandQueue, pluginScope, type Scope } from './access/scope.js'
 import type { JobAttempt, JobDetails, JobFlow, QueueMonitor } from './contract.js'
 import { monitorErrors } from './errors.js'
@@ -60,6 +61,7 @@ export function createMonitor({
   snapshots,
   views,
 }: MonitorParts): MonitorReads {
+  const lanes = new Lanes()
   const entry: QueueMonitor['queueStats'] = async (queue, scope = app) => {
     demandQueue(scope, queue)
     const { at, queues: all } = await snapshots.current()
@@ -76,12 +78,12 @@ export function createMonitor({
       await entry(queue, scope)
       return history.read(queue, tier, clock.now())
     },
-    jobs: (status, query = {}, scope = app) => listJobs({ queues, views }, status, query, scope),
+    jobs: (status, query = {}, scope = app) => lanes.run(scope, () => listJobs({ queues, views }, status, query, scope)),
     async job(id, { payload = false, queue } = {}, scope = app): Promise<JobDetails> {
       const { job, state } = await findJob(queues, id, queue, scope)
       return { ...detailsOf(job, state, payload ? await views.show(job, scope) : undefined), stacktrace: job.stacktrace ?? [] }
     },
-    search: (query, scope) => searchJobs(queues, query, secret, scope),
+    search: (query, scope) => lanes.run(scope, () => searchJobs(queues, query, secret, scope)),
     async fields(queue, scope) {
       return { queue, fields: fieldsOf(queues, await existingQueue(queues, queue, scope), secret) }
     },

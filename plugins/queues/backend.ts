@@ -56,8 +56,8 @@ export interface QueueBackend {
   makeFlow(options?: Pick<QueueOptions, 'telemetry'>): FlowProducer
   /** Waits briefly for a lost connection; rejects when it is not restored. */
   ready(): Promise<void>
-  /** Jobs of a state in the order of the contract. */
-  page(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]>
+  /** Jobs of a state in the order of the contract; without `payload` their data, results and stacks are not read. */
+  page(queue: Queue, state: ListedState, offset: number, limit: number, payload: boolean): Promise<readonly Job[]>
   /** Counts of queues by name, in one round trip, in the order of the names. */
   counts(queues: readonly string[]): Promise<readonly QueueCounts[]>
   /** Samples in one round trip, in the order of the names. */

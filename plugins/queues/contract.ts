@@ -89,6 +89,14 @@ export interface RewriteOptions {
 
 export type RewriteOutcome = 'rewritten' | 'unchanged' | 'busy' | 'unknown'
 
+/** A page of a list of jobs. */
+export interface ListPage {
+  readonly offset: number
+  readonly limit: number
+  /** False: `data`, `returnvalue` and `stacktrace`, which may be as large as a job, are not read. Default true. */
+  readonly payload?: boolean
+}
+
 export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
 
 /** BullMQ queues on Redis or on the embedded store, which behave the same. */
@@ -261,7 +269,7 @@ export interface Queues {
    */
   setTelemetry(telemetry: QueueTelemetry): () => void
   /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. They have the same form as in `job`. */
-  list(queue: string, state: ListedState, page: { readonly offset: number; readonly limit: number }): Promise<readonly Job[]>
+  list(queue: string, state: ListedState, page: ListPage): Promise<readonly Job[]>
   /** When the oldest waiting job of any priority became ready, in ms since 1970; undefined if none is waiting. Cheap for any queue length. */
   oldestWaiting(queue: string): Promise<number | undefined>
   /**

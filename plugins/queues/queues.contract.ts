@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Job } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
+import type { ListedState } from './contract.js'
 import { type Queues, queuesService } from './index.js'
 import { done } from './testing/done.js'
 
@@ -90,6 +91,38 @@ export function queuesContract(name: string, makeOptions: () => Promise<TestHost
       await finished
       assert.deepEqual(ran, order)
       await worker.close()
+    })
+
+    it('lists jobs without their payloads, and otherwise as with them', async () => {
+      const queue = fresh()
+      const data = { text: 'x'.repeat(10_000) }
+      await queues.add(queue, 'plain', data)
+      await queues.add(queue, 'urgent', data, { priority: 2, attempts: 4, backoff: { type: 'fixed', delay: 5 } })
+      await queues.add(queue, 'later', data, { delay: 60_000 })
+      await queues.add(queue, 'once', data, { deduplication: { id: 'once' } })
+      const shown = (jobs: readonly Job[]) =>
+        jobs.map((job) => {
+          const { data: _data, returnvalue: _result, stacktrace: _stacks, ...json } = job.asJSON()
+          return { ...json, queue: job.queueName, key: job.queueQualifiedName, finishedOn: job.finishedOn, parent: job.parentKey }
+        })
+      const compare = async (state: ListedState, count: number) => {
+        const light = await queues.list(queue, state, { offset: 0, limit: 10, payload: false })
+        assert.deepEqual(shown(light), shown(await queues.list(queue, state, { offset: 0, limit: 10 })))
+        assert.equal(light.length, count)
+        assert.ok(light.every((job) => job.data === undefined && !job.returnvalue && !job.stacktrace?.length))
+      }
+      await compare('waiting', 3)
+      await compare('delayed', 1)
+      const worker = queues.worker(queue, async (job) => {
+        await job.updateProgress({ at: job.name })
+        if (job.name === 'once') throw new Error('broken')
+        return data
+      })
+      await Promise.all([done(worker, 2), once(worker, 'failed')])
+      await worker.close()
+      await compare('completed', 2)
+      await compare('failed', 1)
+      assert.deepEqual(ids(await queues.list(queue, 'completed', { offset: 1, limit: 1, payload: false })), ['plain'])
     })
 
     it('pages waiting jobs oldest first and finished ones newest first', async () => {

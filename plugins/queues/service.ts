@@ -244,8 +244,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
         if (telemetry === given) telemetry = undefined
       }
     },
-    async list(name, state, { offset, limit }) {
-      const jobs = limit < 1 ? [] : await ask(() => opened().page(queue(name), state, offset, limit))
+    async list(name, state, { offset, limit, payload = true }) {
+      const jobs = limit < 1 ? [] : await ask(() => opened().page(queue(name), state, offset, limit, payload))
       return Promise.all(jobs.map((job) => payloads.readable(job)))
     },
     names,

@@ -19,7 +19,7 @@ export interface ExportedJob {
   readonly finishedAt: string | null
 }
 
-/** The exported data of a subject. */
+/** The exported data of a subject, as its JSON text reads. */
 export interface SubjectExport {
   readonly subject: string
   readonly exportedAt: string
@@ -40,17 +40,23 @@ export interface ExportParts {
 
 /** Maximum number of jobs in an export. */
 const mostExported = 10_000
-/** Maximum number of log lines per job. */
+/** Maximum number of log lines per job, and how many are read at once, because each may be as large as a job. */
 const logLines = 1_000
+const linesAtOnce = 20
 
-/** Collects the data of a subject. @param closing Aborted when the app stops; the export is then incomplete. */
-export async function exportSubject(
+/**
+ * Yields the data of a subject as the text of one JSON object, job by job, so that an export of any size takes the memory of one job.
+ *
+ * @param closing Aborted when the app stops; the export is then incomplete.
+ */
+export async function* exportSubject(
   subject: string,
   { clock, hooks, jobs, queues }: ExportParts,
   closing: AbortSignal,
-): Promise<SubjectExport> {
-  const found = new Map<string, ExportedJob>()
+): AsyncGenerator<string, void, undefined> {
+  const found = new Set<string>()
   const problems: string[] = []
+  yield `{"ok":true,${fields({ subject, exportedAt: new Date(clock.now()).toISOString() })},"jobs":[`
   search: for await (const step of jobs.find(subject, closing)) {
     for (const id of step.jobs) {
       const key = `${step.queue}:${id}`
@@ -60,7 +66,9 @@ export async function exportSubject(
         break search
       }
       const job = await exportedJob(queues, step.queue, id)
-      if (job !== undefined) found.set(key, job)
+      if (job === undefined) continue
+      yield* textOf(job, found.size > 0)
+      found.add(key)
     }
   }
   if (closing.aborted) problems.push('The app is stopping, so the search is incomplete; repeat the request')
@@ -69,12 +77,30 @@ export async function exportSubject(
     if (theirs instanceof Error) problems.push(`The plugin ${plugin} failed: ${theirs.message}`)
     else records.push(...theirs.map((record) => ({ ...record, plugin })))
   }
-  const exportedAt = new Date(clock.now()).toISOString()
-  return { subject, exportedAt, jobs: [...found.values()], records, complete: problems.length === 0, problems }
+  yield '],"records":['
+  for (const [index, record] of records.entries()) yield (index > 0 ? ',' : '') + JSON.stringify(record)
+  yield `],${fields({ complete: problems.length === 0, problems })}}`
+}
+
+/** A job whose log lines are still to be read. */
+type ReadJob = Omit<ExportedJob, 'logs'> & { readonly logs: AsyncIterable<readonly string[]> }
+
+/** The properties of an object as JSON, without its braces. */
+const fields = (values: object): string => JSON.stringify(values).slice(1, -1)
+
+async function* textOf({ createdAt, finishedAt, logs, ...job }: ReadJob, follows: boolean): AsyncGenerator<string, void, undefined> {
+  yield `${follows ? ',' : ''}{${fields(job)},"logs":[`
+  let first = true
+  for await (const lines of logs) {
+    if (lines.length === 0) continue
+    yield (first ? '' : ',') + fields(lines)
+    first = false
+  }
+  yield `],${fields({ createdAt, finishedAt })}}`
 }
 
 /** Returns a job for the export; undefined if it no longer exists and cannot be restored. */
-async function exportedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
+async function exportedJob(queues: Queues, queue: string, id: string): Promise<ReadJob | undefined> {
   const found = await queues.job(queue, id)
   if (found === undefined) return exportedDeletedJob(queues, queue, id)
   const { job, state } = found
@@ -87,14 +113,22 @@ async function exportedJob(queues: Queues, queue: string, id: string): Promise<E
     result: state === 'completed' ? ((await readable(queues.restoredResult(job))) ?? null) : null,
     error: job.failedReason || null,
     progress: (job.progress as unknown) ?? null,
-    logs: (await queues.logs(queue, id, { offset: 0, limit: logLines })).logs,
+    logs: linesOf(queues, queue, id),
     createdAt: new Date(job.timestamp).toISOString(),
     finishedAt: finishedAt(job),
   }
 }
 
+async function* linesOf(queues: Queues, queue: string, id: string): AsyncGenerator<readonly string[], void, undefined> {
+  for (let offset = 0; offset < logLines; offset += linesAtOnce) {
+    const { logs } = await queues.logs(queue, id, { offset, limit: linesAtOnce })
+    yield logs
+    if (logs.length < linesAtOnce) return
+  }
+}
+
 /** Returns a deleted job that can still be restored. */
-async function exportedDeletedJob(queues: Queues, queue: string, id: string): Promise<ExportedJob | undefined> {
+async function exportedDeletedJob(queues: Queues, queue: string, id: string): Promise<ReadJob | undefined> {
   const job = await queues.deletedJob(queue, id)
   if (job === undefined) return undefined
   const { error, finishedAt: ended, logs, name, progress, result, timestamp } = job
@@ -107,10 +141,14 @@ async function exportedDeletedJob(queues: Queues, queue: string, id: string): Pr
     result: (await readable(queues.restoredResult({ queueName: queue, returnvalue: result }))) ?? null,
     error: error === null ? null : await queues.restoredText(queue, error, 'error'),
     progress: (await readable(queues.restoredData({ queueName: queue, data: progress }))) ?? null,
-    logs: await Promise.all(logs.slice(0, logLines).map((line) => queues.restoredText(queue, line, 'log'))),
+    logs: restoredLines(queues, queue, logs),
     createdAt: new Date(timestamp).toISOString(),
     finishedAt: ended === null ? null : new Date(ended).toISOString(),
   }
+}
+
+async function* restoredLines(queues: Queues, queue: string, logs: readonly string[]): AsyncGenerator<readonly string[], void, undefined> {
+  for (const line of logs.slice(0, logLines)) yield [await queues.restoredText(queue, line, 'log')]
 }
 
 /** Resolves to the value, or to the reason why it cannot be restored. */

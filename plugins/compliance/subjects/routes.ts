@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { defineRoute, type Route } from 'zin'
 import type { Ops } from 'zin/plugins/ops'
 import { eraseQuery, erasureParams, erasureResponse, exportResponse, subjectParams } from './schema.js'
@@ -23,7 +24,10 @@ export function subjectRoutes(subjects: Subjects, ops: Ops): readonly Route[] {
       response: { 200: exportResponse },
       async handler(ctx) {
         ops.demand(ctx, permission)
-        return { ok: true as const, ...(await subjects.export(ctx.input.params.id)) }
+        const pieces = await subjects.export(ctx.input.params.id)
+        ctx.type = 'application/json'
+        // One piece ahead: each may be as large as a job.
+        ctx.body = Readable.from(pieces, { highWaterMark: 1 })
       },
     }),
     defineRoute({

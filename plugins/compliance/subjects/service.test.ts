@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { fakeClock, memoryLogger } from 'zin/testing'
@@ -8,7 +9,11 @@ import type { FoundJobs } from './find.js'
 import { Subjects, type SubjectsParts } from './service.js'
 
 /** Two processes that share a store of erasures and a queue with one job, which runs until `queue.busy` is false. */
-function twoProcesses(eraseElsewhere: () => number | Error = () => 0, firstTimes: SubjectsParts['times'] = {}) {
+function twoProcesses(
+  eraseElsewhere: () => number | Error = () => 0,
+  firstTimes: SubjectsParts['times'] = {},
+  manage = (work: (note: () => void) => Promise<unknown>): Promise<unknown> => work(() => undefined),
+) {
   const stored = new Map<string, Erasure>()
   const pending = new Map<string, PendingJob>()
   const clock = fakeClock()
@@ -58,7 +63,7 @@ function twoProcesses(eraseElsewhere: () => number | Error = () => 0, firstTimes
       eraseSubject: { call: async () => new Map([['archive', eraseElsewhere()]]) },
     },
     scrubDatabase: async () => undefined,
-    manage: (_action: unknown, work: (note: () => void) => Promise<unknown>) => work(() => undefined),
+    manage: (_action: unknown, work: (note: () => void) => Promise<unknown>) => manage(work),
     onEnded: (erasure: Erasure) => void ended.push(erasure),
     clock,
     log: memoryLogger(),
@@ -125,9 +130,31 @@ describe('an erasure', () => {
 
 it('an export that a shutdown interrupts is not complete', async () => {
   const { first } = twoProcesses()
-  const exporting = first.export('ann')
+  const reading = text(await first.export('ann'))
   await setImmediate()
   await first.close()
-  const { complete, problems } = await exporting
+  const { complete, problems } = JSON.parse(await reading)
   assert.deepEqual([complete, problems], [false, ['The app is stopping, so the search is incomplete; repeat the request']])
+})
+
+it('the action of an export ends when the export has been read, and fails when the reader leaves', async () => {
+  const ends: string[] = []
+  const { first, release } = twoProcesses(undefined, undefined, async (work) => {
+    await work(() => undefined).then(
+      () => ends.push('done'),
+      (error: Error) => ends.push(error.message),
+    )
+  })
+  release()
+  assert.equal(JSON.parse(await text(await first.export('ann'))).complete, true)
+  await setImmediate()
+  assert.deepEqual(ends, ['done'])
+  for (const begun of [true, false]) {
+    const pieces = await first.export('ann')
+    if (begun) await pieces.next()
+    await pieces.return()
+    await setImmediate()
+    assert.match(ends.pop() ?? '', /stopped reading/)
+  }
+  await first.close()
 })

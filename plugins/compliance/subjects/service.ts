@@ -9,7 +9,7 @@ import type { SubjectIndex } from '../store/subject-index.js'
 import { type Declarations, deadLettersOf, isSubject } from './declared.js'
 import type { SubjectDigests } from './digest.js'
 import { subjectErrors } from './errors.js'
-import { exportSubject, type SubjectExport } from './export.js'
+import { exportSubject } from './export.js'
 import type { SubjectJobs } from './find.js'
 
 export interface SubjectsParts {
@@ -59,6 +59,32 @@ const defaultTimes: ErasureTimes = { pendingMs: 1_000, deadLetterMs: 3_000, hear
 const abandonedMs = 15_000
 const purgedAtOnce = 100
 
+/** Calls `end` when the pieces have been read, or with an error if reading them failed or was given up. */
+function untilRead(pieces: AsyncGenerator<string, void, undefined>, end: (error?: Error) => void): typeof pieces {
+  const leave = async (): Promise<IteratorResult<string, void>> => {
+    end(new Error('the caller stopped reading the export'))
+    return pieces.return()
+  }
+  return {
+    next: async () => {
+      try {
+        const read = await pieces.next()
+        if (read.done) end()
+        return read
+      } catch (error) {
+        end(error instanceof Error ? error : new Error(messageOf(error)))
+        throw error
+      }
+    },
+    // Unlike the `finally` of a generator, both are called for one that was never started.
+    return: leave,
+    throw: leave,
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  } as typeof pieces
+}
+
 /** Exports and erases the data of subjects. */
 export class Subjects {
   readonly #parts: SubjectsParts
@@ -71,10 +97,21 @@ export class Subjects {
     this.#times = { ...defaultTimes, ...parts.times }
   }
 
-  /** Exports the data of a subject. 400 SUBJECT_INVALID, SUBJECT_UNDECLARED; 409 GDPR_OFF. */
-  async export(subject: string): Promise<SubjectExport> {
+  /**
+   * Returns the data of a subject as the text of a JSON object, in pieces. The action ends with the reading. 400 SUBJECT_INVALID,
+   * SUBJECT_UNDECLARED; 409 GDPR_OFF.
+   */
+  async export(subject: string): Promise<AsyncGenerator<string, void, undefined>> {
     await this.#check(subject)
-    return this.#managed('subject.export', subject, () => exportSubject(subject, this.#parts, this.#closing.signal))
+    return new Promise((resolve, reject) => {
+      const work = (): Promise<void> =>
+        new Promise((done, fail) => {
+          const end = (error?: Error): void => (error === undefined ? done() : fail(error))
+          resolve(untilRead(exportSubject(subject, this.#parts, this.#closing.signal), end))
+        })
+      // Rejects if the action is refused; later there is a stream that fails.
+      this.#managed('subject.export', subject, work).catch(reject)
+    })
   }
 
   /** Starts an erasure, and waits up to `waitMs` for it to finish. Throws the errors of `export`, and 503 ERASURE_FAILED. */

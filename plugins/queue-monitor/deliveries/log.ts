@@ -35,6 +35,8 @@ export interface DeliveryQuery {
 /** Limit on jobs read per request, and the number read at a time. */
 const mostRead = 2_000
 const readAtOnce = 100
+/** Limit on the bodies read per request, in characters. */
+const mostCharacters = 32 * 1024 * 1024
 
 /** The delivery log for operators. */
 export class DeliveryLog {
@@ -53,13 +55,18 @@ export class DeliveryLog {
     const counts = await queues.counts(deliveryQueue)
     const of = states.reduce((sum, one) => sum + counts[one], 0)
     const found: Delivery[] = []
-    let read = 0
+    let [read, characters] = [0, 0]
     for (const one of states) {
-      for (let offset = 0; offset < counts[one] && read < mostRead && found.length < limit; offset += readAtOnce) {
+      for (
+        let offset = 0;
+        offset < counts[one] && read < mostRead && characters < mostCharacters && found.length < limit;
+        offset += readAtOnce
+      ) {
         const jobs = await queues.list(deliveryQueue, one, { offset, limit: readAtOnce })
         read += jobs.length
         for (const job of jobs) {
           const content = await this.#content(job)
+          characters += content.data.body.length
           const matchesEndpoint = endpoint === undefined || content.data.endpoint === endpoint
           if (matchesEndpoint && this.#sees(scope, content.data) && found.length < limit) found.push(deliveryOf(job, content, one))
         }

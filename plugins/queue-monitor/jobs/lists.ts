@@ -30,7 +30,14 @@ export function slicesOf(totals: readonly (readonly [queue: string, total: numbe
   return slices
 }
 
-/** Returns a page of the jobs in one state. Reads only the jobs on the page and the counts of the queues. */
+/** Limit on the payloads read for one page, in bytes, and how many are read at a time, because each may be as large as a job. */
+const mostPayloadBytes = 8 * 1024 * 1024
+const payloadsAtOnce = 5
+
+/**
+ * Returns a page of the jobs in one state. Reads only the jobs on the page and the counts of the queues. Payloads beyond a limit are left
+ * out and marked as truncated.
+ */
 export async function listJobs(
   { queues, views }: { readonly queues: Queues; readonly views: PayloadViews },
   status: ListedStatus,
@@ -44,9 +51,22 @@ export async function listJobs(
   const totals = names.map((name) => [name, samples.get(name)?.counts[status] ?? 0] as const)
   const total = totals.reduce((sum, [, count]) => sum + count, 0)
   const slices = slicesOf(totals, (page - 1) * limit, limit)
-  const found: Job[] = []
-  for (const slice of slices) found.push(...(await queues.list(slice.queue, status, slice)))
   const jobs: JobDetails[] = []
-  for (const job of found) jobs.push(detailsOf(job, status, payload ? await views.show(job, scope) : undefined))
+  let bytes = payload ? 0 : mostPayloadBytes
+  for (const slice of slices) {
+    const end = slice.offset + slice.limit
+    for (let offset = slice.offset; offset < end; ) {
+      const reads = bytes < mostPayloadBytes
+      const wanted = reads ? Math.min(payloadsAtOnce, end - offset) : end - offset
+      const found: readonly Job[] = await queues.list(slice.queue, status, { offset, limit: wanted, payload: reads })
+      for (const job of found) {
+        const shown = reads ? await views.show(job, scope) : undefined
+        bytes += shown?.payloadBytes ?? 0
+        jobs.push({ ...detailsOf(job, status, shown), ...(payload && !reads && { payloadTruncated: true }) })
+      }
+      if (found.length < wanted) break
+      offset += wanted
+    }
+  }
   return { jobs, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } }
 }

@@ -11,6 +11,8 @@ import { matches, termsOf } from './terms.js'
 /** Limit on jobs read per search, and the number read at a time. */
 const mostRead = 2_000
 const readAtOnce = 100
+/** Limit on the texts read per search, in characters: errors and progress reports may be long. */
+const mostCharacters = 8 * 1024 * 1024
 /** Queues searched concurrently for an exact id. */
 const atOnce = 25
 const statuses: readonly ListedStatus[] = ['active', 'failed', 'waiting', 'delayed', 'completed']
@@ -74,13 +76,22 @@ export async function searchJobs(queues: Queues, query: SearchQuery, secret: rea
   const of = lists.reduce((sum, { total }) => sum + total, 0)
   const open = lists.filter(({ total }) => total > 0)
   let read = 0
+  let characters = 0
   // Every list gets an equal share, so that a long list does not crowd out the others.
   const share = Math.max(1, Math.floor(mostRead / Math.max(1, open.length)))
   for (const { name, state, total } of open) {
-    for (let offset = 0; offset < Math.min(share, total) && read < mostRead && found.size < limit; offset += readAtOnce) {
-      const jobs = await queues.list(name, state, { offset, limit: Math.min(readAtOnce, share - offset, mostRead - read) })
+    for (
+      let offset = 0;
+      offset < Math.min(share, total) && read < mostRead && characters < mostCharacters && found.size < limit;
+      offset += readAtOnce
+    ) {
+      const size = Math.min(readAtOnce, share - offset, mostRead - read)
+      const jobs = await queues.list(name, state, { offset, limit: size, payload: false })
       read += jobs.length
-      for (const job of jobs) if (matches(job, terms)) add(job, state)
+      for (const job of jobs) {
+        characters += (job.failedReason?.length ?? 0) + (JSON.stringify(job.progress)?.length ?? 0)
+        if (matches(job, terms)) add(job, state)
+      }
       if (jobs.length === 0) break
     }
   }

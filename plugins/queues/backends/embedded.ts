@@ -9,6 +9,7 @@ import type { EmbeddedStore } from '../embedded/open.js'
 import { StoreUnavailableError } from '../embedded/statement-errors.js'
 import { embeddedSearch } from '../search/embedded.js'
 import { embeddedParts } from './embedded-parts.js'
+import { jobOfRow, type ListedRow, listedColumns } from './listed-jobs.js'
 
 /** A worker stalls only if this process does, so the check can be frequent. */
 const stalledIntervalMs = 5000
@@ -48,7 +49,14 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     makeEvents: (name, options) => new bull.QueueEvents(name, { ...options, connection }) as unknown as QueueEvents,
     makeFlow: (options) => new bull.FlowProducer({ ...options, connection }) as unknown as FlowProducer,
     ready: () => Promise.resolve(),
-    async page(queue, state, offset, limit) {
+    async page(queue, state, offset, limit, payload) {
+      if (!payload) {
+        const { rows } = await store.pool.query<ListedRow>(
+          `select ${listedColumns} from job where queue = $1 and ${orders[state]} offset $2 limit $3`,
+          [queue.name, offset, limit],
+        )
+        return rows.map((row) => jobOfRow(queue, row))
+      }
       const { rows } = await store.pool.query<{ id: string }>(
         `select id from job where queue = $1 and ${orders[state]} offset $2 limit $3`,
         [queue.name, offset, limit],

@@ -19,6 +19,7 @@ import { redisDeletion } from '../deletion/redis.js'
 import { queueErrors } from '../errors.js'
 import { redisSearch } from '../search/redis.js'
 import { isWrongType } from '../wrong-type.js'
+import { jobOfFields, listedFields } from './listed-jobs.js'
 import { redisParts } from './redis-parts.js'
 
 export interface RedisBackendOptions {
@@ -167,7 +168,8 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     async ready() {
       if (!(await whenReady(producer, patienceMs))) throw queueErrors.QUEUE_CONNECTION_ERROR(where, 'the connection is down')
     },
-    page: listPage,
+    page: (queue, state, offset, limit, payload) =>
+      listPage(payload ? jobs : (...range) => listedJobs(producer, ...range), queue, state, offset, limit),
     async counts(queues) {
       const pipeline = producer.pipeline()
       for (const queue of queues) {
@@ -312,17 +314,31 @@ async function openBoth(
   return Promise.all(opening)
 }
 
-async function listPage(queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]> {
+type ReadJobs = typeof jobs
+
+async function listPage(read: ReadJobs, queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]> {
   const end = offset + limit - 1
-  if (state !== 'waiting') return jobs(queue, state, offset, end, state === 'active' || state === 'delayed')
+  if (state !== 'waiting') return read(queue, state, offset, end, state === 'active' || state === 'delayed')
   // Jobs without a priority run before all others; each part is in execution order.
   const { waiting: plain = 0 } = await queue.getJobCounts('waiting')
-  const first = offset < plain ? await jobs(queue, 'waiting', offset, Math.min(end, plain - 1), true) : []
+  const first = offset < plain ? await read(queue, 'waiting', offset, Math.min(end, plain - 1), true) : []
   if (end < plain) return first
-  return [...first, ...(await jobs(queue, 'prioritized', Math.max(0, offset - plain), end - plain, true))]
+  return [...first, ...(await read(queue, 'prioritized', Math.max(0, offset - plain), end - plain, true))]
 }
 
 /** A job may be removed between reading the list and reading the job. */
 async function jobs(queue: Queue, type: JobType, start: number, end: number, ascending: boolean): Promise<Job[]> {
   return (await queue.getJobs([type], start, end, ascending)).filter(Boolean) as Job[]
+}
+
+/** Reads the fields of a list only, in one round trip after that for the ids. */
+async function listedJobs(redis: RedisClient, queue: Queue, type: JobType, start: number, end: number, ascending: boolean): Promise<Job[]> {
+  const ids = await queue.getRanges([type], start, end, ascending)
+  const pipeline = redis.pipeline()
+  for (const id of ids) pipeline.hmget(queue.toKey(id), ...listedFields)
+  const replies = ids.length === 0 ? [] : ((await pipeline.exec()) ?? [])
+  return replies.flatMap(([error, values], i) => {
+    if (error) throw error
+    return jobOfFields(queue, ids[i] ?? '', values as (string | null)[]) ?? []
+  })
 }

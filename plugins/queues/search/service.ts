@@ -20,6 +20,8 @@ export interface SearchParts {
 
 /** Jobs read concurrently. */
 const atOnce = 25
+/** Limit on the data read per search, in characters of JSON; `looked` is then less than `of`. */
+const mostCharacters = 32 * 1024 * 1024
 
 /** Finds jobs by declared fields of their data. Does nothing for queues without declared fields. */
 export class Search {
@@ -71,12 +73,16 @@ export class Search {
     if (first === undefined) return { jobs: [], looked: 0, of: 0, since: undefined }
     const { ids, since, total } = await ask(() => store().find(first.field, first.value, limit))
     const jobs: QueueJob[] = []
-    for (let from = 0; from < ids.length; from += atOnce) {
-      const read = await Promise.all(ids.slice(from, from + atOnce).map((id) => find(queue, id)))
-      jobs.push(...read.filter((one) => one !== undefined))
+    let [looked, characters] = [0, 0]
+    while (looked < ids.length && characters < mostCharacters) {
+      const wantedIds = ids.slice(looked, looked + atOnce)
+      const read = (await Promise.all(wantedIds.map((id) => find(queue, id)))).filter((one) => one !== undefined)
+      looked += wantedIds.length
+      for (const { job } of read) characters += JSON.stringify(job.data)?.length ?? 0
+      jobs.push(...read)
     }
     const hasAll = ({ job }: QueueJob): boolean => wanted.every(({ field, value }) => valuesAt(job.data, field.places).includes(value))
-    return { jobs: jobs.filter(hasAll), looked: ids.length, of: total, since }
+    return { jobs: jobs.filter(hasAll), looked, of: total, since }
   }
 
   /** Throws QUEUE_FIELD_UNKNOWN (400). */

@@ -1,0 +1,3 @@
+import { exportContract } from './export.contract.js'
+
+exportContract('the embedded store', {})
