@@ -61,7 +61,7 @@ export function shutdownContract(title: string, env: Readonly<Record<string, str
       t.after(() => rm(rootDir, { recursive: true, force: true }))
       const boot = (autoStart: boolean) =>
         createTestHost({
-          plugins: [database(), kv(), cluster(), queues(), ops(), workers()],
+          plugins: [database(), kv(), cluster(), queues(), ops(), workers({ blameJobs: true })],
           rootDir,
           dataDir: join(rootDir, 'data'),
           env: { ...env, WORKER_AUTO_START: String(autoStart), WORKER_TIMEOUT: '1' },

@@ -175,8 +175,8 @@ export class Consumer {
     return this.#jobs.cancel(job, reason)
   }
 
-  /** The process ends because of an error that nothing caught, in the code of the attempt if that is known. */
-  crash(error: Error, culprit: Attempt | undefined): void {
+  /** The process ends because of an error that nothing caught, in the code of the attempt. */
+  crash(error: Error, culprit: Attempt): void {
     this.#jobs.crash(error, culprit)
   }
 

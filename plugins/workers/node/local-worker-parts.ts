@@ -27,8 +27,8 @@ export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   readonly decide: (decision: WatchDecision) => void
   readonly middlewares: JobMiddlewares
   readonly routes: VersionRoutes
-  /** The attempt that code belongs to. */
-  readonly context: AsyncLocalStorage<Attempt>
+  /** The attempt that code belongs to; undefined if that is not known. */
+  readonly context: AsyncLocalStorage<Attempt> | undefined
   /** Returns the version that ran an attempt lost with another node. */
   readonly lostVersion: (worker: WorkerKey & { readonly version: string | undefined }) => Promise<string | undefined>
 }

@@ -72,8 +72,8 @@ export class LocalWorker {
     return this.#consumers().flatMap((consumer) => consumer.running)
   }
 
-  /** The process ends because of an error that nothing caught, in the code of the attempt if that is known. */
-  crash(error: Error, culprit: Attempt | undefined): void {
+  /** The process ends because of an error that nothing caught, in the code of the attempt. */
+  crash(error: Error, culprit: Attempt): void {
     for (const consumer of this.#consumers()) consumer.crash(error, culprit)
   }
 

@@ -30,8 +30,8 @@ export interface RunnerParts extends AttemptPlace {
   readonly records: AttemptRecords
   readonly timeLimits: TimeLimits
   readonly clock: Clock
-  /** The attempt that code belongs to, for errors that nothing catches. */
-  readonly context: AsyncLocalStorage<Attempt>
+  /** The attempt that code belongs to, for errors that nothing catches; undefined if that need not be known. */
+  readonly context: AsyncLocalStorage<Attempt> | undefined
   readonly hooks: Pick<HookSlots, 'onJobStart'>
   /** Returns the worker's current defaults, for jobs that were added without those options. */
   readonly defaults: () => WorkerJobOptions
@@ -59,7 +59,7 @@ export function jobRunner(parts: RunnerParts): Processor {
       return takesSignal(run) ? run(job, token, attempt.signal) : run(job, token)
     }
     const work = chain.length === 0 ? process : () => runInside(chain, attempt, parts, process)
-    const inContext = (): unknown => context.run(attempt, work)
+    const inContext = context === undefined ? work : (): unknown => context.run(attempt, work)
     const outcome =
       ms === undefined
         ? promiseOf(inContext)

@@ -71,12 +71,12 @@ export class RunningJobs {
   }
 
   /**
-   * The process ends because of an error that nothing caught. The attempt whose code failed, if it runs here, fails in the store at once: it
-   * may never end. The others end as in any stop, and {@link settleCrash} returns the rest.
+   * The process ends because of an error that nothing caught, in the code of `culprit`, which may run elsewhere or have ended. If it runs here,
+   * it fails in the store at once: it may never end. The others end as in any stop, and {@link settleCrash} returns the rest.
    */
-  crash(error: Error, culprit: Attempt | undefined): void {
+  crash(error: Error, culprit: Attempt): void {
     if (this.#crashed !== undefined) return
-    const guilty = culprit !== undefined && this.#attempts.has(culprit) && culprit.lost === undefined ? culprit : undefined
+    const guilty = this.#attempts.has(culprit) && culprit.lost === undefined ? culprit : undefined
     guilty?.lose(error)
     this.#crashed = guilty === undefined ? Promise.resolve() : guilty.job.moveToFailed(error, guilty.token ?? '').catch(() => undefined)
   }

@@ -130,14 +130,15 @@ export class WorkerNode {
   }
 
   /**
-   * Called within the context of an error that nothing caught, which ends the process. The job whose code failed, if that is known, fails;
-   * other jobs that do not end before the process return to their queues. Returns both as `<queue>:<id>`, the others up to 20.
+   * Called within the context of an error that nothing caught, which ends the process. If the job whose code failed is known, it fails, and
+   * other jobs that do not end before the process return to their queues. Otherwise all of them count as stalled: returned unused, the one
+   * whose code failed would end each process that runs it. Returns them as `<queue>:<id>`, at most 20 that run.
    */
   crash(error: unknown): CrashFacts {
-    const culprit = this.#parts.context.getStore()
+    const culprit = this.#parts.context?.getStore()
     const running = this.#all().flatMap((local) => local.runningJobs.map((id) => `${local.worker?.record.queueName}:${id}`))
     const why = new Error(`the app stopped because of an error in this job that nothing caught: ${messageOf(error)}`, { cause: error })
-    for (const local of this.#all()) local.crash(why, culprit)
+    if (culprit !== undefined) for (const local of this.#all()) local.crash(why, culprit)
     return {
       runningJobs: running.slice(0, mostNamed),
       ...(culprit !== undefined && { failedJob: `${culprit.job.queueName}:${culprit.id}` }),
