@@ -122,12 +122,13 @@ export type { ErrorFactory, ErrorRow, ErrorTable, ZinErrorOptions } from './erro
 export { defineErrors, messageOf, ZinError } from './errors.js'
 export type { LogFields, Logger, LogLevel, LogMethod } from './log/types.js'
 
-// Time and names.
+// Time, names and processes.
 
 export { appSlug } from './util/app-slug.js'
 export type { Clock } from './util/clock.js'
 export { systemClock } from './util/clock.js'
 export { DeadlineError, WaitBudget, withDeadline } from './util/deadline.js'
+export { type MarkState, markProcess, type ProcessMark, parseProcessMark, processMarkState } from './util/process-mark.js'
 export { suggest } from './util/suggest.js'
 
 // Requests to untrusted URLs.

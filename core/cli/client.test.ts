@@ -10,6 +10,7 @@ import { freePort } from '../../scripts/testing/free-port.js'
 import type { CommandRequest } from '../hooks/catalogue.js'
 import type { CommandShape, Printer } from '../host/command.js'
 import type { HostView } from '../host/view.js'
+import { markProcess } from '../util/process-mark.js'
 import { createAppClient } from './client.js'
 
 async function serve(t: TestContext, listener: RequestListener): Promise<number> {
@@ -19,10 +20,12 @@ async function serve(t: TestContext, listener: RequestListener): Promise<number>
   return (server.address() as AddressInfo).port
 }
 
-async function appIn(t: TestContext, port: number, run?: unknown): Promise<HostView['app']> {
+/** @param run The content of run.json; an object is completed by the mark of this process in the folder. */
+async function appIn(t: TestContext, port: number, run?: string | object): Promise<HostView['app']> {
   const dataDir = await mkdtemp(join(tmpdir(), 'zin-client-'))
   t.after(() => rm(dataDir, { recursive: true }))
-  if (run !== undefined) await writeFile(join(dataDir, 'run.json'), typeof run === 'string' ? run : JSON.stringify(run))
+  const content = typeof run === 'object' ? JSON.stringify({ ...(await markProcess(dataDir)), ...run }) : run
+  if (content !== undefined) await writeFile(join(dataDir, 'run.json'), content)
   return {
     name: 'a',
     environment: 'test',
@@ -69,14 +72,16 @@ test('a request carries a credential that is created for its method, full URL an
 })
 
 test('--url takes precedence over --host and --port, these over the running app, and that over the configuration', async (t) => {
-  const app = await appIn(t, 1, { pid: process.pid, host: '0.0.0.0', port: 4321 })
+  const app = await appIn(t, 1, { host: '0.0.0.0', port: 4321 })
   const baseUrl = async (options: Record<string, unknown>, of = app) =>
     (await createAppClient({ app: of, options, authorize: nobody, print, signal })).baseUrl
   assert.equal(await baseUrl({ url: 'https://x.example/base/', port: 5 }), 'https://x.example/base')
   assert.equal(await baseUrl({ port: 5 }), 'http://127.0.0.1:5')
   assert.equal(await baseUrl({ host: '::1', port: 5 }), 'http://[::1]:5')
   assert.equal(await baseUrl({}), 'http://127.0.0.1:4321')
-  for (const run of ['{broken', { pid: 'x', host: 'h', port: 1 }, { pid: 2 ** 30, host: 'h', port: 2 }, 'null']) {
+  const others = [{ pid: 2 ** 30 }, { started: '1' }, { boot: 'earlier' }, { folder: '1:2' }, { machine: 'elsewhere' }]
+  const notThis = others.map((other) => ({ host: 'h', port: 2, ...other }))
+  for (const run of ['{broken', { pid: 'x', host: 'h', port: 1 }, { host: 7, port: 1 }, { host: 'h', port: '1' }, ...notThis, 'null']) {
     assert.equal(await baseUrl({}, await appIn(t, 7000, run)), 'http://127.0.0.1:7000')
   }
 })

@@ -3,7 +3,7 @@ import { request as httpsRequest } from 'node:https'
 import { messageOf } from '../errors.js'
 import type { CommandCredential, CommandRequest } from '../hooks/catalogue.js'
 import type { AppClient, CommandShape, Printer } from '../host/command.js'
-import { readRunFile } from '../host/run-file.js'
+import { runningAddress } from '../host/run-file.js'
 import type { HostView } from '../host/view.js'
 import { type AppResponse, bodyOf, refusal } from './client-refusal.js'
 import { cliErrors, UsageError } from './errors.js'
@@ -69,7 +69,7 @@ export async function createAppClient(given: AppClientOptions): Promise<AppClien
 async function findApp({ app, options }: AppClientOptions): Promise<string> {
   const { url, host, port } = options
   if (typeof url === 'string') return checkUrl(url)
-  const running = host === undefined && port === undefined ? await runningApp(app.dataDir) : undefined
+  const running = host === undefined && port === undefined ? await runningAddress(app.dataDir) : undefined
   const at = running ?? app.bind
   const found = `http://${reachable(typeof host === 'string' ? host : at.host)}:${typeof port === 'number' ? port : at.port}`
   const parsed = URL.canParse(found) ? new URL(found) : undefined
@@ -90,18 +90,6 @@ function checkUrl(text: string): string {
     throw new UsageError('option --url must be an address like http://127.0.0.1:7777, without user, query or fragment')
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
-}
-
-/** Returns the address that the app of this folder recorded when it started, unless that process no longer exists. */
-async function runningApp(dataDir: string): Promise<{ readonly host: string; readonly port: number } | undefined> {
-  const run = await readRunFile(dataDir)
-  if (typeof run?.host !== 'string' || !Number.isInteger(run.port) || !Number.isInteger(run.pid) || run.pid <= 0) return undefined
-  try {
-    process.kill(run.pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return undefined
-  }
-  return run
 }
 
 /** A wildcard bind is reached over loopback; an IPv6 address needs brackets. */

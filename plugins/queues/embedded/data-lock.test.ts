@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -36,6 +36,50 @@ describe('the lock of the data directory', () => {
       }
     })
   }
+
+  it('is not held in a copy of the folder, and is held along a symbolic link and after a move', async () => {
+    const dir = await newDir()
+    const [data, copy, link, moved] = ['data', 'copy', 'link', 'moved'].map((name) => join(dir, name)) as [string, string, string, string]
+    const lock = await lockData(data)
+    await writeFile(join(data, 'lock.killed'), dead)
+    await cp(data, copy, { recursive: true, preserveTimestamps: true })
+    await (await lockData(copy)).release()
+    await symlink(data, link, 'junction')
+    await assert.rejects(lockData(link), { code: 'ZIN_DATA_IN_USE' })
+    await rename(data, moved)
+    await assert.rejects(lockData(moved), { code: 'ZIN_DATA_IN_USE' })
+    await rename(moved, data)
+    await lock.release()
+    await (await lockData(data)).release()
+  })
+
+  const machine = JSON.stringify({ pid: 1, started: '1', boot: '', host: 'elsewhere' })
+  for (const [what, secondsAgo, isHeld] of [
+    ['is held by a process of another machine that has just updated it', 1, true],
+    ['is not held by a process of another machine that no longer updates it', 21, false],
+    ['is not held by a process of another machine whose clock was ahead, and that no longer updates it', -3600, false],
+  ] as const) {
+    it(what, async () => {
+      const dir = await newDir()
+      await writeFile(join(dir, 'lock'), machine)
+      const at = Date.now() / 1000 - secondsAgo
+      await utimes(join(dir, 'lock'), at, at)
+      if (isHeld) await assert.rejects(lockData(dir), /process 1 on machine elsewhere/)
+      else await (await lockData(dir)).release()
+    })
+  }
+
+  it('is held by a process of another machine whose clock is ahead while it updates it', async () => {
+    const dir = await newDir()
+    const file = join(dir, 'lock')
+    await writeFile(file, machine)
+    const touch = (at: number) => utimes(file, at, at)
+    await touch(Date.now() / 1000 + 3600)
+    const refused = assert.rejects(lockData(dir), { code: 'ZIN_DATA_IN_USE' })
+    const updates = setInterval(() => void touch(Date.now() / 1000 + 3600), 1000)
+    await refused
+    clearInterval(updates)
+  })
 
   it('removes the claim of a process that was killed during its start', async () => {
     const dir = await newDir()

@@ -1,18 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, stat, unlink, utimes, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { markProcess, type ProcessMark, parseProcessMark, processMarkState } from 'zin'
 import { queueErrors } from '../errors.js'
-
-interface Holder {
-  readonly pid: number
-  /** When the process started. A pid alone may have been reused: a container restarts with the same pids. */
-  readonly started: string
-  /** The boot id of the machine that `started` is relative to; empty if the system does not report one. */
-  readonly boot: string
-  readonly host: string
-}
 
 export interface DataLock {
   release(): Promise<void>
@@ -33,13 +24,9 @@ const longestWaitMs = 50
 export async function lockData(dir: string): Promise<DataLock> {
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const file = join(dir, 'lock')
-  const me: Holder = {
-    pid: process.pid,
-    started: (await processOf(process.pid))?.started ?? String(performance.timeOrigin),
-    boot: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')).trim(),
-    host: hostname(),
-  }
-  const content = `${JSON.stringify(me)}\n`
+  const me = await markProcess(dir)
+  // Earlier versions read the name of the machine as `host`.
+  const content = `${JSON.stringify({ ...me, host: me.machine })}\n`
   await claim(dir, content, me)
   const timer = setInterval(() => {
     const now = new Date()
@@ -62,7 +49,7 @@ export async function lockData(dir: string): Promise<DataLock> {
  * at most one process at a time finds no other; only that process may replace the lock. The first by name keeps its claim, and the others
  * wait without one.
  */
-async function claim(dir: string, content: string, me: Holder): Promise<void> {
+async function claim(dir: string, content: string, me: ProcessMark): Promise<void> {
   const id = `lock.${randomUUID()}`
   let own: string | undefined
   try {
@@ -89,14 +76,14 @@ async function claim(dir: string, content: string, me: Holder): Promise<void> {
   throw queueErrors.ZIN_DATA_IN_USE(dir, 'another process that is starting')
 }
 
-async function refuseLive(dir: string, me: Holder): Promise<void> {
+async function refuseLive(dir: string, me: ProcessMark): Promise<void> {
   const file = join(dir, 'lock')
   const holder = await holderIn(file)
-  if (holder && (await lives(holder, me, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder))
+  if (holder && (await lives(holder, me, file))) throw queueErrors.ZIN_DATA_IN_USE(dir, nameOf(holder, me))
 }
 
 /** The names of other claims. Removes those of processes that were killed while they started. */
-async function otherClaims(dir: string, own: string | undefined, me: Holder): Promise<readonly string[]> {
+async function otherClaims(dir: string, own: string | undefined, me: ProcessMark): Promise<readonly string[]> {
   const others: string[] = []
   for (const name of await readdir(dir)) {
     if (!name.startsWith('lock.') || name === own) continue
@@ -109,50 +96,39 @@ async function otherClaims(dir: string, own: string | undefined, me: Holder): Pr
   return others
 }
 
-async function lives(holder: Holder, me: Holder, file: string): Promise<boolean> {
-  if (holder.host !== me.host) return isTouched(file)
-  if (holder.boot !== '' && holder.boot !== me.boot) return false
-  if (holder.pid === me.pid) return holder.started === me.started
-  try {
-    process.kill(holder.pid, 0)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
-  }
-  const found = await processOf(holder.pid)
-  // A zombie: it has ended, but its parent has not read its exit code.
-  if (found?.state === 'Z' || found?.state === 'X') return false
-  return found === undefined || holder.started === '' || found.started === holder.started
+async function lives(holder: ProcessMark, me: ProcessMark, file: string): Promise<boolean> {
+  const state = await processMarkState(holder, me)
+  return state === 'elsewhere' ? isTouched(file) : state === 'running'
 }
 
 /** Whether the file has been written or updated lately; false if it does not exist. */
 async function isTouched(file: string): Promise<boolean> {
-  const touched = await stat(file).then(
+  const touched = await touchedAt(file)
+  const age = Date.now() - touched
+  if (age > -abandonedAfterMs) return age < abandonedAfterMs
+  // The clock went back, or that of the other machine is ahead: a holder that lives updates the file again.
+  await setTimeout(touchEveryMs * 1.5)
+  return (await touchedAt(file)) !== touched
+}
+
+async function touchedAt(file: string): Promise<number> {
+  return stat(file).then(
     (stats) => stats.mtimeMs,
     () => 0,
   )
-  return Date.now() - touched < abandonedAfterMs
-}
-
-/** Fields 3 and 22 of /proc/<pid>/stat; the name before them may hold spaces and parentheses. */
-async function processOf(pid: number): Promise<{ readonly state: string; readonly started: string } | undefined> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return fields[0] && fields[19] ? { state: fields[0], started: fields[19] } : undefined
 }
 
 /** The holder that a file names; undefined if there is no file or no holder in it. */
-async function holderIn(file: string): Promise<Holder | undefined> {
+async function holderIn(file: string): Promise<ProcessMark | undefined> {
   try {
-    const value = JSON.parse(await readFile(file, 'utf8')) as Partial<Holder>
-    return typeof value.pid === 'number' && value.pid > 0
-      ? { pid: value.pid, started: String(value.started ?? ''), boot: String(value.boot ?? ''), host: String(value.host ?? '') }
-      : undefined
+    const value = JSON.parse(await readFile(file, 'utf8')) as { readonly host?: unknown } | null
+    return parseProcessMark({ machine: value?.host ?? '', ...value })
   } catch {
     return undefined
   }
 }
 
-function nameOf({ pid, host }: Holder): string {
-  if (host !== hostname()) return `process ${pid} on machine ${host}`
+function nameOf({ machine, pid }: ProcessMark, me: ProcessMark): string {
+  if (machine !== me.machine) return `process ${pid} on machine ${machine}`
   return pid === process.pid ? `process ${pid} (this process)` : `process ${pid}`
 }
