@@ -41,6 +41,7 @@ export { defineService, later, optional } from './services/ref.js'
 // Hooks.
 
 export type {
+  BackupPart,
   CommandCredential,
   CommandRequest,
   CoreHooks,

@@ -10,6 +10,14 @@ export interface ReadinessReport {
   readonly error?: string
 }
 
+/** What a plugin contributed to a backup of the data directory. */
+export interface BackupPart {
+  /** Names in the data directory that the plugin has copied, or that do not belong into a backup. The others are copied as they are. */
+  readonly entries: readonly string[]
+  /** Data of the plugin that is not in the data directory, and how to back it up. */
+  readonly elsewhere?: string
+}
+
 interface MetricHead {
   /** Letters, digits and `_`, with a base unit: `shop_order_bytes`, `shop_wait_seconds`. Names of counters, and only those, end in `_total`. */
   readonly name: string
@@ -126,6 +134,8 @@ export interface CoreHooks {
   collectMetrics: Collect<[], readonly MetricSample[]>
   collectFatalFacts: Collect<[error: unknown], Readonly<Record<string, unknown>>>
   purgeData: Collect<[before: number], readonly string[]>
+  collectBackup: Collect<[folder: string], BackupPart>
+  checkBackup: Collect<[folder: string], string>
 }
 
 export const coreHooks = {
@@ -181,6 +191,19 @@ export const coreHooks = {
     summary:
       'Data older than `before` (ms since 1970) must be deleted; fired on one node. Each plugin deletes its own data in short steps and returns the names of what it deletes, as `<plugin>.<data>`',
     timeoutMs: 30_000,
+  },
+  collectBackup: {
+    kind: 'collect',
+    args: ['folder'],
+    summary:
+      'The data directory is being copied to `folder`, by a command and, if the app runs, also in the app (`host.roles` is empty in a command). Each plugin copies those of its files that cannot be copied while they are used',
+    timeoutMs: 600_000,
+  },
+  checkBackup: {
+    kind: 'collect',
+    args: ['folder'],
+    summary: 'A backup in `folder` is complete; each plugin opens its part and returns what it found, as text',
+    timeoutMs: 600_000,
   },
 } satisfies HookSpecs<CoreHooks>
 

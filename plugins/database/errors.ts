@@ -18,6 +18,12 @@ export const databaseErrors = defineErrors({
     when: 'A command that only reads, such as `audit:verify`, finds no SQLite file',
     fix: 'Run the command with the `ZIN_DATA_DIR` of the app',
   },
+  DATABASE_DAMAGED: {
+    message: (file: string, what: string) =>
+      `The database file ${file} in the backup is damaged: ${what}. Check the disk and the original, and repeat the backup`,
+    when: '`zin backup`: the copy of a SQLite file does not pass its integrity check',
+    fix: 'Check the disk and the original, and repeat the backup',
+  },
   DATABASE_BUSY: {
     status: 503,
     message: (name: string, waitedMs: number) =>

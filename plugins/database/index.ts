@@ -1,6 +1,7 @@
 import { definePlugin } from 'zin'
+import { backUpTables, checkTables } from './backup.js'
 import { migrateCommand } from './cli.js'
-import { connectionConfigs } from './connections/config.js'
+import { connectionConfigs, type SqliteConfig } from './connections/config.js'
 import { databaseService } from './contract.js'
 import { databaseErrors } from './errors.js'
 import { migrateBeforeStart } from './migrator/gate.js'
@@ -40,8 +41,7 @@ export const database = definePlugin({
   setup(ctx) {
     const { settings, options, host, clock, log } = ctx
     const configs = connectionConfigs({ settings, options, dataDir: host.app.dataDir, production: host.app.production })
-    const service = createDatabase({
-      configs,
+    const parts = {
       clock,
       log,
       known: () => host.migrations(),
@@ -50,7 +50,8 @@ export const database = definePlugin({
       acquireTimeoutMs: settings.DB_ACQUIRE_TIMEOUT_MS,
       statementTimeoutMs: settings.DB_STATEMENT_TIMEOUT_MS,
       migrationTimeoutMs: settings.DB_MIGRATION_TIMEOUT_MS,
-    })
+    }
+    const service = createDatabase({ ...parts, configs })
     ctx.provide(databaseService, service)
     ctx.describe(() => service.dialect)
     ctx.command(migrateCommand({ migrations: service.migrations, app: host.app }))
@@ -63,6 +64,10 @@ export const database = definePlugin({
         return migrateBeforeStart(service.migrations, plugin, settings.DB_MIGRATE)
       },
     })
+    const backup = { configs, dataDir: host.app.dataDir, make: (config: SqliteConfig) => createDatabase({ ...parts, configs: [config] }) }
+    // SQLite can be copied from another process, so the app does not wait for it.
+    ctx.hooks.on('collectBackup', (folder) => (host.roles.size > 0 ? { entries: [] } : backUpTables(backup, folder)))
+    ctx.hooks.on('checkBackup', (folder) => checkTables(backup, folder))
     ctx.onStart(() => service.connect())
     ctx.onStop(() => service.close())
   },

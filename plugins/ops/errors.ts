@@ -39,4 +39,42 @@ export const opsErrors = defineErrors({
     when: 'At boot: credentials are required and neither `bulletproof` nor `jwt` is enabled',
     fix: 'Enable one of them',
   },
+  BACKUP_TARGET: {
+    status: 400,
+    message: (what: string) => `${what}. Pass the path of a folder that does not exist yet, outside of the data directory`,
+    usage: true,
+    when: '`zin backup`: the target exists, is in the data directory, or its parent folder does not exist',
+    fix: 'Pass the path of a new folder',
+  },
+  BACKUP_NO_SPACE: {
+    status: 507,
+    message: (target: string, free: number, needed: number) =>
+      `The disk of ${target} has ${mebibytes(free)} MiB of free space, and the backup needs ${mebibytes(needed)}. Free some space, or choose another disk`,
+    when: '`zin backup`: the disk of the target has too little space',
+    fix: 'Free some space, or choose another disk',
+  },
+  BACKUP_FAILED: {
+    status: 500,
+    message: (plugin: string, error: Error) => `The backup failed at the data of ${plugin}: ${error.message}. Nothing was kept`,
+    cause: (_plugin: string, error: Error) => error,
+    when: '`zin backup`: a plugin could not copy its data, or could not open the copy',
+    fix: 'Do what the message says, and repeat the backup',
+  },
+  BACKUP_NOTHING: {
+    status: 409,
+    message: (dataDir: string, elsewhere: string) =>
+      `The data directory ${dataDir} holds nothing to back up. ${elsewhere || 'If the app uses another one, set ZIN_DATA_DIR to it'}`,
+    when: '`zin backup`: the jobs and the tables are on servers, or the app has another data directory',
+    fix: 'Back up Redis and the database with their own tools, or set `ZIN_DATA_DIR`',
+  },
+  BACKUP_NOT_ASKED: {
+    status: 409,
+    message: () => 'No `zin backup` is running on this machine for this app; run it there instead of calling this route',
+    when: 'The route was called without the command',
+    fix: 'Run `zin backup` on the machine of the app',
+  },
 })
+
+function mebibytes(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20)
+}

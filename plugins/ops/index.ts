@@ -1,10 +1,12 @@
 import { definePlugin, optional } from 'zin'
 import { signedRequestsService } from 'zin/plugins/bulletproof'
 import { tokensService } from 'zin/plugins/jwt'
+import { backupCommand } from './cli.js'
 import { opsService } from './contract.js'
 import { opsErrors } from './errors.js'
 import { opsMode } from './mode.js'
 import { opsOptions } from './options.js'
+import { backupRoutes } from './routes.js'
 import { OpsGuard } from './service.js'
 import { opsSettings } from './settings.js'
 
@@ -37,6 +39,9 @@ export const ops = definePlugin({
     })
     ctx.provide(opsService, guard)
     ctx.middleware(guard.middleware)
+    const collectBackup = ctx.hooks.slot('collectBackup')
+    ctx.command(backupCommand({ collectBackup, checkBackup: ctx.hooks.slot('checkBackup') }))
+    ctx.routes(backupRoutes({ dataDir: host.app.dataDir, collect: collectBackup }))
     ctx.onStart(() => {
       if (mode === 'open') log.info('the app can be operated from this machine without credentials (OPS_AUTH)')
     })

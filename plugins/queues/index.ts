@@ -2,7 +2,7 @@ import { appSlug, definePlugin, optional } from 'zin'
 import { healthChecksService } from 'zin/plugins/health'
 import { redisErrors, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
-import type { Disk } from './embedded/disk.js'
+import type { EmbeddedStore } from './embedded/open.js'
 import { queueErrors } from './errors.js'
 import { queueHooks } from './hooks.js'
 import { queuesOptions } from './options.js'
@@ -86,9 +86,14 @@ export const queues = definePlugin({
       },
     })
     ctx.provide(queuesService, service)
+    let embedded: EmbeddedStore | undefined
+    ctx.hooks.on('collectBackup', async (folder) => {
+      if (target) return { entries: [], elsewhere: 'The jobs are in Redis (REDIS_URL): back up its files after BGSAVE, or a replica' }
+      return (await import('./embedded/backup.js')).backUpQueue(host.app.dataDir, embedded, folder)
+    })
+    if (!target) ctx.hooks.on('checkBackup', async (folder) => (await import('./embedded/backup.js')).checkQueue(folder))
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
-    let disk: Disk | undefined
     ctx.onStart(() => {
       const remove = services.health?.register({
         name: 'queues',
@@ -96,6 +101,7 @@ export const queues = definePlugin({
         critical: false,
         run(signal) {
           // Jobs can still be read.
+          const disk = embedded?.disk
           if (disk?.lacks()) throw queueErrors.QUEUE_DISK_FULL(disk.dir, disk.free)
           return service.ping(signal)
         },
@@ -123,9 +129,9 @@ export const queues = definePlugin({
         import('./backends/embedded.js'),
       ])
       const store = await openEmbedded({ dataDir: host.app.dataDir, fsync: settings.QUEUE_FSYNC !== 'off', log, ...(engine && { engine }) })
+      embedded = store
       const opened = openEmbeddedBackend(store)
       await service.open(opened)
-      disk = store.disk
       ctx.every(maintainEveryMs, async () => {
         if (store.disk.lacks()) return
         await opened.deletion.expire()

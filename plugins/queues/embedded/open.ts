@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Logger, messageOf } from 'zin'
 import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
+import { copyFolder } from './copy-folder.js'
 import { lockData } from './data-lock.js'
 import { Disk } from './disk.js'
 import { type Engine, loadEngine, type Postgres, startEngine } from './engine.js'
@@ -29,6 +30,8 @@ export interface EmbeddedStore {
   maintain(): Promise<void>
   /** Rewrites the files, so that nothing of a removed row remains in them. Takes time in proportion to the data. */
   scrub(): Promise<void>
+  /** Copies the files of the queue to a new folder. Statements wait meanwhile. */
+  copyTo(folder: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -64,6 +67,15 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
       disk,
       maintain: () => maintain(session),
       scrub: () => scrub(session),
+      async copyTo(folder) {
+        const release = await session.acquire()
+        try {
+          // Every commit is in the log, so the copy is what a crash would leave, and opens like that.
+          await copyFolder(dir, folder)
+        } finally {
+          release()
+        }
+      },
       async close() {
         // Maintenance that fails here fails again, and is logged, when the app next runs.
         await maintain(session).catch(() => undefined)
