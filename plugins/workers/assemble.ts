@@ -22,6 +22,7 @@ import { WorkerJobs } from './jobs/jobs.js'
 import { stalledTickMs } from './node/consumer.js'
 import { askAgainMs } from './node/fetch-watch.js'
 import { JobMiddlewares } from './node/job-middleware.js'
+import { recordOf } from './node/node-decision.js'
 import { Reconciler } from './node/reconciler.js'
 import { VersionRoutes } from './node/version-routes.js'
 import { type CrashFacts, WorkerNode } from './node/worker-node.js'
@@ -124,8 +125,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         shared,
         queues: services.queues,
         hooks,
-        decide: ({ worker, ...decision }) =>
-          services.decisions?.record({ kind: 'restart', subject: `worker:${worker}`, acted: true, rule: 'workers/watchdog', ...decision }),
+        decide: (decision) => services.decisions?.record(recordOf(decision)),
         middlewares,
         routes,
         context: (options.blameJobs ?? hasCheapContext) ? new AsyncLocalStorage() : undefined,

@@ -28,11 +28,19 @@ export function workerView(worker: StoredWorker, reported: readonly ReportedStat
     generation: worker.generation,
     observedGeneration: placed.length === 0 ? 0 : Math.min(...placed.map((status) => status.generation)),
     ...(error === undefined ? {} : { lastError: error.message }),
+    ...failedOn(worker, reported),
     ...(inactiveFeatures.length === 0 ? {} : { inactiveFeatures }),
     ...rolloutView(worker, reported),
     createdAt: new Date(worker.createdAt).toISOString(),
     updatedAt: new Date(worker.updatedAt).toISOString(),
   }
+}
+
+/** The field `failedOn` of a view; empty when it runs on no node or has failed on none. */
+function failedOn(worker: StoredWorker, reported: readonly ReportedStatus[]): { readonly failedOn?: readonly string[] } {
+  if (stateOf(worker, reported) === 'FAILED') return {}
+  const nodes = statusesOf(worker, reported).flatMap(({ alive, node, state }) => (alive && state === 'FAILED' ? [node] : []))
+  return nodes.length === 0 ? {} : { failedOn: nodes }
 }
 
 export interface StatusFacts {

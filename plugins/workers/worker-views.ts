@@ -95,6 +95,8 @@ export interface WorkerView extends WorkerRecord {
   readonly observedGeneration: number
   /** Why the last step on a node failed; absent once a step succeeds there. */
   readonly lastError?: string
+  /** Nodes on which it has failed while others run it. Absent when there are none. */
+  readonly failedOn?: readonly string[]
   /** Features that are true but inactive, because their plugin is not enabled. Absent when there are none. */
   readonly inactiveFeatures?: readonly string[]
   /** Absent when every node runs the version that was activated last. */

@@ -1,15 +1,33 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { JobDetails, JobPage, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
-import type { Workers } from 'zin/plugins/workers'
+import type { Workers, WorkerView } from 'zin/plugins/workers'
 import { failingVersions } from '../shared/failing-versions.js'
 import { AttentionService } from './attention.js'
-import { retriedJob } from './items.js'
+import { retriedJob, troubleOf } from './items.js'
 import { RetriedJobs } from './retried-jobs.js'
 
 const counted = (version: string, completed: number, failed: number) => ({ worker: 'mails', version, completed, failed })
 
 describe('what needs attention', () => {
+  it('includes a worker that has failed on all nodes or on some, and a version that a node cannot run', () => {
+    const rollout = { version: '2.0.0', state: 'halted', taken: 0, of: 2, node: 'b', error: 'no such module' } as const
+    const found = (changes: Partial<WorkerView>) =>
+      troubleOf({ name: 'mails', queueName: 'mails', updatedAt: '2026-01-01T00:00:00Z', state: 'running', ...changes } as WorkerView).map(
+        ({ kind, text, tone }) => [tone, kind, text],
+      )
+    assert.deepEqual(found({}), [])
+    assert.deepEqual(found({ state: 'FAILED', lastError: 'no such module\nin line 2', rollout }), [
+      ['bad', 'worker', 'has failed and takes no jobs until it is restarted: no such module'],
+    ])
+    assert.deepEqual(found({ rollout }), [
+      ['warn', 'version', 'version 2.0.0 cannot run on node b, so that the previous version goes on: no such module'],
+    ])
+    assert.deepEqual(found({ failedOn: ['b'], lastError: 'no such module' }), [
+      ['bad', 'worker', 'has failed on 1 node (b) and runs on the others: no such module'],
+    ])
+  })
+
   it('includes a version that certainly fails more than 5 %, compared with the one with the most attempts', () => {
     const [found, ...others] = failingVersions([counted('1.0.0', 995, 5), counted('1.1.0', 270, 30), counted('0.9.0', 3, 0)])
     const beside = { version: '1.0.0', failed: 5, attempts: 1000 }

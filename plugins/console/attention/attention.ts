@@ -5,7 +5,7 @@ import type { HealthClock } from 'zin/plugins/health'
 import type { JobDetails, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
 import type { Workers, WorkerView } from 'zin/plugins/workers'
 import { failingVersions } from '../shared/failing-versions.js'
-import { type AttentionItem, failedWorker, failingVersion, lostNode, openCircuits, retriedJob, waitingCanary, wrongClock } from './items.js'
+import { type AttentionItem, failingVersion, lostNode, openCircuits, retriedJob, troubleOf, waitingCanary, wrongClock } from './items.js'
 import { failedAttempts, RetriedJobs } from './retried-jobs.js'
 
 export type { AttentionItem } from './items.js'
@@ -78,7 +78,7 @@ export class AttentionService {
     if (service?.enabled === true) {
       await look('workers', async () => {
         workers = await allWorkers(service)
-        return workers.filter(({ state }) => state === 'FAILED').map(failedWorker)
+        return workers.flatMap(troubleOf)
       })
       await look('nodes', async () => (await service.nodes()).filter(({ alive }) => !alive).map(lostNode))
     }

@@ -25,9 +25,29 @@ export interface AttentionItem {
 const mostText = 200
 const workerPage = (name: string): string => `/workers/${encodeURIComponent(name)}`
 
-export function failedWorker({ name, updatedAt }: WorkerView): AttentionItem {
-  const text = 'has failed and takes no jobs until it is restarted'
-  return { tone: 'bad', kind: 'worker', subject: name, text, since: updatedAt, to: workerPage(name) }
+/** What is wrong with a worker: it has failed, on some nodes or on all, or its last version cannot run. */
+export function troubleOf({ failedOn = [], lastError, name, queueName, rollout, state, updatedAt }: WorkerView): readonly AttentionItem[] {
+  const item = { subject: name, queue: queueName, to: workerPage(name) }
+  const why = lastError === undefined ? '' : `: ${cut(lastError.split('\n')[0] ?? '')}`
+  if (state === 'FAILED') {
+    const text = `has failed and takes no jobs until it is restarted${why}`
+    return [{ ...item, tone: 'bad', kind: 'worker', text, since: updatedAt }]
+  }
+  const halted: readonly AttentionItem[] =
+    rollout?.state === 'halted'
+      ? [
+          {
+            ...item,
+            tone: 'warn',
+            kind: 'version',
+            text: `version ${rollout.version} cannot run on node ${rollout.node}, so that the previous version goes on: ${cut(rollout.error ?? '')}`,
+            ...(rollout.at === undefined ? {} : { since: rollout.at }),
+          },
+        ]
+      : []
+  if (failedOn.length === 0) return halted
+  const text = `has failed on ${plural(failedOn.length, 'node')} (${cut(failedOn.join(', '))}) and runs on the others${why}`
+  return [...halted, { ...item, tone: 'bad', kind: 'worker', text, since: updatedAt }]
 }
 
 export function wrongClock(problem: HealthClock['problem']): readonly AttentionItem[] {

@@ -58,7 +58,10 @@ export class LoadedVersions {
       return undefined
     } catch (error) {
       if (signal.aborted || previousVersion === null || previousVersion === version) throw error
-      this.#activate(await loadVersion(worker, previousVersion, this.#processors, signal))
+      // If neither can be loaded, the reason is that of the version that should run.
+      const previous = await loadVersion(worker, previousVersion, this.#processors, signal).catch(() => undefined)
+      if (previous === undefined) throw error
+      this.#activate(previous)
       return { error }
     }
   }

@@ -23,8 +23,8 @@ export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   /** Id of this node. */
   readonly id: string
   readonly hooks: HookSlots
-  /** Records a decision of the watchdog. */
-  readonly decide: (decision: WatchDecision) => void
+  /** Records what this node did on its own. */
+  readonly decide: (decision: NodeDecision) => void
   readonly middlewares: JobMiddlewares
   readonly routes: VersionRoutes
   /** The attempt that code belongs to; undefined if that is not known. */
@@ -33,10 +33,14 @@ export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   readonly lostVersion: (worker: WorkerKey & { readonly version: string | undefined }) => Promise<string | undefined>
 }
 
-/** What the watchdog did with a worker that took no jobs. */
-export interface WatchDecision {
+/**
+ * What a node did on its own: the watchdog `restarted` a worker that took no jobs, or saw that it `recovered`; a worker `failed` to start; a
+ * version could not run, so that the node `kept` the previous one.
+ */
+export interface NodeDecision {
   readonly worker: string
-  readonly verdict: 'restarted' | 'recovered'
+  readonly verdict: 'restarted' | 'recovered' | 'failed' | 'kept'
+  /** May have several lines. */
   readonly reason: string
   readonly inputs: Readonly<Record<string, string | number>>
 }

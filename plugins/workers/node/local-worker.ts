@@ -298,6 +298,8 @@ export class LocalWorker {
     log[level]({ worker: name, err: failure }, transient ? `${text}; retrying` : text)
     if (transient) this.#retry.later(() => void this.#startAgain())
     else this.#retry.end()
+    if (!transient && !isDenial(failure))
+      this.#decide('failed', `${text}. It takes no jobs here until it is started again`, desired.version)
     const state = transient ? 'starting' : isDenial(failure) ? 'stopped' : 'FAILED'
     this.#note({ type: 'startFailed', error: this.#errorStatus(failure, desired), state })
   }
@@ -336,7 +338,13 @@ export class LocalWorker {
   async #refuse(worker: StoredWorker, desired: DesiredState, error: unknown): Promise<void> {
     const { activation, version } = desired
     await this.#refusals.add(worker, version, error)
+    this.#decide('kept', `Version ${version} cannot run: ${messageOf(error)}. The previous version goes on`, version)
     this.#note({ type: 'versionRefused', activation, error: { ...this.#errorStatus(error, desired), version } })
+  }
+
+  #decide(verdict: 'failed' | 'kept', what: string, version: string): void {
+    const { decide, id: node } = this.#parts
+    decide({ worker: this.name, verdict, reason: `On node ${node}: ${what}`, inputs: { node, version } })
   }
 
   async #stop(): Promise<void> {

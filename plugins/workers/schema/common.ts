@@ -84,6 +84,7 @@ export const worker = Type.Object({
   generation: Type.Integer(),
   observedGeneration: Type.Integer({ description: 'Lowest generation that all its nodes have applied' }),
   lastError: Type.Optional(Type.String()),
+  failedOn: Type.Optional(Type.Array(Type.String())),
   rollout,
   createdAt: iso,
   updatedAt: iso,
