@@ -105,6 +105,7 @@ describe('the embedded queue, when its disk', () => {
     const first = await service.add('run', 'first', {})
     await active
     disk.free = 0
+    assert.deepEqual((await fill(service, 1)).refusals, ['503 QUEUE_DISK_FULL'])
     await assert.rejects(service.add('run', 'second', {}), { code: 'QUEUE_DISK_FULL', status: 503 })
     finish()
     const completed = once(worker, 'completed')
