@@ -9,4 +9,6 @@ export interface Call {
   readonly hash: () => string
   /** Watches for a disconnect of the client. */
   readonly client: ClientWatch
+  /** Called with an error that ends a stream whose response has begun. */
+  readonly onFault: (error: unknown) => void
 }

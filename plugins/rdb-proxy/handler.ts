@@ -38,7 +38,13 @@ export async function serve(ctx: Context, parts: HandlerParts, work: Work): Prom
       leave = parts.rates.enter(key)
     }
     const { key, bytes } = await parts.callers.identify(ctx, body, admit)
-    const call: Call = { key, requestId, client: clientOf(ctx.res), hash: () => sha256Hex(`${ctx.path}\n${bytes.toString('utf8')}`) }
+    const call: Call = {
+      key,
+      requestId,
+      client: clientOf(ctx.res),
+      hash: () => sha256Hex(`${ctx.path}\n${bytes.toString('utf8')}`),
+      onFault: (error) => void logFault(parts.log, requestId, error),
+    }
     const result = await work(call, parseJson(textOf(bytes)), ctx)
     if (!('text' in result)) return timed(result, performance.now() - began)
     kept = true
@@ -97,11 +103,17 @@ function send(ctx: Context, { text, close, stalled }: RowStream, leave: () => vo
   })
 }
 
-function refuse(ctx: Context, log: Logger, requestId: string, thrown: unknown): object {
+/** Logs errors of the server side. Returns the error in the form of the wire. */
+function logFault(log: Logger, requestId: string, thrown: unknown): WireError {
   const error = wireErrorFor(thrown)
   if (error.code === 'INTERNAL') log.error({ err: thrown, requestId }, 'proxy request failed')
   else if (error.status >= 500)
     log.warn({ requestId, code: error.code, cause: error.cause === undefined ? undefined : messageOf(error.cause) }, error.message)
+  return error
+}
+
+function refuse(ctx: Context, log: Logger, requestId: string, thrown: unknown): object {
+  const error = logFault(log, requestId, thrown)
   ctx.status = error.status
   ctx.set(errorHeaders(error))
   return errorBody(error, requestId)

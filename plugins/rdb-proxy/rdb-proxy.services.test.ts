@@ -326,7 +326,13 @@ describe('the relational proxy', () => {
       log: memoryLogger(),
     })
     try {
-      const call = { key: keys.unsigned, requestId: 'sweep', hash: () => '0'.repeat(64), client: () => () => undefined }
+      const call = {
+        key: keys.unsigned,
+        requestId: 'sweep',
+        hash: () => '0'.repeat(64),
+        client: () => () => undefined,
+        onFault: () => undefined,
+      }
       const write = { sql: `delete from ${table} where id = 0`, params: [], options: { idempotencyKey: randomUUID() } }
       await running.proxy.exec(call, write)
       await admin.run("insert into zin_proxy_receipts select 'old', seq, repeat('0', 64), '{}', 0 from seq_1_to_10001")
@@ -363,6 +369,7 @@ describe('the relational proxy', () => {
         (await stream({ sql: 'select seq, sleep(if(seq > 3, 30, 0)) as s from seq_1_to_5', options: { timeoutMs: 500 } })).text,
       )
       assert.equal(slow.at(-1).error?.code ?? slow.at(-1).code, 'QUERY_TIMEOUT')
+      assert.match(rdb.host.logText(), /QUERY_TIMEOUT/)
     })
   })
 

@@ -103,6 +103,7 @@ export class Streams {
       yield piece + line({ type: 'end', rowCount, meta: { requestId: call.requestId, rowsReturned: rowCount, timezone: '+00:00' } })
     } catch (error) {
       const wire = this.#wire(error)
+      if (!streaming.closed) call.onFault(wire)
       const shown = wire instanceof WireError ? wire : new WireError('INTERNAL', 'The result could not be sent completely')
       yield piece + line({ type: 'error', error: errorBody(shown, call.requestId) })
     } finally {
