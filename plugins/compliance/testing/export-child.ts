@@ -18,9 +18,14 @@ const service = host.service(queuesService)
 for (let i = 0; i < Number(JOBS); i++) await service.add('letters', 'letter', { user: 'ann', text: `${i}`.padEnd(900_000, 'x') })
 const response = await fetch(`${host.url}/api/compliance/subjects/ann/export`)
 let [bytes, end] = [0, '']
-for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
-  bytes += chunk.length
-  end = (end + Buffer.from(chunk).toString('latin1')).slice(-100)
+try {
+  for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    end = (end + Buffer.from(chunk).toString('latin1')).slice(-100)
+  }
+} catch (error) {
+  process.stderr.write(host.logText())
+  throw error
 }
 process.stdout.write(JSON.stringify({ status: response.status, bytes, end }))
 await host.stop()
