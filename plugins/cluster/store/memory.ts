@@ -13,6 +13,7 @@ import {
 
 interface Lease {
   readonly info: NodeInfo
+  /** By the monotonic clock, so that a node does not lose its lease when the wall clock changes. */
   readonly until: number
 }
 
@@ -56,7 +57,7 @@ class MemoryStore implements ClusterStore {
   }
 
   async renew(info: NodeInfo, leaseMs: number, changed: boolean): Promise<Renewal> {
-    const now = this.#clock.now()
+    const now = this.#clock.monotonic()
     const { leases } = this.#hub
     const joined = !this.#alive(info.id)
     leases.set(info.id, { info, until: now + leaseMs })
@@ -70,10 +71,11 @@ class MemoryStore implements ClusterStore {
   }
 
   async read(): Promise<NodeList> {
-    const now = this.#clock.now()
-    const nodes = [...this.#hub.leases.values()].map(
-      ({ info, until }): LeasedNode => ({ ...info, alive: until > now, leaseUntil: until, leaseMs: Math.max(0, until - now) }),
-    )
+    const [now, wall] = [this.#clock.monotonic(), this.#clock.now()]
+    const nodes = [...this.#hub.leases.values()].map(({ info, until }): LeasedNode => {
+      const leftMs = Math.round(until - now)
+      return { ...info, alive: until > now, leaseUntil: wall + leftMs, leaseMs: Math.max(0, leftMs) }
+    })
     return { version: this.#hub.version, nodes }
   }
 
@@ -102,7 +104,7 @@ class MemoryStore implements ClusterStore {
   }
 
   async sweep(): Promise<void> {
-    const before = this.#clock.now() - lostNodeMs
+    const before = this.#clock.monotonic() - lostNodeMs
     const lost = [...this.#hub.leases].filter(([, { until }]) => until < before)
     for (const [node] of lost) this.#hub.leases.delete(node)
     if (lost.length > 0) this.#hub.version++
@@ -113,7 +115,7 @@ class MemoryStore implements ClusterStore {
   }
 
   #alive(node: string): boolean {
-    return (this.#hub.leases.get(node)?.until ?? 0) > this.#clock.now()
+    return (this.#hub.leases.get(node)?.until ?? Number.NEGATIVE_INFINITY) > this.#clock.monotonic()
   }
 
   #changed(node: string): void {

@@ -21,6 +21,29 @@ clusterContract('memory', async (): Promise<TestedStore> => {
   return { open: async () => memoryStore({ clock, hub }), age: async (ms) => clock.advance(ms), close: async () => undefined }
 })
 
+describe('the cluster in memory', () => {
+  for (const [title, hours] of [
+    ['forward', 1],
+    ['back', -1],
+  ] as const) {
+    it(`keeps the lease and the role of a node when the clock goes ${title} by an hour, and ends them in time`, async () => {
+      const clock = fakeClock()
+      const store = memoryStore({ clock })
+      const info = { id: 'a', host: 'h', pid: 1, startedAt: clock.now(), labels: {} }
+      await store.renew(info, 10_000, true)
+      assert.equal(await store.acquire('r', 'a'), 1)
+      clock.set(clock.now() + hours * 3_600_000)
+      const lease = async () =>
+        (await store.read()).nodes.map(({ alive, leaseMs, leaseUntil }) => [alive, leaseMs, leaseUntil - clock.now()])
+      assert.deepEqual(await lease(), [[true, 10_000, 10_000]])
+      assert.equal(await store.acquire('r', 'a'), 1)
+      clock.advance(10_000)
+      assert.equal((await store.read()).nodes[0]?.alive, false)
+      assert.equal(await store.acquire('r', 'a'), undefined)
+    })
+  }
+})
+
 const storeOf = (service: Database, log = silentLog) => sqlStore({ database: service, name: 'test', clock: systemClock, log })
 
 async function sqlite() {
