@@ -1,4 +1,8 @@
 import { defineErrors, messageOf } from 'zin'
+import type { SqliteValueError } from 'zin/plugins/sqlite'
+
+/** Length of the SQL in a message. */
+const shownSql = 200
 
 export const databaseErrors = defineErrors({
   DATABASE_CONFIG: {
@@ -43,6 +47,20 @@ export const databaseErrors = defineErrors({
       `Database ${where}: this SQL is not registered: ${sql}. Register it on the proxy, in a map with "hashIds": true, or set EDGE_REMOTE_MODE=sql`,
     when: 'With `EDGE_REMOTE_MODE=registry`: a statement that is not registered on the proxy',
     fix: 'Register the SQL that the message shows, or set `EDGE_REMOTE_MODE=sql`',
+  },
+  DATABASE_TEXT: {
+    status: 400,
+    message: (name: string, { parameter, why }: SqliteValueError) =>
+      `Database "${name}" cannot store a text: parameter ${parameter} of the statement ${why}`,
+    when: 'On SQLite: a text with the character NUL',
+    fix: 'Remove the character, or validate the request; JSON texts escape it',
+  },
+  DATABASE_VALUE: {
+    status: 500,
+    message: (name: string, sql: string, { parameter, why }: SqliteValueError) =>
+      `Database "${name}" cannot store a value: parameter ${parameter} of ${JSON.stringify(sql.slice(0, shownSql))} ${why}`,
+    when: 'On SQLite: a value is `undefined`, NaN, a Date, an object, a function, a symbol, or a bigint over 64 bits',
+    fix: 'Pass the form that the message names',
   },
   DATABASE_NOT_STARTED: {
     status: 503,

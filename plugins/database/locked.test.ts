@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
-import Libsql from 'libsql'
 import { definePlugin, systemClock } from 'zin'
 import { health } from 'zin/plugins/health'
+import { openSqlite, type SqliteDatabase } from 'zin/plugins/sqlite'
 import { createTestHost, memoryLogger, type TestHost } from 'zin/testing'
 import { limits } from './database.contract.js'
 import { type Database, database, databaseService, defineMigration } from './index.js'
@@ -24,13 +24,13 @@ describe('a SQLite file that another connection has locked', () => {
   let dir: string
   let host: TestHost
   let db: Database
-  let other: Libsql.Database
+  let other: SqliteDatabase
   const boot = (env: Readonly<Record<string, string>>) => createTestHost({ plugins: [database(), health(), notes()], dataDir: dir, env })
   before(async () => {
     dir = await mkdtemp(join(tmpdir(), 'zin-locked-'))
     host = await boot({ DB_STATEMENT_TIMEOUT_MS: '60000' })
     db = host.service(databaseService)
-    other = new Libsql(join(dir, 'app.db'))
+    other = openSqlite(join(dir, 'app.db'))
   })
   after(async () => {
     other.close()

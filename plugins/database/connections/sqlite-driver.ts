@@ -1,12 +1,13 @@
+import { setImmediate } from 'node:timers/promises'
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from 'kysely'
-import type Libsql from 'libsql'
 import { systemClock, withDeadline } from 'zin'
+import { type SqliteDatabase, SqliteValueError } from 'zin/plugins/sqlite'
 import { databaseErrors } from '../errors.js'
 import { forwardingDriver } from './driver.js'
 import { locked, whileLocked } from './sqlite-lock.js'
 
 export interface SqliteDriverOptions {
-  readonly file: Libsql.Database
+  readonly file: SqliteDatabase
   readonly name: string
   readonly path: string
   /** How long a statement waits for this process's own transaction, in ms. */
@@ -15,34 +16,8 @@ export interface SqliteDriverOptions {
   readonly statementTimeoutMs: number
 }
 
-/** White space and comments before a statement; each comment matches in one way only, so that many of them stay fast. */
-const leading = String.raw`^(?:\s|--[^\n]*\n|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)*`
-const writes = new RegExp(
-  String.raw`${leading}(?:insert|update|delete|replace|create|alter|drop|with\b[\s\S]*\b(?:insert|update|delete))\b`,
-  'i',
-)
-const explains = new RegExp(String.raw`${leading}explain\b`, 'i')
-
-/** Acquires the lock first: a libsql statement that finds the file locked stays open, and later commits would fail. */
-function alone<T>(file: Libsql.Database, run: () => T): T {
-  file.exec('begin immediate')
-  try {
-    const result = run()
-    file.exec('commit')
-    return result
-  } catch (error) {
-    if (file.inTransaction) file.exec('rollback')
-    throw error
-  }
-}
-
-/** Returns the query plan. The plan of a write stays open after its last row, and later commits would fail; the second call closes it. */
-function planOf<Row>(file: Libsql.Database, { parameters, sql }: CompiledQuery): QueryResult<Row> {
-  const prepared = file.prepare(sql)
-  const rows = prepared.all([...parameters]) as Row[]
-  prepared.get([...parameters])
-  return { rows }
-}
+/** After so many statements, other work of the process runs, and a package that binds SQLite frees them. */
+const statementsAtOnce = 256
 
 /**
  * All callers share one connection. Statements of a transaction run together; others wait for its end. A statement that finds
@@ -50,6 +25,7 @@ function planOf<Row>(file: Libsql.Database, { parameters, sql }: CompiledQuery):
  */
 export function sqliteDriver(inner: Driver, { file, name, path, acquireTimeoutMs, statementTimeoutMs }: SqliteDriverOptions): Driver {
   let owner: DatabaseConnection | undefined
+  let statements = 0
   const waiting = new Set<() => void>()
 
   const free = (connection: DatabaseConnection): void => {
@@ -79,6 +55,12 @@ export function sqliteDriver(inner: Driver, { file, name, path, acquireTimeoutMs
     })
   }
 
+  const refuse = (error: unknown, { sql }: CompiledQuery): never => {
+    if (!(error instanceof SqliteValueError)) throw error
+    if (error.isText) throw databaseErrors.DATABASE_TEXT(name, error)
+    throw databaseErrors.DATABASE_VALUE(name, sql, error)
+  }
+
   const end = async (connection: DatabaseConnection, statement: 'commit' | 'rollback'): Promise<void> => {
     await attempt(connection, () => {
       // An error such as a full disk ends a transaction by itself.
@@ -93,13 +75,17 @@ export function sqliteDriver(inner: Driver, { file, name, path, acquireTimeoutMs
       const raw = await inner.acquireConnection()
       await inner.releaseConnection(raw)
       const connection: DatabaseConnection = {
-        executeQuery: <Row>(query: CompiledQuery) => {
-          const run = () => (explains.test(query.sql) ? planOf<Row>(file, query) : raw.executeQuery<Row>(query))
-          return attempt(connection, () => (owner === undefined && writes.test(query.sql) ? alone(file, run) : run()))
+        async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+          if (++statements % statementsAtOnce === 0) await setImmediate()
+          return attempt(connection, () => raw.executeQuery<Row>(query)).catch((error) => refuse(error, query))
         },
-        async *streamQuery(query, chunkSize) {
+        async *streamQuery<Row>(query: CompiledQuery, chunkSize: number) {
           await attempt(connection, () => undefined)
-          yield* raw.streamQuery(query, chunkSize)
+          try {
+            yield* raw.streamQuery<Row>(query, chunkSize)
+          } catch (error) {
+            refuse(error, query)
+          }
         },
       }
       return connection

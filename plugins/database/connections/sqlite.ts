@@ -1,9 +1,9 @@
 import { chmod, mkdir, open as openFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
-import type Libsql from 'libsql'
 import type { Clock, Logger } from 'zin'
 import { messageOf, ZinError } from 'zin'
+import { type LoadedBinding, loadBinding, openSqlite, type SqliteDatabase } from 'zin/plugins/sqlite'
 import { databaseErrors } from '../errors.js'
 import type { QueryObservers } from '../observers.js'
 import { batchInTransaction } from './batch.js'
@@ -28,16 +28,17 @@ const pingLimitMs = 5000
 /** A SQLite file in WAL mode with full sync, on one connection. */
 export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connection {
   const { clock, log, connectTimeoutMs } = deps
-  let open: { readonly file: Libsql.Database; readonly tables: Kysely<unknown> } | undefined
+  let open: { readonly file: SqliteDatabase; readonly tables: Kysely<unknown> } | undefined
   let opening: Promise<void> | undefined
 
   const connect = async (): Promise<void> => {
-    const [{ Kysely, SqliteDialect }, { default: Database }] = await Promise.all([import('kysely'), import('libsql')])
-    let file: Libsql.Database | undefined
+    const { Kysely, SqliteDialect } = await import('kysely')
+    const binding = bindingOf(config.name)
+    let file: SqliteDatabase | undefined
     try {
       await mkdir(dirname(config.file), { recursive: true, mode: 0o700 })
       await keepPrivate(config.file)
-      const made = new Database(config.file)
+      const made = openSqlite(config.file, binding)
       file = made
       made.exec('pragma busy_timeout = 0')
       await unlocked(connectTimeoutMs, () => made.exec('pragma journal_mode = wal'), { onWait })
@@ -95,7 +96,7 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
     async ping(signal) {
       signal?.throwIfAborted()
       const started = clock.monotonic()
-      await unlocked(pingLimitMs, () => opened().file.prepare('select count(*) from sqlite_schema').get(), { signal })
+      await unlocked(pingLimitMs, () => opened().file.prepare('select count(*) from sqlite_schema').all([]), { signal })
       return Math.round(clock.monotonic() - started)
     },
     // Every step is one transaction that reads the ledger first, so the write lock of the file is the migration lock.
@@ -110,6 +111,14 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
       open?.file.close()
       open = undefined
     },
+  }
+}
+
+function bindingOf(name: string): LoadedBinding {
+  try {
+    return loadBinding()
+  } catch (error) {
+    throw databaseErrors.DATABASE_CONFIG(`connection "${name}" is a SQLite file. ${messageOf(error)}`)
   }
 }
 

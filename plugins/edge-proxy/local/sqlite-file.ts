@@ -1,7 +1,6 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-import Database from 'libsql'
-import { firstKeyword } from 'zin/plugins/sql-wire'
+import { openSqlite, type SqliteStatement as Prepared, type SqliteDatabase } from 'zin/plugins/sqlite'
 import type { SqliteRequest, SqliteResult, SqliteStatement } from './sqlite-protocol.js'
 
 /** A SQLite file; its statements run in this thread. */
@@ -23,7 +22,7 @@ export function openSqliteFile(path: string, maxBytes: number): SqliteFile {
     closeSync(openSync(path, 'a', 0o600))
     chmodSync(path, 0o600)
   }
-  const db = new Database(path)
+  const db = openSqlite(path)
   db.exec('pragma busy_timeout = 5000')
   db.exec('pragma journal_mode = wal')
   db.exec('pragma synchronous = full')
@@ -40,31 +39,28 @@ export function openSqliteFile(path: string, maxBytes: number): SqliteFile {
   }
 }
 
-type Prepare = (sql: string) => Database.Statement
+type Prepare = (sql: string) => Prepared
 
-/** Tables that expose files, database pages and statements of other callers. */
-const unsafeTables = ['fsdir', 'sqlite_dbpage', 'sqlite_stmt']
+/** Functions and tables of some builds that access files, run SQL, or expose database pages and statements of other callers. */
+const unsafe = ['fsdir', 'readfile', 'sha3_query', 'sqlite_dbpage', 'sqlite_stmt', 'writefile']
 
 /**
- * Returns a function that prepares statements, but refuses what libsql has beyond D1: functions that access files, run SQL or set keys.
- * Checks the text, because names cannot be written in any other way and libsql's authorizer covers only tables.
+ * Returns a function that prepares statements, but refuses what a build of SQLite may have beyond D1: functions that access files, run SQL or
+ * load code. Checks the text, because names cannot be written in any other way and not every binding has an authorizer.
  */
-function preparer(db: Database.Database): Prepare {
+function preparer(db: SqliteDatabase): Prepare {
   const directOnly = 0x80000
-  const functions = db
-    .prepare("select distinct name from pragma_function_list where flags & ? or name like 'sqlite3mc%'")
-    .raw(true)
-    .all([directOnly]) as readonly (readonly [string])[]
-  const unsafe = new RegExp(`\\b(${[...functions.flat(), ...unsafeTables].join('|')})\\b`, 'i')
+  const functions = db.prepare('select distinct name from pragma_function_list where flags & ?').arrays([directOnly])
+  const refused = new RegExp(`\\b(${[...functions, unsafe].flat().join('|')})\\b`, 'i')
   return (sql) => {
-    const [name] = unsafe.exec(sql) ?? []
+    const [name] = refused.exec(sql) ?? []
     if (name !== undefined) throw Object.assign(new Error(`not authorized to use ${name}`), { code: 'SQLITE_AUTH' })
     return db.prepare(sql)
   }
 }
 
-/** Locks first: a prepared statement of libsql that finds the file locked stays open, which makes every later commit fail. */
-function transaction<T>(db: Database.Database, work: () => T): T {
+/** Locks first: a transaction that reads before it writes fails when another process writes in between. */
+function transaction<T>(db: SqliteDatabase, work: () => T): T {
   db.exec('begin immediate')
   try {
     const result = work()
@@ -76,21 +72,17 @@ function transaction<T>(db: Database.Database, work: () => T): T {
   }
 }
 
-function resultOf(db: Database.Database, prepare: Prepare, { sql, values }: SqliteStatement, budget: Budget): SqliteResult {
+function resultOf(db: SqliteDatabase, prepare: Prepare, { sql, values }: SqliteStatement, budget: Budget): SqliteResult {
   const prepared = prepare(sql)
-  // A single Buffer would be mistaken for named parameters.
-  const bound = [...values]
-  if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(bound).changes }
-  const names = prepared.columns().map(({ name }) => name)
+  if (!prepared.reader) return { names: [], rows: [], changes: Number(prepared.run(values).changes) }
   const rows: (readonly unknown[])[] = []
-  // Always iterate to the end: an open statement blocks writes to the file.
-  for (const row of prepared.raw(true).iterate(bound) as Iterable<readonly unknown[]>) if (budget.takes(row)) rows.push(row)
-  // The plan of a write stays open after its last row, which makes every later commit fail; this closes it.
-  if (firstKeyword(sql, 'sqlite') === 'EXPLAIN') prepared.get(bound)
-  if (budget.isSpent) throw new TooLargeError()
+  for (const row of prepared.arrays(values)) {
+    if (!budget.takes(row)) throw new TooLargeError()
+    rows.push(row)
+  }
   // Valid for a write with RETURNING; not used after a read.
-  const [[changes] = [0]] = db.prepare('select changes()').raw(true).all([]) as readonly (readonly number[])[]
-  return { names, rows, changes: changes ?? 0 }
+  const [[changes] = [0]] = [...db.prepare('select changes()').arrays([])] as readonly (readonly number[])[]
+  return { names: prepared.columns, rows, changes: changes ?? 0 }
 }
 
 class Budget {
@@ -100,13 +92,9 @@ class Budget {
     this.#left = bytes
   }
 
-  get isSpent(): boolean {
-    return this.#left < 0
-  }
-
   takes(row: readonly unknown[]): boolean {
     for (const value of row) this.#left -= 8 + (typeof value === 'string' ? value.length : value instanceof Uint8Array ? value.length : 0)
-    return !this.isSpent
+    return this.#left >= 0
   }
 }
 
@@ -117,6 +105,8 @@ function inD1Words<T>(work: () => T): T {
   } catch (error) {
     if (error instanceof TooLargeError) throw error
     const { message, code } = error as Error & { readonly code?: unknown }
-    throw new Error(`D1_ERROR: ${message}: ${typeof code === 'string' ? code : 'SQLITE_ERROR'}`, { cause: error })
+    // Node has other codes for SQL without a statement and the like.
+    const shown = typeof code === 'string' && code.startsWith('SQLITE_') ? code : 'SQLITE_ERROR'
+    throw new Error(`D1_ERROR: ${message}: ${shown}`, { cause: error })
   }
 }

@@ -101,13 +101,14 @@ export async function plainFolder(files: Readonly<Record<string, string>> = {}, 
 export const killAfterCommit = (whom: 'proxy' | 'database'): string => `
 import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-const Database = createRequire(${JSON.stringify(join(root, 'package.json'))})('libsql')
-const { exec } = Database.prototype
-Database.prototype.exec = function (sql) {
+const require = createRequire(${JSON.stringify(join(root, 'package.json'))})
+const { DatabaseSync } = process.getBuiltinModule('node:sqlite') ?? require('@photostructure/sqlite')
+const { exec } = DatabaseSync.prototype
+DatabaseSync.prototype.exec = function (sql) {
   const result = exec.call(this, sql)
   if (sql !== 'commit' || existsSync('killed')) return result
-  const isThere = this.prepare("select count(*) from sqlite_schema where name = 'killer'").raw(true).all([])[0][0] > 0
-  if (isThere && this.prepare('select count(*) from killer').raw(true).all([])[0][0] > 0) {
+  const count = (from) => this.prepare('select count(*) as n from ' + from).all()[0].n
+  if (count("sqlite_schema where name = 'killer'") > 0 && count('killer') > 0) {
     writeFileSync('killed', '')
     for (const pid of ${whom === 'proxy' ? '[process.ppid, process.pid]' : '[process.pid]'}) process.kill(pid, 'SIGKILL')
   }

@@ -12,7 +12,7 @@ export interface BoundSql {
 interface Binding {
   readonly value: EdgeValue
   /** Type to cast the placeholder to; default: no cast. */
-  readonly cast?: 'INTEGER' | 'REAL'
+  readonly cast?: 'INTEGER' | 'REAL' | 'TEXT'
 }
 
 /**
@@ -34,13 +34,13 @@ export function bindParams(sql: string, tokens: readonly SqlToken[], params: rea
     text += sql.slice(from, at) + (cast === undefined ? `?${number}` : `(+CAST(?${number} AS ${cast}))`)
     from = at + placeholder.length
   }
-  const plain = bindings.map(({ value, cast }) => (cast === undefined ? value : Number(value)))
+  const plain = bindings.map(({ value, cast }) => (cast === 'INTEGER' || cast === 'REAL' ? Number(value) : value))
   return { sql: text + sql.slice(from), values: bindings.map(({ value }) => value), plain }
 }
 
 function bindingOf(param: WireParam, index: number): Binding {
   if (param === null) return { value: null }
-  if (typeof param === 'string') return { value: wellFormed(param, index) }
+  if (typeof param === 'string') return textOf(wellFormed(param, index))
   if (typeof param === 'boolean') return integer(param ? '1' : '0')
   if (typeof param === 'number') return Number.isInteger(param) ? integer(String(param)) : { value: param }
   switch (param.$type) {
@@ -67,6 +67,11 @@ function bindingOf(param: WireParam, index: number): Binding {
 
 function integer(text: string): Binding {
   return { value: text, cast: 'INTEGER' }
+}
+
+/** Some bindings of SQLite cut a text at NUL. */
+function textOf(text: string): Binding {
+  return text.includes('\0') ? { value: new TextEncoder().encode(text), cast: 'TEXT' } : { value: text }
 }
 
 function realOf(text: string, index: number): Binding {

@@ -1,0 +1,64 @@
+import { createRequire } from 'node:module'
+
+/** The part of `node:sqlite` that is used here. */
+export interface SqliteBinding {
+  readonly DatabaseSync: new (path: string) => NativeDatabase
+}
+
+export interface NativeDatabase {
+  readonly isTransaction: boolean
+  exec(sql: string): void
+  prepare(sql: string): NativeStatement
+  close(): void
+}
+
+export interface NativeStatement {
+  all(...values: readonly Bindable[]): readonly unknown[]
+  run(...values: readonly Bindable[]): { readonly changes: number | bigint; readonly lastInsertRowid: number | bigint }
+  iterate(...values: readonly Bindable[]): Iterable<unknown>
+  columns(): readonly { readonly name: string }[]
+  setReadBigInts(on: boolean): void
+  setReturnArrays(on: boolean): void
+}
+
+/** A value that every binding takes. */
+export type Bindable = null | number | bigint | string | Uint8Array
+
+/** A binding with the API of `node:sqlite`, for versions of Node without it. */
+export const standIn = '@photostructure/sqlite'
+
+/** The binding of this process, and whether it is the package. */
+export interface LoadedBinding {
+  readonly binding: SqliteBinding
+  readonly isStandIn: boolean
+}
+
+/** Loads `node:sqlite` of Node 22.16 and later, and the package for older versions. Throws when there is neither. */
+export function loadBinding(): LoadedBinding {
+  const builtIn = builtInBinding()
+  if (builtIn) return { binding: builtIn, isStandIn: false }
+  try {
+    return { binding: createRequire(import.meta.url)(standIn) as SqliteBinding, isStandIn: true }
+  } catch (cause) {
+    const why = `SQLite needs Node 22.16 or later, or the package ${standIn}, which cannot be loaded in Node ${process.version}`
+    throw new Error(`${why}. Update Node, or install the package: npm install ${standIn}@1`, { cause })
+  }
+}
+
+/** Returns undefined for the first versions of it, which cannot name the columns of a statement. */
+export function builtInBinding(): SqliteBinding | undefined {
+  const found = withoutWarning(() => process.getBuiltinModule('node:sqlite') as unknown)
+  const { StatementSync } = (found ?? {}) as { readonly StatementSync?: { readonly prototype: Partial<NativeStatement> } }
+  return StatementSync?.prototype.columns && StatementSync.prototype.setReturnArrays ? (found as SqliteBinding) : undefined
+}
+
+/** Node 22 warns each user of an app that `node:sqlite` is experimental. */
+function withoutWarning<T>(load: () => T): T {
+  const { emitWarning } = process
+  process.emitWarning = () => undefined
+  try {
+    return load()
+  } finally {
+    process.emitWarning = emitWarning
+  }
+}

@@ -1,0 +1,167 @@
+import { tokensOf } from 'zin/plugins/sql-wire'
+import { type Bindable, type LoadedBinding, loadBinding, type NativeDatabase, type NativeStatement } from './binding.js'
+import { codeName } from './codes.js'
+import { exactNumbers } from './exact.js'
+import { bindables, resultValue } from './values.js'
+
+export type SqliteRow = Record<string, unknown>
+
+/** An error of SQLite; the code is the name of its result code, such as `SQLITE_CONSTRAINT_UNIQUE`. */
+export class SqliteError extends Error {
+  override readonly name = 'SqliteError'
+  readonly code: string
+
+  constructor(message: string, code: string, cause: unknown) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+/** A prepared statement; its values belong to the placeholders by position. */
+export interface SqliteStatement {
+  /** Names of the columns; empty if it returns no rows. */
+  readonly columns: readonly string[]
+  /** Whether it returns rows. */
+  readonly reader: boolean
+  all(values: readonly unknown[]): SqliteRow[]
+  run(values: readonly unknown[]): { readonly changes: bigint; readonly lastInsertRowid: bigint }
+  iterate(values: readonly unknown[]): IterableIterator<SqliteRow>
+  /** Rows without names. An iteration that is not finished can block other statements. */
+  arrays(values: readonly unknown[]): IterableIterator<readonly unknown[]>
+}
+
+/** An open SQLite file. Everything in it runs in this thread, and throws a {@link SqliteError} or another error with a code. */
+export interface SqliteDatabase {
+  /** Whether a transaction is open. */
+  readonly inTransaction: boolean
+  /** Runs statements without values and results. */
+  exec(sql: string): void
+  prepare(sql: string): SqliteStatement
+  close(): void
+}
+
+/**
+ * Opens a SQLite file, or `:memory:`, with the binding of this Node: `node:sqlite`, or a package for versions without it. Values and errors
+ * are the same with both.
+ *
+ * @example
+ * const file = openSqlite('report.db')
+ * file.prepare('insert into lines (text, done) values (?, ?)').run(['first', true])
+ * file.close()
+ */
+export function openSqlite(path: string, { binding, isStandIn }: LoadedBinding = loadBinding()): SqliteDatabase {
+  const native = withCode(() => new binding.DatabaseSync(path))
+  return {
+    get inTransaction() {
+      return native.isTransaction
+    },
+    exec: (sql) => withCode(() => native.exec(sql)),
+    prepare: (sql) => new Statement(native, sql, isStandIn),
+    close: () => withCode(() => (isStandIn ? closeWithStatements(native) : native.close())),
+  }
+}
+
+/** The package keeps the file open until its statements are collected; this writes everything to the file and releases the lock. */
+function closeWithStatements(native: NativeDatabase): void {
+  try {
+    if (native.isTransaction) native.exec('rollback')
+    native.exec('pragma wal_checkpoint(truncate)')
+  } catch {
+    // The next process to open the file does it.
+  }
+  native.close()
+}
+
+class Statement implements SqliteStatement {
+  readonly #database: NativeDatabase
+  readonly #sql: string
+  readonly #isStandIn: boolean
+  readonly #native: NativeStatement
+  #columns: readonly string[] | undefined
+
+  constructor(database: NativeDatabase, sql: string, isStandIn: boolean) {
+    this.#database = database
+    this.#sql = sql
+    this.#isStandIn = isStandIn
+    if (!hasStatement(sql)) throw new SqliteError('The SQL has no statement, or contains a NUL character', 'SQLITE_ERROR', undefined)
+    this.#native = withCode(() => prepared(database, sql))
+  }
+
+  get columns(): readonly string[] {
+    this.#columns ??= withCode(() => this.#native.columns().map(({ name }) => name))
+    return this.#columns
+  }
+
+  get reader(): boolean {
+    return this.columns.length > 0
+  }
+
+  all(values: readonly unknown[]): SqliteRow[] {
+    const { columns } = this
+    return withCode(() => this.#with(values, (statement, bound) => statement.all(...bound).map((row) => rowOf(columns, row))))
+  }
+
+  run(values: readonly unknown[]): { readonly changes: bigint; readonly lastInsertRowid: bigint } {
+    const { changes, lastInsertRowid } = withCode(() => this.#with(values, (statement, bound) => statement.run(...bound)))
+    return { changes: BigInt(changes), lastInsertRowid: BigInt(lastInsertRowid) }
+  }
+
+  *iterate(values: readonly unknown[]): IterableIterator<SqliteRow> {
+    for (const row of this.#rows(values)) yield rowOf(this.columns, row)
+  }
+
+  *arrays(values: readonly unknown[]): IterableIterator<readonly unknown[]> {
+    for (const row of this.#rows(values)) yield (row as readonly unknown[]).map(resultValue)
+  }
+
+  *#rows(values: readonly unknown[]): IterableIterator<unknown> {
+    const rows = withCode(() => this.#with(values, (statement, bound) => statement.iterate(...bound)))[Symbol.iterator]()
+    try {
+      for (let next = withCode(() => rows.next()); next.done !== true; next = withCode(() => rows.next())) yield next.value
+    } finally {
+      rows.return?.()
+    }
+  }
+
+  #with<T>(values: readonly unknown[], run: (statement: NativeStatement, bound: readonly Bindable[]) => T): T {
+    const bound = bindables(values)
+    const exact = this.#isStandIn ? exactNumbers(this.#sql, bound) : undefined
+    return exact ? run(prepared(this.#database, exact.sql), exact.values) : run(this.#native, bound)
+  }
+}
+
+/** Without one, Node 22 prepares a statement that ends the process when it is collected. */
+function hasStatement(sql: string): boolean {
+  if (sql.includes('\0')) return false
+  return /^\s*[a-z]/i.test(sql) || tokensOf(sql, 'sqlite').tokens.some(({ text }) => text !== ';')
+}
+
+function prepared(database: NativeDatabase, sql: string): NativeStatement {
+  const statement = database.prepare(sql)
+  // Without it, an integer beyond 2^53 in a result would be an error.
+  statement.setReadBigInts(true)
+  statement.setReturnArrays(true)
+  return statement
+}
+
+function rowOf(columns: readonly string[], values: unknown): SqliteRow {
+  const row: SqliteRow = {}
+  for (let at = 0; at < columns.length; at++) {
+    const name = columns[at] as string
+    const value = resultValue((values as readonly unknown[])[at])
+    // An assignment would set the prototype.
+    if (name === '__proto__') Object.defineProperty(row, name, { value, enumerable: true, configurable: true, writable: true })
+    else row[name] = value
+  }
+  return row
+}
+
+function withCode<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const { code, errcode, message } = error as { readonly code?: unknown; readonly errcode?: unknown; readonly message: string }
+    if (typeof code === 'string' && code !== '' && code !== 'ERR_SQLITE_ERROR') throw error
+    throw new SqliteError(message, codeName(errcode, message), error)
+  }
+}
