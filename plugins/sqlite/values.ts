@@ -49,7 +49,8 @@ function bindable(value: unknown, index: number): Bindable {
       throw refused(`is ${Array.isArray(value) ? 'an array' : 'an object'}; pass its values, or JSON.stringify it`)
     case 'undefined':
       throw refused('is undefined; pass a value or null')
-    default:
+    case 'function':
+    case 'symbol':
       throw refused(`is a ${typeof value}; pass a text, a number, a bigint, a boolean, bytes or null`)
   }
 }
