@@ -18,6 +18,13 @@ export const kvErrors = defineErrors({
     when: 'Redis cannot be reached or does not respond',
     fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },
+  KV_OUTCOME_UNKNOWN: {
+    status: 503,
+    message: (where: string, reason: string) =>
+      `The key-value store (${where}) may have made the change, but did not confirm it: ${reason}. A plain set or a delete can be repeated; before you repeat an increment, or a set with ifAbsent or ifValue, read the key`,
+    when: 'A change was sent to Redis, and the connection broke or the deadline passed before the reply: it may have been made',
+    fix: 'Repeat a plain `set` or `delete`; before you repeat anything else, read the key',
+  },
   KV_CONTENDED: {
     status: 503,
     message: (key: string) => `Other writes to the key "${key}" came first in every attempt; retry`,

@@ -74,7 +74,7 @@ for (const [name, open] of [
       const loses = async (key: string, call: () => Promise<unknown>): Promise<void> => {
         const before = lost.count
         lost.to = key
-        await assert.rejects(call, { code: 'KV_UNAVAILABLE' })
+        await assert.rejects(call, { code: 'KV_OUTCOME_UNKNOWN', status: 503 })
         assert.equal(lost.count, before + 1)
       }
       const isReached = (key: string): Promise<boolean> =>

@@ -43,6 +43,8 @@ export interface AssembleOptions extends AssembleCallsOptions {
   /** Default: runs the work without any gate. */
   readonly manage?: Manage
   readonly log: Logger
+  /** Whether this process checks the health of every instance. Default true; otherwise only of those that it calls. */
+  readonly checksAll?: boolean
   /** Returns what starts a service here; undefined if it runs elsewhere. */
   readonly runner: (definition: ServiceDefinition) => Runner | undefined
   onLost?(service: RegisteredService, instance: Instance, reason: string): void
@@ -71,6 +73,7 @@ export function assemble(given: AssembleOptions): Assembled {
     runner: ({ definition }) => runner(definition),
     auth: authFor,
     health: rulesOf(options).health,
+    checksAll: given.checksAll ?? true,
     startTimeoutMs: options.startTimeoutMs,
     restarts: options.restarts,
     drainMs,

@@ -38,8 +38,8 @@ export const microserviceErrors = defineErrors({
   SERVICE_TIMEOUT: {
     status: 504,
     message: (name: string, ms: number) => `The service "${name}" did not respond within ${Math.round(ms)} ms`,
-    when: 'A service did not respond in time',
-    fix: 'Try again, or raise `timeout`',
+    when: 'A service did not respond in time; it may have processed the request, or may still do so',
+    fix: 'Raise `timeout`; repeat the request if that makes no difference to the service, such as one with an `idempotency-key`',
   },
   SERVICE_CIRCUIT_OPEN: {
     status: 503,
@@ -59,9 +59,10 @@ export const microserviceErrors = defineErrors({
   SERVICE_UNREACHABLE: {
     status: 502,
     message: (name: string, why: string) => `The service "${name}" cannot be reached: ${why}`,
-    cause: (_name: string, _why: string, error?: unknown) => error,
-    when: 'The connection to a service failed, or closed before the response was complete',
-    fix: 'Check with `zin service:list` that it runs at its address',
+    cause: (_name: string, _why: string, error?: unknown, _sent?: boolean) => error,
+    details: (_name: string, _why: string, _error?: unknown, sent?: boolean) => ({ sent: sent === true }),
+    when: 'The connection to a service failed, or closed before the response was complete. `details.sent`: the request was sent, and may have been processed',
+    fix: 'Check with `zin service:list` that it runs at its address; before you repeat a request that was sent, check what it did, or send an `idempotency-key`',
   },
   SERVICE_RESPONSE_TOO_LARGE: {
     status: 502,

@@ -84,6 +84,7 @@ export const microservices = definePlugin({
       clock,
       random: Math.random,
       log,
+      checksAll: host.roles.has('http'),
       runner: createRunner({
         // Services run only in the process of the app that serves HTTP.
         runsHere: host.roles.has('http'),

@@ -294,6 +294,7 @@ describe('registered services', () => {
     const remote = await serve(t, ({ url }, response) => {
       if (url === '/large') response.end('x'.repeat(2000))
       if (url === '/chunks') for (let n = 0; n < 20; n++) response.write('x'.repeat(100))
+      if (url === '/drop') response.destroy()
       if (url === '/cut') response.writeHead(200, { 'content-length': '10' }).write('x', () => response.destroy())
     })
     const dead = await freePort()
@@ -306,8 +307,14 @@ describe('registered services', () => {
     await assert.rejects(services.callService('remote', { path: '/silent', timeout: 50 }), { code: 'SERVICE_TIMEOUT', status: 504 })
     await assert.rejects(services.callService('remote', { path: '/large' }), { code: 'SERVICE_RESPONSE_TOO_LARGE', status: 502 })
     await assert.rejects(services.callService('remote', { path: '/chunks' }), { code: 'SERVICE_RESPONSE_TOO_LARGE' })
-    await assert.rejects(services.callService('remote', { method: 'POST', path: '/cut' }), { code: 'SERVICE_UNREACHABLE', status: 502 })
-    await assert.rejects(services.callService('dead', { path: '/' }), { code: 'SERVICE_UNREACHABLE', status: 502 })
+    for (const [name, path, sent] of [
+      ['remote', '/cut', true],
+      ['remote', '/drop', true],
+      ['dead', '/', false],
+    ] as const) {
+      const failure = { code: 'SERVICE_UNREACHABLE', status: 502, details: { sent } }
+      await assert.rejects(services.callService(name, { method: 'POST', path, body: {} }), failure, path)
+    }
   })
 
   it('are listed, started, stopped and called by operators', async (t) => {

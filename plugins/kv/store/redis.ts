@@ -1,5 +1,5 @@
 import { type Clock, messageOf } from 'zin'
-import { abortable, isRedisUnavailable, type RedisClient, whenReady } from 'zin/plugins/redis'
+import { abortable, isRedisUnavailable, isRedisUnsent, type RedisClient, whenReady } from 'zin/plugins/redis'
 import { kvErrors } from '../errors.js'
 import type { KvStore } from './contract.js'
 
@@ -29,12 +29,18 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
   const refuse = (error: unknown): never => {
     throw isRedisUnavailable(error) ? kvErrors.KV_UNAVAILABLE(where, messageOf(error)) : error
   }
+  const refuseChange = (error: unknown): never => {
+    if (!isRedisUnavailable(error) || isRedisUnsent(error)) return refuse(error)
+    throw kvErrors.KV_OUTCOME_UNKNOWN(where, messageOf(error))
+  }
   const whenConnected = async <T>(command: () => Promise<T>): Promise<T> => {
     if (!(await whenReady(client, reconnectWaitMs))) throw kvErrors.KV_UNAVAILABLE(where, 'the connection is down')
     return command()
   }
   // Without `async`, because each promise costs a microsecond or more where requests are traced by async context.
-  const send = <T>(command: () => Promise<T>): Promise<T> => (client.status === 'ready' ? command() : whenConnected(command)).catch(refuse)
+  const send = <T>(command: () => Promise<T>, refused = refuse): Promise<T> =>
+    (client.status === 'ready' ? command() : whenConnected(command)).catch(refused)
+  const change = <T>(command: () => Promise<T>): Promise<T> => send(command, refuseChange)
   const isOk = (reply: 'OK' | null): boolean => reply === 'OK'
 
   return {
@@ -49,14 +55,14 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
     set: (key, value, { ttlMs, ifAbsent = false, ifValue } = {}) => {
       const life = ttlMs === undefined ? 0 : lifeOf(ttlMs)
       if (ifValue !== undefined) {
-        return send(() => client.eval(swapScript, 1, key, ifValue, value, life)).then((reply) => reply === 1)
+        return change(() => client.eval(swapScript, 1, key, ifValue, value, life)).then((reply) => reply === 1)
       }
-      if (ttlMs === undefined) return send(() => (ifAbsent ? client.set(key, value, 'NX') : client.set(key, value))).then(isOk)
-      return send(() => (ifAbsent ? client.set(key, value, 'PX', life, 'NX') : client.set(key, value, 'PX', life))).then(isOk)
+      if (ttlMs === undefined) return change(() => (ifAbsent ? client.set(key, value, 'NX') : client.set(key, value))).then(isOk)
+      return change(() => (ifAbsent ? client.set(key, value, 'PX', life, 'NX') : client.set(key, value, 'PX', life))).then(isOk)
     },
-    delete: (key) => send(() => client.del(key)).then((count) => count > 0),
+    delete: (key) => change(() => client.del(key)).then((count) => count > 0),
     increment: (key, { by = 1, ttlMs } = {}) =>
-      send(async () => {
+      change(async () => {
         try {
           return Number(await client.eval(incrementScript, 1, key, by, ttlMs === undefined ? 0 : lifeOf(ttlMs)))
         } catch (error) {
@@ -83,8 +89,8 @@ function lifeOf(ttlMs: number): number {
   return Math.max(1, Math.ceil(ttlMs))
 }
 
+const unavailable: ReadonlySet<unknown> = new Set(['KV_UNAVAILABLE', 'KV_OUTCOME_UNKNOWN', 'KV_NOT_STARTED'])
+
 export function isKvUnavailable(error: unknown): boolean {
-  return (
-    typeof error === 'object' && error !== null && 'code' in error && (error.code === 'KV_UNAVAILABLE' || error.code === 'KV_NOT_STARTED')
-  )
+  return typeof error === 'object' && error !== null && 'code' in error && unavailable.has(error.code)
 }

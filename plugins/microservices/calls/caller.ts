@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type Clock, messageOf, type ZinError } from 'zin'
+import { type Clock, messageOf } from 'zin'
 import type { ServiceAuth } from '../auth/contract.js'
 import type { ServiceCall, ServiceResponse } from '../contract.js'
 import { microserviceErrors } from '../errors.js'
@@ -117,6 +117,7 @@ export class Caller {
     this.#note(service, instance, circuit.begin())
     const probe = circuit.state === 'half-open'
     instance.inFlight++
+    instance.calledAt = clock.monotonic()
     let outcome: WireResult | undefined
     try {
       const credentials = await auth(service).credentials(request)
@@ -162,7 +163,7 @@ export class Caller {
         throw result.error
       case 'connect':
       case 'lost':
-        throw unreachable(name, result.error)
+        throw microserviceErrors.SERVICE_UNREACHABLE(name, messageOf(result.error), result.error, result.sent)
       case 'response': {
         const { headers, statusCode: status = 0 } = result.response
         if (redirects.has(status) && headers.location !== undefined)
@@ -188,8 +189,4 @@ function outcomeOf(result: WireResult | undefined): 'ok' | 'failed' | 'connect-f
   if (result?.type === 'response') return (result.response.statusCode ?? 0) >= 500 ? 'failed' : 'ok'
   if (result?.type === 'too-large') return 'ok'
   return result?.type === 'connect' ? 'connect-failed' : 'failed'
-}
-
-function unreachable(name: string, error: Error): ZinError {
-  return microserviceErrors.SERVICE_UNREACHABLE(name, messageOf(error), error)
 }

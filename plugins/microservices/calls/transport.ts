@@ -19,7 +19,8 @@ export type WireResult =
   | { readonly type: 'response'; readonly response: IncomingMessage; readonly body: Buffer }
   | { readonly type: 'timeout' }
   | { readonly type: 'too-large' }
-  | { readonly type: 'connect' | 'lost'; readonly error: Error }
+  /** `sent`: the whole request was sent, so that the service may have processed it. */
+  | { readonly type: 'connect' | 'lost'; readonly error: Error; readonly sent: boolean }
   | { readonly type: 'refused'; readonly error: ZinError }
 
 /** Keep-alive connections to one address. */
@@ -66,7 +67,11 @@ function exchange({ body, maxBytes, timeoutMs }: WireRequest, open: () => Client
     }
     const timer = setTimeout(() => end({ type: 'timeout' }), Math.max(1, timeoutMs))
     const fail = (error: Error): void =>
-      end(error instanceof ZinError ? { type: 'refused', error } : { type: begun ? 'lost' : 'connect', error: new Error(reasonOf(error)) })
+      end(
+        error instanceof ZinError
+          ? { type: 'refused', error }
+          : { type: begun ? 'lost' : 'connect', error: new Error(reasonOf(error)), sent: begun || request.writableFinished },
+      )
     request.on('error', fail)
     request.on('response', (response) => {
       begun = true

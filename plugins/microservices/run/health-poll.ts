@@ -17,6 +17,8 @@ export interface HealthPollOptions {
   readonly auth: ServiceAuth
   readonly clock: Clock
   readonly random: () => number
+  /** Whether this process needs the state of the instance now; a check is skipped otherwise. */
+  isNeeded(): boolean
   onFailed(reason: string): void
   onPassed(): void
 }
@@ -31,6 +33,7 @@ export function pollHealth(options: HealthPollOptions): () => void {
   let failed = 0
   let passed = 0
   const check = async (): Promise<void> => {
+    if (!options.isNeeded()) return plan()
     const began = clock.monotonic()
     const problem = await healthProblem(options).catch((error: unknown) => String(error))
     if (ended) return

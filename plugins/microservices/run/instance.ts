@@ -21,6 +21,8 @@ export class Instance {
   state: ServiceState = 'registered'
   reason: string | undefined
   inFlight = 0
+  /** Monotonic time of the last call by this process, in ms. */
+  calledAt = -Infinity
   restarts = 0
   /** Number of all starts. */
   starts = 0

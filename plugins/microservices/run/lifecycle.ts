@@ -13,6 +13,8 @@ export interface LifecycleOptions {
   readonly runner: (service: RegisteredService) => Runner | undefined
   readonly auth: (service: RegisteredService) => ServiceAuth
   readonly health: HealthRules
+  /** Whether this process checks every instance, instead of those that it calls. */
+  readonly checksAll: boolean
   readonly startTimeoutMs: number
   /** Maximum number of automatic restarts in a row. */
   readonly restarts: number
@@ -26,6 +28,9 @@ export interface LifecycleOptions {
 
 /** Uptime after which a crash no longer counts as part of the same series of restarts, in ms. */
 const steadyMs = 60_000
+
+/** A process that does not check every instance checks those that it has called within this time, in ms. */
+const neededMs = 600_000
 
 /** Resources of a started instance. */
 interface Started {
@@ -93,7 +98,7 @@ export class Lifecycle {
   }
 
   #begun(service: RegisteredService, instance: Instance, running: Running | undefined): void {
-    const { auth, clock, health, random } = this.#options
+    const { auth, checksAll, clock, health, random } = this.#options
     const endPoll = pollHealth({
       definition: service.definition,
       instance,
@@ -101,6 +106,8 @@ export class Lifecycle {
       auth: auth(service),
       clock,
       random,
+      // An unhealthy instance gets no calls, so only a check can end that.
+      isNeeded: () => checksAll || instance.state === 'unhealthy' || clock.monotonic() - instance.calledAt < neededMs,
       onFailed: (reason) => {
         if (instance.state !== 'running') return
         service.setState(instance, 'unhealthy', reason)
