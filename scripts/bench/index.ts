@@ -8,6 +8,7 @@ import { benchCompliance } from './compliance.js'
 import { benchConsole } from './console.js'
 import { benchControlPlane } from './control-plane.js'
 import { benchEdge } from './edge.js'
+import { benchEmbedded } from './embedded.js'
 import { benchHooks } from './hooks.js'
 import { benchHttp } from './http.js'
 import { benchMicroservices } from './microservices.js'
@@ -26,6 +27,7 @@ const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   workers: benchWorkers,
   'control-plane': benchControlPlane,
   edge: benchEdge,
+  embedded: benchEmbedded,
   microservices: benchMicroservices,
   observability: benchObservability,
   compliance: benchCompliance,

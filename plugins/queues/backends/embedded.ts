@@ -3,7 +3,7 @@ import { messageOf } from 'zin'
 import { abortable } from 'zin/plugins/redis'
 import { mostRunning, type QueueBackend } from '../backend.js'
 import { loadBullmq } from '../bullmq.js'
-import type { ListedState } from '../contract.js'
+import type { ListedState, QueueCounts } from '../contract.js'
 import { embeddedDeletion } from '../deletion/embedded.js'
 import type { EmbeddedStore } from '../embedded/open.js'
 import { StoreUnavailableError } from '../embedded/statement-errors.js'
@@ -26,6 +26,62 @@ const orders: Readonly<Record<ListedState, string>> = {
 }
 
 const isClosed = (error: unknown): boolean => messageOf(error).startsWith('Cannot use a pool after calling end')
+
+const states = {
+  waiting: 'waiting',
+  active: 'active',
+  delayed: 'delayed',
+  completed: 'completed',
+  failed: 'failed',
+  waitingChildren: 'waiting-children',
+} as const satisfies Record<keyof QueueCounts, string>
+
+/** The queues of $1, in their order. */
+const given = 'unnest($1::text[]) with ordinality as given(queue, n) order by n'
+/** One count for each state, because each state has an index that answers it without reading jobs. */
+const counts = Object.entries(states)
+  .map(([name, state]) => `(select count(*) from job where queue = given.queue and state = '${state}') as "${name}"`)
+  .join(', ')
+
+/** The first waiting job above a priority, and since when it waits. */
+const firstAbove = (priority: string): string => `select priority,
+    greatest(added_at_ms + coalesce((opts->>'delay')::numeric, 0), coalesce(processed_at_ms, 0)) as since
+  from job where queue = given.queue and state = 'waiting' and priority > ${priority} order by priority, seq limit 1`
+/** Reads only the first job of each priority, of at most 50. */
+const oldest = `(
+    with recursive firsts as (
+      (${firstAbove('-1')}) union all select above.* from firsts cross join lateral (${firstAbove('firsts.priority')}) above
+    )
+    select min(since) from (select since from firsts limit 50) as starts
+  )`
+
+type CountRow = Readonly<Record<keyof QueueCounts, string>>
+
+function countsOf(row: CountRow): QueueCounts {
+  const of = (name: keyof QueueCounts): number => Number(row[name])
+  return {
+    waiting: of('waiting'),
+    active: of('active'),
+    delayed: of('delayed'),
+    completed: of('completed'),
+    failed: of('failed'),
+    waitingChildren: of('waitingChildren'),
+  }
+}
+
+type JobRow = Readonly<Record<string, unknown>> & { readonly id: string }
+
+/** The parts of BullMQ that convert a row to a job. Reading each job by its id would take a statement each. */
+interface RowReader {
+  readonly Job: { fromJSON(queue: Queue, json: unknown, id: string): Job }
+  getBackend(): { readonly getJobData: (this: { run(): Promise<{ readonly rows: readonly JobRow[] }> }, id: string) => Promise<unknown> }
+}
+
+async function jobOf(queue: Queue, row: JobRow): Promise<Job> {
+  const reader = queue as unknown as RowReader
+  const json = await reader.getBackend().getJobData.call({ run: () => Promise.resolve({ rows: [row] }) }, row.id)
+  return reader.Job.fromJSON(queue, json, row.id)
+}
 
 export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
   const { createPostgresBackend, withBackend } = loadBullmq()
@@ -50,52 +106,33 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     makeFlow: (options) => new bull.FlowProducer({ ...options, connection }) as unknown as FlowProducer,
     ready: () => Promise.resolve(),
     async page(queue, state, offset, limit, payload) {
-      if (!payload) {
-        const { rows } = await store.pool.query<ListedRow>(
-          `select ${listedColumns} from job where queue = $1 and ${orders[state]} offset $2 limit $3`,
-          [queue.name, offset, limit],
-        )
-        return rows.map((row) => jobOfRow(queue, row))
-      }
-      const { rows } = await store.pool.query<{ id: string }>(
-        `select id from job where queue = $1 and ${orders[state]} offset $2 limit $3`,
-        [queue.name, offset, limit],
-      )
-      const jobs = await Promise.all(rows.map(({ id }) => queue.getJob(id)))
-      return jobs.filter((job) => job !== undefined) as Job[]
+      const rows = async <Row extends object>(columns: string) =>
+        (
+          await store.pool.query<Row>(`select ${columns} from job where queue = $1 and ${orders[state]} offset $2 limit $3`, [
+            queue.name,
+            offset,
+            limit,
+          ])
+        ).rows
+      if (!payload) return (await rows<ListedRow>(listedColumns)).map((row) => jobOfRow(queue, row))
+      return Promise.all((await rows<JobRow>('*')).map((row) => jobOf(queue, row)))
     },
     async counts(queues) {
-      const { rows } = await store.pool.query<{ queue: string; state: string; jobs: string }>(
-        'select queue, state, count(*) as jobs from job where queue = any($1) group by queue, state',
-        [queues],
-      )
-      const found = new Map(rows.map(({ queue, state, jobs }) => [`${queue} ${state}`, Number(jobs)]))
-      return queues.map((name) => {
-        const of = (state: string): number => found.get(`${name} ${state}`) ?? 0
-        const [waiting, active, delayed, completed, failed] = [of('waiting'), of('active'), of('delayed'), of('completed'), of('failed')]
-        return { waiting, active, delayed, completed, failed, waitingChildren: of('waiting-children') }
-      })
+      const { rows } = await store.pool.query<CountRow>(`select ${counts} from ${given}`, [queues])
+      return rows.map(countsOf)
     },
     async samples(queues) {
-      const { rows } = await store.pool.query<{ queue: string; state: string; jobs: string; oldest: string | null }>(
-        `select queue, state::text as state, count(*) as jobs,
-           min(greatest(added_at_ms + coalesce((opts->>'delay')::numeric, 0), coalesce(processed_at_ms, 0)))
-             filter (where state = 'waiting') as oldest
-         from job where queue = any($1) group by queue, state
-         union all select queue, 'paused', 1, null from meta where queue = any($1) and field = 'paused' and value = '1'`,
+      const { rows } = await store.pool.query<CountRow & { readonly paused: boolean; readonly oldest: string | null }>(
+        `select ${counts}, ${oldest} as oldest,
+           exists (select 1 from meta where queue = given.queue and field = 'paused' and value = '1') as paused
+         from ${given}`,
         [queues],
       )
-      const found = new Map(rows.map((row) => [`${row.queue} ${row.state}`, row]))
-      return queues.map((name) => {
-        const of = (state: string): number => Number(found.get(`${name} ${state}`)?.jobs ?? 0)
-        const [waiting, active, delayed, completed, failed] = [of('waiting'), of('active'), of('delayed'), of('completed'), of('failed')]
-        const oldest = found.get(`${name} waiting`)?.oldest ?? undefined
-        return {
-          counts: { waiting, active, delayed, completed, failed, waitingChildren: of('waiting-children') },
-          paused: of('paused') > 0,
-          oldestWaiting: oldest === undefined ? undefined : Number(oldest),
-        }
-      })
+      return rows.map((row) => ({
+        counts: countsOf(row),
+        paused: row.paused,
+        oldestWaiting: row.oldest === null ? undefined : Number(row.oldest),
+      }))
     },
     async running(queues) {
       const { rows } = await store.pool.query<{ name: string; since: readonly string[] }>(

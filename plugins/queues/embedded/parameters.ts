@@ -12,4 +12,6 @@ export const settings: Readonly<Record<string, string>> = {
   min_wal_size: '5MB',
   // After a VACUUM of an empty table the planner would use sequential scans.
   enable_seqscan: 'off',
+  // ANALYZE blocks the process. With the default of 100 it reads 30,000 rows with their data, which takes half a second.
+  default_statistics_target: '10',
 }
