@@ -149,8 +149,8 @@ describe('a body that is a stream', () => {
         }
       })
       // It has failed before it is sent.
-      const isEarly = form === 'old-style stream' && way === 'set before something is awaited'
-      test(`cuts the connection and counts as failed if it fails later: ${form}, ${way}`, { skip: isEarly }, async (t) => {
+      if (form === 'old-style stream' && way === 'set before something is awaited') continue
+      test(`cuts the connection and counts as failed if it fails later: ${form}, ${way}`, async (t) => {
         for (const error of [failure, teapot]) {
           const { ask, log } = await serve(t, (ctx) => give(ctx, make(['part'], error)))
           const { text, counted, logged, failures } = await ask()

@@ -80,8 +80,8 @@ describe('a processor that runs isolated', () => {
     ['throws', 'process', /on purpose/],
     ['leaks', 'thread', /more than 32 MiB of memory/],
     ['leaks', 'process', /signal SIGABRT/],
-    ['exits', 'thread', /exit code 3$/],
-    ['exits', 'process', /exit code 3$/],
+    ['exits', 'thread', /exit code 3 \(its code called process\.exit\)$/],
+    ['exits', 'process', /exit code 3 \(its code called process\.exit\)$/],
     ['ignores', 'thread', /longer than its timeout of 1000 ms/],
     ['ignores', 'process', /longer than its timeout of 1000 ms/],
   ]
