@@ -102,16 +102,19 @@ export const killAfterCommit = (whom: 'proxy' | 'database'): string => `
 import { existsSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 const require = createRequire(${JSON.stringify(join(root, 'package.json'))})
-const { DatabaseSync } = process.getBuiltinModule('node:sqlite') ?? require('@photostructure/sqlite')
-const { exec } = DatabaseSync.prototype
-DatabaseSync.prototype.exec = function (sql) {
-  const result = exec.call(this, sql)
-  if (sql !== 'commit' || existsSync('killed')) return result
-  const count = (from) => this.prepare('select count(*) as n from ' + from).all()[0].n
-  if (count("sqlite_schema where name = 'killer'") > 0 && count('killer') > 0) {
+const name = '@photostructure/sqlite'
+const builtIn = process.getBuiltinModule('node:sqlite')
+const binding = builtIn ?? require(name)
+class DatabaseSync extends binding.DatabaseSync {
+  exec(sql) {
+    super.exec(sql)
+    if (sql !== 'commit' || existsSync('killed')) return
+    const count = (from) => this.prepare('select count(*) as n from ' + from).all()[0].n
+    if (count("sqlite_schema where name = 'killer'") === 0 || count('killer') === 0) return
     writeFileSync('killed', '')
     for (const pid of ${whom === 'proxy' ? '[process.ppid, process.pid]' : '[process.pid]'}) process.kill(pid, 'SIGKILL')
   }
-  return result
 }
+if (builtIn) builtIn.DatabaseSync = DatabaseSync
+else require.cache[require.resolve(name)].exports = { ...binding, DatabaseSync }
 `
