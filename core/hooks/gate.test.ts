@@ -43,6 +43,7 @@ describe('a gate hook', () => {
       assert.ok(verdict.denied)
       assert.equal(verdict.plugin, 'first')
       assert.match(verdict.reason, reason)
+      assert.equal(verdict.error?.status, handler === never ? 503 : undefined)
       assert.deepEqual(
         lines.map(({ level, plugin, hook }) => [level, plugin, hook]),
         [['error', 'first', 'onTest']],

@@ -43,7 +43,9 @@ export class GateSlot extends Slot {
       if (isDenial(value)) return { ...deny(value.error ?? value.reason, value), plugin }
     } catch (error) {
       this.#log.error({ plugin, hook, err: error }, 'a gate listener failed, so the action is denied')
-      return { denied: true, reason: messageOf(error), plugin }
+      // A listener that is late has not decided: callers may try again.
+      const late = error instanceof ZinError && error.code === 'ZIN_HOOK_TIMEOUT' ? { error } : {}
+      return { denied: true, reason: messageOf(error), plugin, ...late }
     }
     const reason = `${plugin}: its listener for hook "${hook}" must return deny(reason) or nothing, so the action is denied`
     this.#log.error({ plugin, hook }, reason)

@@ -86,13 +86,22 @@ export function isRedisUnavailable(error: unknown): boolean {
     unavailableCodes.has(code) ||
     unavailableNames.has(error.name) ||
     unavailableText.test(error.message) ||
+    refusedParts(error).some(isRedisUnavailable) ||
     (error.cause !== undefined && isRedisUnavailable(error.cause))
   )
 }
 
 /** Whether an error proves that Redis did not run the command: it was not sent, or it was refused. False after any other failed command. */
 export function isRedisUnsent(error: unknown): boolean {
-  return error instanceof Error && (unsentText.test(error.message) || ('code' in error && error.code === 'REDIS_UNAVAILABLE'))
+  if (!(error instanceof Error)) return false
+  return (
+    unsentText.test(error.message) || refusedParts(error).some(isRedisUnsent) || ('code' in error && error.code === 'REDIS_UNAVAILABLE')
+  )
+}
+
+/** Why commands of a transaction were refused, so that none of it ran. */
+function refusedParts(error: Error): readonly unknown[] {
+  return 'previousErrors' in error && Array.isArray(error.previousErrors) ? error.previousErrors : []
 }
 
 const unsentText = /^(Stream isn't writeable|Cluster isn't ready|Failed to refresh slots|LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|OOM)/

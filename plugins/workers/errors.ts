@@ -176,7 +176,7 @@ const managementErrors = defineErrors({
   },
   QUEUE_CONNECTION_ERROR: {
     status: 503,
-    message: (what: string, why: string) => `${what}: the queue store cannot be reached (${why}); check REDIS_URL and the server`,
+    message: (what: string, why: string) => `${what}: the queue store cannot be reached, or refuses to write (${why})`,
     when: 'The queue store did not respond in time',
     fix: 'Check Redis and `REDIS_URL`; requests can be retried',
   },

@@ -243,13 +243,17 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     names: () => producer.smembers(namesKey),
     keep: (wanted) => wanted,
     async ping(signal) {
-      await abortable(producer.ping(), signal)
+      // A write: a full server and a replica answer a PING.
+      await abortable(producer.set(`${namesKey}:ping`, '', 'EX', pingSeconds), signal)
     },
     isUnavailable: isRedisUnavailable,
     isUnsent: isRedisUnsent,
     close: async () => close(),
   }
 }
+
+/** How long the key of a ping is kept. */
+const pingSeconds = 60
 
 /**
  * Ends the blocking wait of a worker that is closed, also when its connection is being replaced: the command would wait for the next one.

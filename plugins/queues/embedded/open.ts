@@ -40,10 +40,12 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedSt
   const { dataDir, fsync, log, engine = loadEngine() } = options
   const template = 'template' in options ? options.template : builtTemplate()
   engine.catch(() => undefined)
-  const lock = await lockData(dataDir)
+  const disk = new Disk(dataDir)
+  const lock = await lockData(dataDir).catch((error: unknown) => {
+    throw isNoSpace(error) ? queueErrors.QUEUE_DISK_FULL(dataDir, disk.free) : error
+  })
   const dir = join(dataDir, 'queue')
   let postgres: Postgres | undefined
-  const disk = new Disk(dataDir)
   try {
     await checkVersion(dir)
     if (template !== undefined) await makeFromTemplate(dir, template, { sync: fsync })
@@ -113,3 +115,5 @@ async function checkVersion(dir: string): Promise<void> {
   const found = (await readFile(join(dir, 'PG_VERSION'), 'utf8').catch(() => postgresMajor)).trim()
   if (found !== postgresMajor) throw queueErrors.QUEUE_DATA_VERSION(dir, found, postgresMajor)
 }
+
+const isNoSpace = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC'
