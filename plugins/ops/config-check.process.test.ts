@@ -7,7 +7,7 @@ import { defineConfig } from 'zin'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { jwt } from 'zin/plugins/jwt'
 import { ops } from 'zin/plugins/ops'
-export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [${plugins}] })
+export default defineConfig({ app: { name: 'shop', port: 0 }, shutdown: { delayMs: 5_000 }, plugins: [${plugins}] })
 `
 const production = { NODE_ENV: 'production', JWT_SECRET: 'j'.repeat(32), APP_KEY: 'k'.repeat(32) }
 
