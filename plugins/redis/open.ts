@@ -86,7 +86,7 @@ export function isRedisUnavailable(error: unknown): boolean {
     unavailableCodes.has(code) ||
     unavailableNames.has(error.name) ||
     unavailableText.test(error.message) ||
-    refusedParts(error).some(isRedisUnavailable) ||
+    whyAborted(error).some((why) => unavailableText.test(why)) ||
     (error.cause !== undefined && isRedisUnavailable(error.cause))
   )
 }
@@ -94,14 +94,14 @@ export function isRedisUnavailable(error: unknown): boolean {
 /** Whether an error proves that Redis did not run the command: it was not sent, or it was refused. False after any other failed command. */
 export function isRedisUnsent(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return (
-    unsentText.test(error.message) || refusedParts(error).some(isRedisUnsent) || ('code' in error && error.code === 'REDIS_UNAVAILABLE')
-  )
+  const { code } = error as { readonly code?: unknown }
+  return code === 'REDIS_UNAVAILABLE' || [error.message, ...whyAborted(error)].some((why) => unsentText.test(why))
 }
 
-/** Why commands of a transaction were refused, so that none of it ran. */
-function refusedParts(error: Error): readonly unknown[] {
-  return 'previousErrors' in error && Array.isArray(error.previousErrors) ? error.previousErrors : []
+/** Why Redis refused commands of a transaction, none of which ran then. ioredis also lists an error among its own earlier ones. */
+function whyAborted(error: Error): readonly string[] {
+  const aborted = /^EXECABORT/.test(error.message) && 'previousErrors' in error && Array.isArray(error.previousErrors)
+  return aborted ? (error.previousErrors as readonly unknown[]).map(messageOf) : []
 }
 
 const unsentText = /^(Stream isn't writeable|Cluster isn't ready|Failed to refresh slots|LOADING|CLUSTERDOWN|MASTERDOWN|READONLY|OOM)/
