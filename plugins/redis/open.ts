@@ -100,7 +100,7 @@ export function isRedisUnsent(error: unknown): boolean {
 
 /** Why Redis refused commands of a transaction, none of which ran then. ioredis also lists an error among its own earlier ones. */
 function whyAborted(error: Error): readonly string[] {
-  const aborted = /^EXECABORT/.test(error.message) && 'previousErrors' in error && Array.isArray(error.previousErrors)
+  const aborted = error.message.startsWith('EXECABORT') && 'previousErrors' in error && Array.isArray(error.previousErrors)
   return aborted ? (error.previousErrors as readonly unknown[]).map(messageOf) : []
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
@@ -16,8 +16,7 @@ import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { connectRedis } from '../../scripts/testing/redis-client.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
 import { openRelay } from '../../scripts/testing/relay.js'
-import { workersService } from './index.js'
-import { assertComesBack, documentedFaults, faultHost, faultScene } from './testing/fault-scene.js'
+import { assertComesBack, documentedFaults, faultHost, faultScene, writeRows } from './testing/fault-scene.js'
 
 const portOf = (url: string): number => Number(new URL(url).port)
 const local = (port: number) => ({ host: '127.0.0.1', port })
@@ -164,36 +163,6 @@ function isMaster(url: string): Promise<void> {
   )
 }
 
-/** What the app says about itself, asked about four times a second until the returned function is called. */
-function watch({ host }: { readonly host: TestHost }) {
-  const readiness = new Set<string>()
-  const states = new Set<string>()
-  const from = host.logs.length
-  const ended = new AbortController()
-  const asking = (async () => {
-    while (!ended.signal.aborted) {
-      const { body } = await host.inject({ path: '/health/ready', headers: { accept: 'application/health+json' } })
-      readiness.add((body as { readonly status: string }).status)
-      const status = await host
-        .service(workersService)
-        .status('task')
-        .catch(({ code }: { readonly code?: string }) => code ?? 'an error')
-      states.add(typeof status === 'string' ? status : `${status.state}, health ${status.health}`)
-      await delay(250, undefined, { signal: ended.signal }).catch(() => undefined)
-    }
-  })()
-  return async () => {
-    ended.abort()
-    await asking
-    const lines = host.logs.slice(from).filter(({ level }) => level === 'warn' || level === 'error' || level === 'fatal')
-    return {
-      readiness: ['fail', 'warn', 'pass'].find((status) => readiness.has(status)),
-      states: [...states],
-      lines: [...new Set(lines.map(({ level, msg }) => `${level}: ${msg}`))],
-    }
-  }
-}
-
 const rows = new Map<string, string>()
 
 // Each waits for connections to be given up, so they run at the same time.
@@ -204,23 +173,14 @@ describe('workers take jobs again within 30 s, and lose none, after', { concurre
       const opened = await open(clean)
       const app = await faultScene(clean, { env: opened.env })
       const other = await faultHost(clean, { env: opened.env, roles: ['http'] })
-      const unwatch = watch(app)
-      const { backMs, lost } = await assertComesBack(app, () => cause(opened, clean))
-      const { readiness, states, lines } = await unwatch()
-      for (const line of [...states, ...lines]) t.diagnostic(line)
-      rows.set(name, `| ${store} | ${name} | ${Math.round(backMs / 1000)} s | ${lost} | ${readiness} |`)
+      const cells = await assertComesBack(app, () => cause(opened, clean))
+      rows.set(name, `| ${store} | ${name} | ${cells} |`)
       await eventually('the key-value store works', () => works(app.host))
       await eventually('the processes hear each other', () => hear(app.host, other))
     })
   }
 
-  // FAULTS_TABLE=write writes the rows to the README.
-  after(() => {
-    if (process.env.FAULTS_TABLE !== 'write') return
-    const readme = join(import.meta.dirname, 'README.md')
-    const text = readFileSync(readme, 'utf8').split('\n')
-    writeFileSync(readme, text.map((line) => rows.get(line.split('|')[2]?.trim() ?? '') ?? line).join('\n'))
-  })
+  after(() => writeRows(rows))
 })
 
 async function works(host: TestHost): Promise<boolean> {

@@ -1,4 +1,4 @@
-import type { Job, JobType, Queue, Worker } from 'bullmq'
+import type { Job, JobType, Queue } from 'bullmq'
 import { type Logger, messageOf } from 'zin'
 import {
   abortable,
@@ -21,6 +21,7 @@ import { redisSearch } from '../search/redis.js'
 import { isWrongType } from '../wrong-type.js'
 import { jobOfFields, listedFields } from './listed-jobs.js'
 import { redisParts } from './redis-parts.js'
+import { staysClosed, wakesOthers } from './redis-worker.js'
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget
@@ -31,6 +32,9 @@ export interface RedisBackendOptions {
   /** Whether a Redis that may evict jobs is an error; otherwise it is a warning. */
   readonly strict: boolean
 }
+
+/** How long the key of a ping is kept. */
+const pingSeconds = 60
 
 /** Distance between the scores of two consecutive priorities of waiting jobs in BullMQ. */
 const levelScore = 2 ** 32
@@ -51,10 +55,6 @@ const failNextScript = `
 if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishedOn') == 1 then return 0 end
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
-
-/** KEYS: the meta key, the jobs with a priority, the marker that wakes a worker. */
-const wakeScript = `
-if redis.call('HEXISTS', KEYS[1], 'paused') == 0 and redis.call('EXISTS', KEYS[2]) == 1 then redis.call('ZADD', KEYS[3], 0, '0') end`
 
 /** Events of a queue read per command. */
 const eventsAtOnce = 1_000
@@ -250,59 +250,6 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     isUnsent: isRedisUnsent,
     close: async () => close(),
   }
-}
-
-/** How long the key of a ping is kept. */
-const pingSeconds = 60
-
-/**
- * Ends the blocking wait of a worker that is closed, also when its connection is being replaced: the command would wait for the next one.
- * Prevents a pause that is still pending when the worker is closed from reconnecting it afterwards.
- */
-function staysClosed(worker: Worker): Worker {
-  const closed = (): Error => new Error('Connection is closed.')
-  const whenConnected = (use: (client: BlockingClient) => void): void => {
-    ;(worker.getBackend().blockingClient as Promise<BlockingClient> | undefined)?.then(use, () => undefined)
-  }
-  let end = (): void => undefined
-  whenConnected((client) => {
-    const bzpopmin = client.bzpopmin.bind(client)
-    client.bzpopmin = (...args) =>
-      new Promise((resolve, reject) => {
-        end = () => reject(closed())
-        if (worker.closing === undefined) bzpopmin(...args).then(resolve, reject)
-        else end()
-      })
-  })
-  worker.once('closing', () => {
-    whenConnected((client) => {
-      client.connect = () => Promise.reject(closed())
-    })
-    end()
-  })
-  return worker
-}
-
-interface BlockingClient {
-  bzpopmin(...args: readonly unknown[]): Promise<unknown>
-  connect(): Promise<unknown>
-}
-
-/**
- * Makes a worker that returns a job with a priority to its queue wake an idle worker. BullMQ does so for other jobs only, and an idle worker
- * would take this one when it polls next.
- */
-function wakesOthers(worker: Worker, redis: RedisClient): Worker {
-  const backend = worker.getBackend()
-  const move = backend.moveJobFromActiveToWait.bind(backend)
-  const keys = ['meta', 'prioritized', 'marker'].map((key) => worker.toKey(key))
-  backend.moveJobFromActiveToWait = async (id, token) => {
-    const result = await move(id, token)
-    // The job has returned in any case.
-    await redis.eval(wakeScript, keys.length, ...keys).catch(() => undefined)
-    return result
-  }
-  return worker
 }
 
 /** Opens both connections or none: if one cannot connect, the other is closed. */

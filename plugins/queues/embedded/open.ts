@@ -37,13 +37,20 @@ export interface EmbeddedStore {
 
 /** Locks the data directory and opens the queue in `<dataDir>/queue`; creates it if absent. */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
+  try {
+    return await open(options)
+  } catch (error) {
+    const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC'
+    throw isFull ? queueErrors.QUEUE_DISK_FULL(options.dataDir, new Disk(options.dataDir).free) : error
+  }
+}
+
+async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const { dataDir, fsync, log, engine = loadEngine() } = options
   const template = 'template' in options ? options.template : builtTemplate()
   engine.catch(() => undefined)
   const disk = new Disk(dataDir)
-  const lock = await lockData(dataDir).catch((error: unknown) => {
-    throw isNoSpace(error) ? queueErrors.QUEUE_DISK_FULL(dataDir, disk.free) : error
-  })
+  const lock = await lockData(dataDir)
   const dir = join(dataDir, 'queue')
   let postgres: Postgres | undefined
   try {
@@ -115,5 +122,3 @@ async function checkVersion(dir: string): Promise<void> {
   const found = (await readFile(join(dir, 'PG_VERSION'), 'utf8').catch(() => postgresMajor)).trim()
   if (found !== postgresMajor) throw queueErrors.QUEUE_DATA_VERSION(dir, found, postgresMajor)
 }
-
-const isNoSpace = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOSPC'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { health } from 'zin/plugins/health'
@@ -53,15 +54,14 @@ export async function faultScene(clean: CleanUp, options: TestHostOptions): Prom
 /** Within this time after a fault, workers take jobs again, in ms. */
 const backWithinMs = 30_000
 
-export interface CameBack {
-  readonly backMs: number
-  /** Number of acknowledged jobs that never ran. */
-  readonly lost: number
-}
-
-/** Asserts that the worker takes jobs again in time after a fault, and that every job runs. */
-export async function assertComesBack({ add, missing }: FaultScene, fault: () => Promise<void>): Promise<CameBack> {
+/**
+ * Asserts that the worker takes jobs again in time after a fault, and that every job runs. Returns the cells of its row in the README: when it
+ * came back, how many acknowledged jobs never ran, and the worst that readiness said.
+ */
+export async function assertComesBack(scene: FaultScene, fault: () => Promise<void>): Promise<string> {
+  const { add, missing } = scene
   const earlier = await add(20)
+  const readiness = worstReadiness(scene)
   await fault()
   const endedAt = performance.now()
   let later: readonly number[] = []
@@ -75,10 +75,35 @@ export async function assertComesBack({ add, missing }: FaultScene, fault: () =>
   const all = [...earlier, ...later]
   // A job whose reply was lost runs when its lock has ended.
   await eventually('every job has run', () => missing(all).length === 0)
-  return { backMs, lost: missing(all).length }
+  return `${Math.round(backMs / 1000)} s | ${missing(all).length} | ${await readiness()}`
+}
+
+/** Asks about four times a second until the returned function is called. */
+function worstReadiness({ host }: FaultScene): () => Promise<string | undefined> {
+  const said = new Set<string>()
+  const ended = new AbortController()
+  const asking = (async () => {
+    while (!ended.signal.aborted) {
+      const { body } = await host.inject({ path: '/health/ready', headers: { accept: 'application/health+json' } })
+      said.add((body as { readonly status: string }).status)
+      await delay(250, undefined, { signal: ended.signal }).catch(() => undefined)
+    }
+  })()
+  return async () => {
+    ended.abort()
+    await asking
+    return ['fail', 'warn', 'pass'].find((status) => said.has(status))
+  }
 }
 
 const readme = join(import.meta.dirname, '..', 'README.md')
+
+/** With FAULTS_TABLE=write, replaces the rows of these faults in the README. */
+export function writeRows(rows: ReadonlyMap<string, string>): void {
+  if (process.env.FAULTS_TABLE !== 'write') return
+  const lines = readFileSync(readme, 'utf8').split('\n')
+  writeFileSync(readme, lines.map((line) => rows.get(line.split('|')[2]?.trim() ?? '') ?? line).join('\n'))
+}
 
 /** The faults in the rows of the README about these stores. */
 export function documentedFaults(isStore: (store: string) => boolean): readonly string[] {
