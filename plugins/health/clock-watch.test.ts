@@ -45,7 +45,8 @@ describe('the clock of a node', () => {
             return now
           },
         })),
-      exchange: async () => [],
+      publish: async () => undefined,
+      others: async () => [],
       windowMs: () => windowMs,
     })
     const warnings = () => log.lines.flatMap(({ level, msg }) => (level === 'warn' ? [String(msg)] : []))

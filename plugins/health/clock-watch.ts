@@ -16,8 +16,10 @@ export interface ClockWatchParts {
   readonly log: Logger
   /** The clocks of the stores, as far as they are not that of this machine. */
   readonly sources: () => readonly ClockSource[]
-  /** Publishes the offsets of this node, and returns those of the other nodes. */
-  readonly exchange: (offsets: Offsets) => Promise<readonly Offsets[]>
+  /** Publishes the offsets of this node for the others. */
+  readonly publish: (offsets: Offsets) => Promise<unknown>
+  /** The offsets that the other nodes have published. */
+  readonly others: () => Promise<readonly Offsets[]>
   /** By how much the time of a signed request may differ, in ms. */
   readonly windowMs: () => number
 }
@@ -66,12 +68,15 @@ export class ClockWatch {
   }
 
   async #compare(): Promise<void> {
-    const { exchange, log, sources, windowMs } = this.#parts
+    const { log, others, publish, sources, windowMs } = this.#parts
     const found = await Promise.all(sources().map((source) => this.#offsetOf(source)))
     const offsets = new Map(found.flatMap((one) => (one === undefined ? [] : [one])))
     if (offsets.size === 0) return
-    const others = await withDeadline(exchange(offsets), readMs, late).catch(() => [])
-    const report = judge(offsets, others, windowMs())
+    await withDeadline(publish(offsets), readMs, late).catch(() => undefined)
+    // Only a node that differs asks the others.
+    const isOff = [...offsets.values()].some((one) => Math.abs(one) > windowMs())
+    const theirs = isOff ? await withDeadline(others(), readMs, late).catch(() => []) : []
+    const report = judge(offsets, theirs, windowMs())
     const before = this.#report?.state ?? 'right'
     this.#report = report
     if (report.state === before) return

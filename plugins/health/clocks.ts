@@ -33,13 +33,27 @@ async function databaseTime(database: Database): Promise<number> {
   return Number(at)
 }
 
-/** Stores the offsets of this node for the others, and returns theirs. */
-export async function exchangeOffsets({ cluster, kv }: ClockStores, offsets: Offsets): Promise<readonly Offsets[]> {
+/** Stores the offsets of this node for the others. */
+export async function publishOffsets({ cluster, kv }: ClockStores, offsets: Offsets): Promise<void> {
+  if (cluster !== undefined) await kv?.set(keyOf(cluster.node.id), JSON.stringify([...offsets]), { ttlMs: keptMs })
+}
+
+/** The offsets that the other nodes have stored; those in another form are left out. */
+export async function otherOffsets({ cluster, kv }: ClockStores): Promise<readonly Offsets[]> {
   if (cluster === undefined || kv === undefined) return []
-  const own = cluster.node.id
-  await kv.set(keyOf(own), JSON.stringify([...offsets]), { ttlMs: keptMs })
-  const others = cluster.nodes().filter(({ alive, id }) => alive && id !== own)
+  const others = cluster.nodes().filter(({ alive, id }) => alive && id !== cluster.node.id)
   if (others.length === 0) return []
   const found = await kv.getMany(others.slice(0, mostNodes).map(({ id }) => keyOf(id)))
-  return found.flatMap((text) => (text === null ? [] : [new Map(JSON.parse(text) as readonly [string, number][])]))
+  return found.flatMap((text) => (text === null ? [] : [offsetsIn(text)]))
+}
+
+function offsetsIn(text: string): Offsets {
+  try {
+    const pairs: unknown = JSON.parse(text)
+    const isPair = (pair: unknown): pair is [string, number] =>
+      Array.isArray(pair) && typeof pair[0] === 'string' && typeof pair[1] === 'number'
+    return new Map(Array.isArray(pairs) ? pairs.filter(isPair) : [])
+  } catch {
+    return new Map()
+  }
 }

@@ -4,7 +4,7 @@ import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { kvService } from 'zin/plugins/kv'
 import { ClockWatch } from './clock-watch.js'
-import { clockSources, exchangeOffsets } from './clocks.js'
+import { clockSources, otherOffsets, publishOffsets } from './clocks.js'
 import { healthChecksService, healthClockService } from './contract.js'
 import { healthErrors } from './errors.js'
 import { Health } from './health.js'
@@ -47,7 +47,8 @@ export const health = definePlugin({
       clock,
       log,
       sources: () => clockSources(services),
-      exchange: (offsets) => exchangeOffsets(services, offsets),
+      publish: (offsets) => publishOffsets(services, offsets),
+      others: () => otherOffsets(services),
       windowMs: () => services.signed?.windowMs ?? defaultWindowMs,
     })
     board.add({ name: 'clock', kind: 'readiness', run: () => watch.measurement() }, 'critical', false)

@@ -66,6 +66,8 @@ export interface QueueBackend {
   running(queues: readonly string[]): Promise<readonly (readonly number[])[]>
   /** Those of the queues that have schedules, in one round trip. */
   scheduled(queues: readonly string[]): Promise<readonly string[]>
+  /** Whether this process takes the turn of a task that one process of the app does each `ms`. */
+  takesTurn(task: string, ms: number): Promise<boolean>
   /** The id of the newest event; undefined when the queue has no events. */
   lastEvent(queue: Queue): Promise<string | undefined>
   /** Whether every event after this one is still stored: true if an event as old or older exists. */

@@ -10,6 +10,7 @@ export interface LateSchedulesParts {
   readonly queue: (name: string) => Pick<Queue, 'getJobSchedulers' | 'upsertJobScheduler'>
   /** Names of the queues that have schedules. */
   readonly scheduled: () => Promise<readonly string[]>
+  readonly takesTurn: (task: string, ms: number) => Promise<boolean>
   readonly nextRun: (pattern: string, tz: string, after: number) => number | undefined
   /** Runs a command on the store. */
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
@@ -17,7 +18,9 @@ export interface LateSchedulesParts {
 
 /** A change of the wall clock by more than this is a step. */
 const stepMs = 2_000
-/** How often all schedules are checked without a step, by the monotonic clock: another node may have planned them with a wrong clock. */
+/**
+ * How often one process checks all schedules without a step, by the monotonic clock: another one may have planned them with a wrong clock.
+ */
 const checkMs = 600_000
 /** Maximum number of schedules of a queue that are checked. */
 const mostSchedules = 1_000
@@ -38,18 +41,20 @@ export class LateSchedules {
 
   /** Call it every second. */
   async tick(): Promise<void> {
-    const { clock, log } = this.#parts
+    const { clock, log, takesTurn } = this.#parts
     const ahead = aheadOf(clock)
     const step = ahead - this.#ahead
     this.#ahead = ahead
-    if (Math.abs(step) > stepMs) {
+    const stepped = Math.abs(step) > stepMs
+    if (!stepped && clock.monotonic() < this.#checkAt) return
+    this.#checkAt = clock.monotonic() + checkMs
+    if (stepped) {
       const direction = step < 0 ? 'back' : 'forward'
       log.warn(
         { stepMs: Math.round(step) },
         `the clock went ${direction} by ${Math.round(Math.abs(step) / 1000)} s; checking the schedules`,
       )
-    } else if (clock.monotonic() < this.#checkAt) return
-    this.#checkAt = clock.monotonic() + checkMs
+    } else if (!(await takesTurn('schedules', checkMs))) return
     await this.#check()
   }
 

@@ -112,7 +112,15 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     const all = await names()
     return ask(() => opened().scheduled(all))
   }
-  const late = new LateSchedules({ clock, log, queue, scheduled, nextRun, ask })
+  const late = new LateSchedules({
+    clock,
+    log,
+    queue,
+    scheduled,
+    nextRun,
+    ask,
+    takesTurn: (task, ms) => ask(() => opened().takesTurn(task, ms)),
+  })
 
   const fail: Queues['fail'] = (name, id, reason) =>
     ask(async () => {

@@ -149,6 +149,7 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       const { rows } = await store.pool.query<{ queue: string }>('select distinct queue from scheduler where queue = any($1)', [queues])
       return rows.map(({ queue }) => queue)
     },
+    takesTurn: async () => true,
     async lastEvent(queue) {
       const { rows } = await store.pool.query<{ id: string | null }>('select max(id) as id from event where queue = $1', [queue.name])
       return rows[0]?.id ?? undefined
