@@ -31,6 +31,13 @@ module.exports = {
       to: { path: '^(plugins|examples|scripts)/', pathNot: '^scripts/testing/' },
     },
     {
+      name: 'tests-take-fast-check-with-a-fixed-seed',
+      comment: 'Import fc from scripts/testing/properties.ts, so that two runs of the tests do the same.',
+      severity: 'error',
+      from: { path: '^(core|plugins|scripts)/', pathNot: '^scripts/(fuzz/|testing/properties\\.ts$)' },
+      to: { path: '^node_modules/fast-check/' },
+    },
+    {
       name: 'plugins-import-core-by-its-public-name',
       comment: "Import from 'zin' (or 'zin/testing', 'zin/signing', 'zin/signer'), as a plugin outside of this repository has to.",
       severity: 'error',

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import fc from 'fast-check'
 import { autoscale } from 'zin/plugins/autoscale'
 import { breaker } from 'zin/plugins/breaker'
 import { bulletproof } from 'zin/plugins/bulletproof'
@@ -24,6 +23,7 @@ import { workerHealth } from 'zin/plugins/worker-health'
 import { workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type Document, type FuzzRequest, type Known, routesOf } from './fuzz/requests.js'
+import fc from './testing/properties.js'
 
 /** Each handles a third of the routes. Other requests by hand: STOP_SEED=7 npm test -- scripts/stop */
 const rounds = 3

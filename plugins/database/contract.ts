@@ -35,6 +35,11 @@ export interface Database {
   batch(queries: readonly Compilable[], name?: string): Promise<readonly QueryResult<unknown>[]>
   /** Pings the server on a separate connection, so that a busy pool does not look like a broken server. Integer ms. */
   ping(signal?: AbortSignal): Promise<number>
+  /**
+   * Why the database can be read but not written: the disk of a SQLite file is full, or a MySQL or MariaDB server is read-only. Undefined if
+   * neither is so; SQL proxies are not asked. Rejects when the server cannot be reached.
+   */
+  writeFault(signal?: AbortSignal): Promise<string | undefined>
   /** Inserts the row, or updates the non-key columns when the key exists; portable across both dialects. */
   upsert(table: string, key: readonly string[], row: Readonly<Record<string, unknown>>, name?: string): Promise<void>
   /** Inserts the row unless the key exists; true when it was inserted. Atomic. */

@@ -74,6 +74,7 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
     transaction: (work, name) => retryConflicts(() => named(name).tables().transaction().execute(work)),
     batch: async (queries, name) => (queries.length === 0 ? [] : named(name).batch(queries.map((query) => query.compile()))),
     ping: (signal) => main.ping(signal),
+    writeFault: (signal) => main.writeFault(signal),
     async upsert(table, key, row, name) {
       const { dialect, tables } = named(name)
       await upsert(tables(), dialect, table, key, row)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
-import fc from 'fast-check'
 import { toBase64, type WireValue } from 'zin/plugins/sql-wire'
+import fc from '../../scripts/testing/properties.js'
 import type { EdgeClient } from './testing/edge-client.js'
 
 const int64 = (value: bigint | string): WireValue => ({ $type: 'int64', value: String(value) })

@@ -72,6 +72,15 @@ describe('the clock of a node', () => {
     assert.deepEqual([watch.report?.state, Math.abs(watch.report?.offsetMs ?? 1) <= 1800], ['right', true])
   })
 
+  it('is compared again when it is asked for after the clock was set', async () => {
+    const { clock, stores, watch } = lab()
+    await watch.compare()
+    assert.equal((await watch.measurement())?.problem, undefined)
+    Object.assign(stores, { Redis: -3_600_000, database: -3_600_000 })
+    clock.set(clock.now() + 3_600_000)
+    assert.match((await watch.measurement())?.problem ?? '', /3600 s ahead of that of Redis/)
+  })
+
   it('is not judged while no store responds, and keeps its last state', async () => {
     const { state, stores, watch } = lab()
     state.down = true

@@ -34,6 +34,8 @@ export interface ClockReport {
 }
 
 const readMs = 2_000
+/** A change of the wall clock by more than this is a step. */
+const stepMs = 2_000
 const late = `no response within ${readMs} ms`
 
 /** Compares the clock of this node with those of the stores and, through them, with those of the other nodes. */
@@ -41,6 +43,8 @@ export class ClockWatch {
   readonly #parts: ClockWatchParts
   #running: Promise<void> | undefined
   #report: ClockReport | undefined
+  /** How far the wall clock was ahead of the monotonic one at the last comparison, in ms. */
+  #ahead: number | undefined
 
   constructor(parts: ClockWatchParts) {
     this.#parts = parts
@@ -59,16 +63,19 @@ export class ClockWatch {
     return this.#running
   }
 
-  /** For a health check; null if there is nothing to compare with. */
+  /** For a health check; null if there is nothing to compare with. Compares again if the clock was set since the last comparison. */
   async measurement(): Promise<HealthMeasurement | null> {
-    await this.#running
+    const { clock } = this.#parts
+    const isSet = this.#ahead !== undefined && Math.abs(clock.now() - clock.monotonic() - this.#ahead) > stepMs
+    await (isSet ? this.compare() : this.#running)
     if (this.#report === undefined) return null
     const { offsetMs, state, text } = this.#report
     return { name: 'offset', value: offsetMs, unit: 'ms', ...(state !== 'right' && { problem: text, warns: state === 'off' }) }
   }
 
   async #compare(): Promise<void> {
-    const { log, others, publish, sources, windowMs } = this.#parts
+    const { clock, log, others, publish, sources, windowMs } = this.#parts
+    this.#ahead = clock.now() - clock.monotonic()
     const found = await Promise.all(sources().map((source) => this.#offsetOf(source)))
     const offsets = new Map(found.flatMap((one) => (one === undefined ? [] : [one])))
     if (offsets.size === 0) return

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { sql } from 'kysely'
 import type { Plugin } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
-import { database } from 'zin/plugins/database'
+import { database, databaseService } from 'zin/plugins/database'
 import { health } from 'zin/plugins/health'
 import { kv } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
@@ -32,10 +33,10 @@ describe('health over a real MariaDB and Redis', () => {
     return { status, body }
   }
   /** Polls until the status is this one: a store that is back is reached within seconds. */
-  const eventually = async (path: string, status: number) => {
+  const eventually = async (path: string, status: number, also: () => Promise<boolean> = async () => true) => {
     for (const end = performance.now() + 60_000; ; ) {
       const found = await get(path)
-      if (found.status === status) return found
+      if (found.status === status && (await also())) return found
       assert.ok(performance.now() < end, `${path} still has ${found.status}: ${JSON.stringify(found.body)}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
@@ -46,6 +47,24 @@ describe('health over a real MariaDB and Redis', () => {
     const { status, body } = await get('/health/ready')
     assert.deepEqual([status, body.dependencies.database.status, body.dependencies.cache.status], [200, 'ready', 'ready'])
     assert.equal(typeof body.dependencies.cache.responseTime, 'number')
+  })
+
+  it('warns while the database can only be read', async () => {
+    const admin = host.service(databaseService)
+    const writes = async () => {
+      const { body } = await host.inject({ path: '/health/ready', headers: { accept: 'application/health+json' } })
+      return body.checks['database-writes:responseTime'][0]
+    }
+    assert.equal((await writes()).status, 'pass')
+    await sql`set global read_only = 1`.execute(admin.tables())
+    try {
+      await eventually('/health/ready', 200, async () => (await writes()).status === 'warn')
+      assert.match((await writes()).output, /is read-only, as a replica is/)
+      assert.equal((await get('/health')).status, 200)
+    } finally {
+      await sql`set global read_only = 0`.execute(admin.tables())
+    }
+    await eventually('/health/ready', 200, async () => (await writes()).status === 'pass')
   })
 
   it('reports a frozen database as unavailable while alive, and healthy once it resumes', async (t) => {

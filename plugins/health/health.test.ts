@@ -27,6 +27,7 @@ function makeStores() {
       state.connected = true
     },
     ping: (signal) => ping('database', signal),
+    writeFault: async () => undefined,
   }
   const kv: Partial<Kv> = { ping: (signal) => ping('cache', signal) }
   const databasePlugin = definePlugin({

@@ -30,6 +30,15 @@ export function addOwnChecks(board: CheckBoard, { options, settings, services, h
     },
     options.database,
   )
+  board.add(
+    {
+      name: 'database-writes',
+      kind: 'readiness',
+      timeoutMs: options.databaseTimeoutMs,
+      run: (signal) => checkWrites(services.database, signal),
+    },
+    'warn',
+  )
   if (settings.CACHE_DRIVER === 'kv') {
     if (services.kv === undefined) log.warn('CACHE_DRIVER is kv and no kv plugin is enabled: readiness does not check a cache')
     board.add(
@@ -45,6 +54,14 @@ async function pingDatabase(database: Database, signal: AbortSignal): Promise<vo
   if (!database.connected) await database.connect()
   signal.throwIfAborted()
   await database.ping(signal)
+}
+
+/** A database that cannot be reached is the subject of the check `database`. */
+async function checkWrites(database: Database | undefined, signal: AbortSignal): Promise<null | undefined> {
+  if (!database?.connected) return null
+  const fault = await database.writeFault(signal).catch(() => null)
+  if (typeof fault === 'string') throw new Error(fault)
+  return fault
 }
 
 async function runCollectReadiness(slot: CollectSlot<[], ReadinessReport>): Promise<null | undefined> {

@@ -25,7 +25,7 @@ export type BoardLimits = Omit<ProbeLimits, 'timeoutMs'>
 const grammar = /^[a-z0-9][a-z0-9-]{0,63}$/
 const defaultTimeoutMs = 2000
 /** Names of this plugin's own checks. */
-const reserved: ReadonlySet<string> = new Set(['database', 'cache', 'plugins', 'clock'])
+const reserved: ReadonlySet<string> = new Set(['database', 'database-writes', 'cache', 'plugins', 'clock'])
 
 /** All checks of the app, and the probes that run them. */
 export class CheckBoard implements HealthChecks {

@@ -68,6 +68,8 @@ export interface QueueBackend {
   scheduled(queues: readonly string[]): Promise<readonly string[]>
   /** Whether this process takes the turn of a task that one process of the app does each `ms`. */
   takesTurn(task: string, ms: number): Promise<boolean>
+  /** The time by the clock of the store, in ms since 1970. */
+  time(): Promise<number>
   /** The id of the newest event; undefined when the queue has no events. */
   lastEvent(queue: Queue): Promise<string | undefined>
   /** Whether every event after this one is still stored: true if an event as old or older exists. */

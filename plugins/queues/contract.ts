@@ -279,6 +279,7 @@ export interface Queues {
   runningSince(queues: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>
   /** Names of all queues in the store. */
   names(): Promise<readonly string[]>
+  /** Checks that the store can be written. Integer ms; rejects with QUEUE_DISK_FULL or QUEUE_CONNECTION_ERROR if it cannot. */
   ping(signal?: AbortSignal): Promise<number>
   isUnavailable(error: unknown): boolean
 }

@@ -122,6 +122,12 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       for (const id of ['same', other]) await queues.deleteJob(queue, id, first)
       await queues.add(queue, 'again', { again: true }, { jobId: 'same' })
       await queues.deleteJob(queue, 'same', second)
+      const kept = await queues.deletedJobs(queue, { offset: 0, limit: 9 })
+      assert.deepEqual(
+        kept.filter(({ id }) => id === 'same').map(({ data }) => data),
+        [{ again: true }],
+        'it replaces an earlier one with its id',
+      )
       assert.deepEqual(await sums(queues.restoreJobs(queue, second.batch)), { restored: 1, blocked: 0 })
       assert.deepEqual((await queues.job(queue, 'same'))?.job.data, { again: true })
       assert.equal((await queues.logs(queue, 'same', { offset: 0, limit: 9 })).count, 0)

@@ -99,12 +99,7 @@ export const queues = definePlugin({
         name: 'queues',
         kind: 'readiness',
         critical: false,
-        run(signal) {
-          // Jobs can still be read.
-          const disk = embedded?.disk
-          if (disk?.lacks()) throw queueErrors.QUEUE_DISK_FULL(disk.dir, disk.free)
-          return service.ping(signal)
-        },
+        run: (signal) => service.ping(signal),
       })
       if (remove !== undefined) ctx.onStop(remove)
     })

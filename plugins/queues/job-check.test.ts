@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../scripts/testing/properties.js'
 import { checkJob, isStorableText } from './job-check.js'
 
 const refused = (data: unknown): boolean => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { getNextMillis } from 'bullmq'
-import fc from 'fast-check'
+import fc from '../../scripts/testing/properties.js'
 import { isLate } from './late-schedules.js'
 
 const now = Date.parse('2026-03-10T11:00:05Z')

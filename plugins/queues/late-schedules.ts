@@ -11,6 +11,8 @@ export interface LateSchedulesParts {
   /** Names of the queues that have schedules. */
   readonly scheduled: () => Promise<readonly string[]>
   readonly takesTurn: (task: string, ms: number) => Promise<boolean>
+  /** The time by the clock of the store, in ms since 1970. */
+  readonly storeTime: () => Promise<number>
   readonly nextRun: (pattern: string, tz: string, after: number) => number | undefined
   /** Runs a command on the store. */
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
@@ -27,7 +29,8 @@ const mostSchedules = 1_000
 
 /**
  * Plans schedules again that wait for a time which only a wrong clock could choose. Their next run is a time of day, so when the clock goes
- * back, they would run nothing until it gets there again.
+ * back, they would run nothing until it gets there again. A plan is wrong only by this clock and by that of the store: otherwise, a process
+ * whose own clock is wrong would change the plans of all.
  */
 export class LateSchedules {
   readonly #parts: LateSchedulesParts
@@ -59,20 +62,24 @@ export class LateSchedules {
   }
 
   async #check(): Promise<void> {
-    const { ask, log, queue, scheduled } = this.#parts
-    for (const name of await scheduled()) {
+    const { ask, clock, log, queue, scheduled, storeTime } = this.#parts
+    const names = await scheduled()
+    if (names.length === 0) return
+    const ahead = Math.max(0, (await storeTime()) - clock.now())
+    for (const name of names) {
       try {
         const stored = await ask(() => queue(name).getJobSchedulers(0, mostSchedules - 1))
-        for (const schedule of stored) await this.#mend(name, schedule)
+        for (const schedule of stored) await this.#mend(name, schedule, ahead)
       } catch (error) {
         log.warn({ err: error, queue: name }, `the schedules of queue "${name}" could not be checked: ${messageOf(error)}`)
       }
     }
   }
 
-  async #mend(name: string, schedule: StoredSchedule): Promise<void> {
+  /** @param ahead how far the clock of the store is ahead of this one, in ms; at least 0. */
+  async #mend(name: string, schedule: StoredSchedule, ahead: number): Promise<void> {
     const { ask, clock, log, nextRun, queue } = this.#parts
-    if (!isLate(schedule, clock.now(), nextRun)) return
+    if (!isLate(schedule, clock.now() + ahead, nextRun)) return
     const { endDate, every, iterationCount = 1, key, limit, name: jobName, next = 0, pattern, startDate, template, tz } = schedule
     const { data, opts } = template ?? {}
     const rest = { startDate, endDate, tz, limit, ...(limit === undefined ? {} : { count: iterationCount - 1 }) }

@@ -120,6 +120,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
     nextRun,
     ask,
     takesTurn: (task, ms) => ask(() => opened().takesTurn(task, ms)),
+    storeTime: () => ask(() => opened().time()),
   })
 
   const fail: Queues['fail'] = (name, id, reason) =>

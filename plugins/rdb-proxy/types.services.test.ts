@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import fc from 'fast-check'
 import type { WireParam } from 'zin/plugins/sql-wire'
+import fc from '../../scripts/testing/properties.js'
 import { openAdmin, openRdb, type RdbUnderTest } from './testing/rdb.js'
 import { sendWire } from './testing/wire.js'
 

@@ -74,7 +74,7 @@ export interface WorkerParts {
   watch(): Promise<void>
   readonly watchMs: number
   /** Throws if a worker of this node takes none of the jobs that wait. */
-  checkFetching(): void
+  checkWorkers(): void
   /** Called within the context of an error that nothing caught and that ends the app: see {@link WorkerNode.crash}. */
   crash(error: unknown): CrashFacts
   /** Deletes expired shared state, on the leader only. */
@@ -175,7 +175,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     defaults: { concurrency: settings.WORKER_CONCURRENCY, driver: settings.WORKER_PERSISTENCE_DRIVER },
     queueStore: services.queues.backend,
   })
-  const health = new Health({ shared, jobs, hooks, now })
+  const health = new Health({ shared, jobs, hooks, queues: services.queues, now })
   const versions = new Versions({ writes, shared, check, code, now })
   const listeners = new Set<(event: WorkerEvent) => void>()
   const emit = (event: WorkerEvent): void => {
@@ -249,7 +249,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     stalledMs: stalledTickMs(options.jobLockMs),
     watch: async () => node?.watch(),
     watchMs: askAgainMs,
-    checkFetching: () => node?.checkFetching(),
+    checkWorkers: () => node?.check(),
     crash: (error) => node?.crash(error) ?? { runningJobs: [] },
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()

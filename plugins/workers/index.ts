@@ -107,7 +107,7 @@ export const workers = definePlugin({
     ctx.hooks.on('collectMetrics', () => workerMetrics(parts.workers.local.list()))
     ctx.onStart(async () => {
       await parts.prepare()
-      const remove = services.health?.register({ name: 'workers', kind: 'readiness', critical: false, run: () => parts.checkFetching() })
+      const remove = services.health?.register({ name: 'workers', kind: 'readiness', critical: false, run: () => parts.checkWorkers() })
       if (remove !== undefined) ctx.onStop(remove)
     })
     ctx.onReady(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../scripts/testing/properties.js'
 import { burst, calm } from '../testing/long-jobs.js'
 import { type Evaluation, simulate } from '../testing/simulate.js'
 import { policyOf } from './policy.js'
@@ -55,9 +55,11 @@ describe('pods that KEDA scales by the recommendation', () => {
     fc.assert(
       fc.property(scenarios, ({ costOptimization, limits: some, offPeak, spotInstances, ...more }) => {
         const window = { window: { from: 14 * 60, to: 16 * 60 }, reduction: 0.7, timeZone: 'UTC' }
+        const work = more.jobs.reduce((sum, { seconds }) => sum + seconds, 0)
         const { doneAt, evaluations, killed } = simulate({
           ...calm,
           ...more,
+          untilSeconds: calm.untilSeconds + work,
           limits: { ...calm.limits, ...some },
           policy: { ...calm.policy, costOptimization, spotInstances, ...(offPeak ? { offPeak: window } : {}) },
         })

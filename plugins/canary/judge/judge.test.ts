@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../scripts/testing/properties.js'
 import { addAttempt, type Evidence, emptyEvidence, type FirstAttempt, judge, mergeEvidence, policyOf } from './index.js'
 
 const baseline = { jobs: 500, failed: 5, lost: 0 }

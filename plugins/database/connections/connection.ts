@@ -18,6 +18,8 @@ export interface Connection {
   connect(): Promise<void>
   /** Integer ms. */
   ping(signal?: AbortSignal): Promise<number>
+  /** See {@link Database.writeFault}. */
+  writeFault(signal?: AbortSignal): Promise<string | undefined>
   /** Runs migrations while no other process migrates the same database. */
   exclusive<T>(task: () => Promise<T>): Promise<T>
   /** Runs one migration: in a transaction where the database can roll back DDL. */

@@ -119,6 +119,9 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
       })
       return opening
     },
+    async writeFault(signal) {
+      return (await pinger.isReadOnly(signal)) ? `the server at ${where} is read-only, as a replica is` : undefined
+    },
     async ping(signal) {
       try {
         const ms = await pinger.ping(signal)

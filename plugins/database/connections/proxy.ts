@@ -169,6 +169,7 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
         }
       })
     },
+    writeFault: () => Promise.resolve(undefined),
     async ping(signal) {
       const started = deps.clock.monotonic()
       try {

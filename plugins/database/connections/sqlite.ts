@@ -2,7 +2,7 @@ import { chmod, mkdir, open as openFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Kysely } from 'kysely'
 import type { Clock, Logger } from 'zin'
-import { messageOf, ZinError } from 'zin'
+import { freeBytes, messageOf, ZinError } from 'zin'
 import { type LoadedBinding, loadBinding, openSqlite, type SqliteDatabase } from 'zin/plugins/sqlite'
 import { databaseErrors } from '../errors.js'
 import type { QueryObservers } from '../observers.js'
@@ -24,6 +24,8 @@ export interface SqliteDeps {
 /** How long a migration waits for another process's migrations, in ms. */
 const migrationWaitMs = 300_000
 const pingLimitMs = 5000
+/** Free space below which a disk counts as full, in bytes: about what the write-ahead log takes between two checkpoints. */
+const spareBytes = 4 * 2 ** 20
 
 /** A SQLite file in WAL mode with full sync, on one connection. */
 export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connection {
@@ -98,6 +100,10 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
       const started = clock.monotonic()
       await unlocked(pingLimitMs, () => opened().file.prepare('select count(*) from sqlite_schema').all([]), { signal })
       return Math.round(clock.monotonic() - started)
+    },
+    async writeFault() {
+      const free = freeBytes(dirname(config.file))
+      return free < spareBytes ? `the disk of ${config.file} is full: ${free} bytes are free` : undefined
     },
     // Every step is one transaction that reads the ledger first, so the write lock of the file is the migration lock.
     exclusive: (task) => task(),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../scripts/testing/properties.js'
 import { fromChild } from './child-protocol.js'
 
 const claim = { keyId: 'k', timestamp: '1', nonce: 'n', signature: 's' }

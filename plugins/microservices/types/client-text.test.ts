@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runInNewContext } from 'node:vm'
-import fc from 'fast-check'
 import { problemsOf, shapeOf } from '../../../scripts/testing/check-source.js'
+import fc from '../../../scripts/testing/properties.js'
 import { clientText } from './client-text.js'
 import { comment, literal } from './text.js'
 

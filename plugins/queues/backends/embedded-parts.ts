@@ -6,7 +6,6 @@ const partNames = ['data', 'result', 'progress', 'error', 'stacks'] as const sat
 const parts = `data::text as data, return_value::text as result, progress::text as progress, failed_reason as error,
     stacktrace::text as stacks`
 
-/** The log lines in `logs` are those of the same row: an id that was used again can have several deleted jobs. */
 const reads = {
   job: `select ${parts}, array(select row from job_log where queue = $1 and job_id = $2 order by idx limit ${mostLogLines}) as logs
     from job where queue = $1 and id = $2`,

@@ -7,6 +7,7 @@ import type { ListedState, QueueCounts } from '../contract.js'
 import { embeddedDeletion } from '../deletion/embedded.js'
 import type { EmbeddedStore } from '../embedded/open.js'
 import { StoreUnavailableError } from '../embedded/statement-errors.js'
+import { queueErrors } from '../errors.js'
 import { embeddedSearch } from '../search/embedded.js'
 import { embeddedParts } from './embedded-parts.js'
 import { jobOfRow, type ListedRow, listedColumns } from './listed-jobs.js'
@@ -150,6 +151,7 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       return rows.map(({ queue }) => queue)
     },
     takesTurn: async () => true,
+    time: async () => Date.now(),
     async lastEvent(queue) {
       const { rows } = await store.pool.query<{ id: string | null }>('select max(id) as id from event where queue = $1', [queue.name])
       return rows[0]?.id ?? undefined
@@ -204,6 +206,9 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     // In this store, a limit by count would read all kept jobs at every completion; a limit by age uses an index.
     keep: (wanted) => ({ age: 'age' in wanted ? wanted.age : 24 * 3600 }),
     async ping(signal) {
+      const { disk } = store
+      // Jobs can still be read.
+      if (disk.lacks()) throw queueErrors.QUEUE_DISK_FULL(disk.dir, disk.free)
       await abortable(store.pool.query('select 1'), signal)
     },
     isUnavailable: (error) => error instanceof StoreUnavailableError || isClosed(error),

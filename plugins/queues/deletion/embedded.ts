@@ -31,8 +31,8 @@ const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed
 const logBytes = 'coalesce((select sum(octet_length(l.row)) from job_log l where l.queue = j.queue and l.job_id = j.id), 0)'
 
 /**
- * Moves the jobs selected by `picked` (queue, id, their ordinal n, bytes) to the deleted jobs, or deletes them permanently if there is no
- * room. The last four parameters are the batch, the expiry time, and the room in jobs and bytes.
+ * Moves the jobs selected by `picked` (queue, id, their ordinal n, bytes) to the deleted jobs, where each replaces an earlier one with its id,
+ * or deletes them permanently if there is no room. The last four parameters are the batch, the expiry time, and the room in jobs and bytes.
  */
 const moving = (picked: string, columns: string, first: number): string => `
   with picked as materialized (${picked}),
@@ -51,8 +51,9 @@ const moving = (picked: string, columns: string, first: number): string => `
     from gone g join sized s on s.queue = g.queue and s.id = g.id
       left join freed f on f.queue = g.queue and f.job_id = g.id
     where s.n <= $${first + 2}::int and s.upto <= $${first + 3}::bigint
-    on conflict do nothing returning bytes
-  )
+    on conflict do nothing returning queue, id, batch, bytes
+  ),
+  replaced as (delete from zin_deleted_job z using kept k where z.queue = k.queue and z.id = k.id and z.batch <> k.batch)
   select (select count(*) from gone) as deleted, count(*) as restorable, coalesce(sum(bytes), 0) as bytes from kept`
 
 const restoring = (columns: string): string => `

@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs'
+import { freeBytes } from 'zin'
 
 /**
  * Free space below which the store only reads, in bytes. PostgreSQL needs some to write its buffers and its log, and cannot continue without it;
@@ -44,15 +44,5 @@ export class Disk {
   /** Measures again at the next use. */
   forget(): void {
     this.#measuredAt = Number.NEGATIVE_INFINITY
-  }
-}
-
-function freeBytes(dir: string): number {
-  try {
-    const { bavail, blocks, bsize } = statfsSync(dir)
-    // Some file systems report no size at all.
-    return blocks === 0 ? Number.POSITIVE_INFINITY : bavail * bsize
-  } catch {
-    return Number.POSITIVE_INFINITY
   }
 }

@@ -11,6 +11,7 @@ const well: HealthInputs = {
   nodes: 3,
   nodesDown: 0,
   stuck: undefined,
+  storeFault: undefined,
   oldestWaitingMs: 0,
   nobodyRuns: false,
   halted: undefined,
@@ -20,6 +21,7 @@ describe('the health score', () => {
   const rows: readonly (readonly [title: string, inputs: Partial<HealthInputs>, score: number, terms: readonly string[]])[] = [
     ['is 100 when nothing is wrong', {}, 100, []],
     ['is below 50 while it takes no jobs although jobs wait', { stuck: 'it takes none' }, 40, ['fetch']],
+    ['is below 50 while its store cannot be written', { storeFault: 'the disk is full' }, 40, ['store']],
     ['is 100 before the first attempt', { completed: 0 }, 100, []],
     ['is 0 for a FAILED worker, whatever else is wrong', { failedState: true, failingChecks: ['down'] }, 0, ['failed']],
     ['tolerates a few failures', { completed: 96, failed: 4 }, 100, []],

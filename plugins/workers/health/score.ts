@@ -2,7 +2,7 @@ import type { CheckReport } from './check.js'
 
 /** One reason for a lower score. */
 export interface HealthTerm {
-  /** `failed`, `failures`, `lost`, `check`, `nodes`, `queueAge`, `fetch`, `rollout`, or a name chosen by a plugin. */
+  /** `failed`, `failures`, `lost`, `check`, `nodes`, `queueAge`, `fetch`, `store`, `rollout`, or a name chosen by a plugin. */
   readonly name: string
   /** Points taken off, an integer 0–100. */
   readonly penalty: number
@@ -40,6 +40,8 @@ export interface HealthInputs {
   readonly nodesDown: number
   /** Why a node takes no jobs although jobs wait; undefined if none has this problem. */
   readonly stuck: string | undefined
+  /** Why jobs and their outcomes cannot be stored; undefined if they can. */
+  readonly storeFault: string | undefined
   /** How long the oldest runnable job has waited, ms; 0 if no job waits or the worker should not run. */
   readonly oldestWaitingMs: number
   /** Whether the worker should run, but no live node reports it. */
@@ -55,7 +57,8 @@ const patienceMs = 60_000
 
 /** Returns the penalties and their reasons. Few attempts prove little, so the lower bound of a ratio counts. */
 export function termsOf(inputs: HealthInputs): readonly HealthTerm[] {
-  const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs, stuck } = inputs
+  const { failedState, completed, failed, halted, lost, failingChecks, nobodyRuns, nodes, nodesDown, oldestWaitingMs, storeFault, stuck } =
+    inputs
   if (failedState) return [{ name: 'failed', penalty: 100, reason: 'It has failed; restart it to try again' }]
   if (nobodyRuns) return [{ name: 'nodes', penalty: 100, reason: 'It should run, but no live node runs it' }]
   const attempts = completed + failed
@@ -74,6 +77,7 @@ export function termsOf(inputs: HealthInputs): readonly HealthTerm[] {
       reason: `The oldest job has waited ${Math.round(oldestWaitingMs / 1000)} s`,
     },
     { name: 'fetch', penalty: stuck === undefined ? 0 : 60, reason: stuck ?? '' },
+    { name: 'store', penalty: storeFault === undefined ? 0 : 60, reason: storeFault ?? '' },
     { name: 'rollout', penalty: halted === undefined ? 0 : 10, reason: `The last rollout was halted: ${halted}` },
   ]
   return terms.map((term) => ({ ...term, penalty: Math.round(term.penalty) })).filter((term) => term.penalty > 0)

@@ -142,9 +142,9 @@ describe('the events of a local worker', () => {
   const allowed: Readonly<Record<LocalEvent['type'], readonly (WorkerState | 'new')[]>> = {
     suspended: ['new'],
     starting: ['new', 'stopped', 'starting', 'FAILED'],
-    started: ['starting'],
-    startFailed: ['starting'],
-    versionRefused: ['starting', 'running', 'paused'],
+    started: ['starting', 'FAILED'],
+    startFailed: ['starting', 'FAILED'],
+    versionRefused: ['starting', 'FAILED', 'running', 'paused'],
     versionChanged: ['running', 'paused'],
     paused: ['running', 'paused'],
     resumed: ['running', 'paused'],

@@ -14,7 +14,7 @@ export interface ObservedState extends DesiredState {
 export type Condition =
   /** The worker did not start at boot, and waits until its starts or restarts increase. */
   | { readonly type: 'suspended'; readonly reason: string; readonly starts: number; readonly restarts: number }
-  /** The last start failed: the worker waits for a start, a restart or an activation, or, while `starting`, for the next retry. */
+  /** The last start failed: the worker waits for a start, a restart or an activation, or, while `starting` or after an error that may pass, for the next retry. */
   | { readonly type: 'startFailed'; readonly error: StatusError }
   /** The health checks failed: the worker waits for a start, a restart or an activation. */
   | { readonly type: 'unhealthy'; readonly error: StatusError }
@@ -63,14 +63,16 @@ type From = WorkerState | 'new'
 
 const anyState: readonly From[] = ['new', 'stopped', 'starting', 'running', 'paused', 'stopping', 'FAILED', 'unknown']
 const consuming: readonly From[] = ['running', 'paused']
+/** A failed start may be retried. */
+const starting: readonly From[] = ['starting', 'FAILED']
 
 /** The states in which each event may occur. */
 const allowed: Readonly<Record<LocalEvent['type'], readonly From[]>> = {
   suspended: ['new'],
   starting: ['new', 'stopped', 'starting', 'FAILED'],
-  started: ['starting'],
-  startFailed: ['starting'],
-  versionRefused: ['starting', ...consuming],
+  started: starting,
+  startFailed: starting,
+  versionRefused: [...starting, ...consuming],
   versionChanged: consuming,
   paused: consuming,
   resumed: consuming,

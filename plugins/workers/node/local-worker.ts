@@ -17,7 +17,7 @@ import { plan, type Step } from './plan.js'
 import { Refusals } from './refusals.js'
 import { hasTurn } from './stalled-turns.js'
 import { demandStartAllowed, isDenial } from './start-gate.js'
-import { isTransient, StartRetry } from './start-retry.js'
+import { isTransient, mayPass, StartRetry } from './start-retry.js'
 import { statusError } from './status-error.js'
 import { type StopLimits, StopWaits } from './stop-waits.js'
 
@@ -273,11 +273,15 @@ export class LocalWorker {
   }
 
   #unstuck(why: string): void {
-    const { decide, id, log } = this.#parts
-    log.info({ worker: this.name }, `worker "${this.name}": ${why}`)
-    decide({ worker: this.name, verdict: 'recovered', reason: `Worker "${this.name}" on node ${id}: ${why}`, inputs: { node: id } })
+    this.#parts.log.info({ worker: this.name }, `worker "${this.name}": ${why}`)
+    this.#recovered(why)
     this.#note({ type: 'unstuck' })
     this.#parts.changed()
+  }
+
+  #recovered(why: string): void {
+    const { decide, id } = this.#parts
+    decide({ worker: this.name, verdict: 'recovered', reason: `Worker "${this.name}" on node ${id}: ${why}`, inputs: { node: id } })
   }
 
   /** Adapts the consumer to the concurrency, of which jobs of replaced consumers use a part. */
@@ -293,13 +297,16 @@ export class LocalWorker {
   #startFailed(name: string, desired: DesiredState, failure: unknown): void {
     const { log } = this.#parts
     const transient = isTransient(failure)
-    const level = transient && this.#retry.pending ? 'debug' : 'warn'
+    const retried = transient || mayPass(failure)
+    const isFirst = !(retried && this.#retry.pending)
     const text = `worker "${name}" did not start: ${messageOf(failure)}`
-    log[level]({ worker: name, err: failure }, transient ? `${text}; retrying` : text)
-    if (transient) this.#retry.later(() => void this.#startAgain())
+    log[isFirst ? 'warn' : 'debug']({ worker: name, err: failure }, retried ? `${text}; retrying` : text)
+    if (retried) this.#retry.later(() => void this.#startAgain(), transient ? 'transient' : 'other')
     else this.#retry.end()
-    if (!transient && !isDenial(failure))
-      this.#decide('failed', `${text}. It takes no jobs here until it is started again`, desired.version)
+    if (!transient && isFirst && !isDenial(failure)) {
+      const then = retried ? 'The start is repeated, less and less often' : 'It takes no jobs here until it is started again'
+      this.#decide('failed', `${text}. ${then}`, desired.version)
+    }
     const state = transient ? 'starting' : isDenial(failure) ? 'stopped' : 'FAILED'
     this.#note({ type: 'startFailed', error: this.#errorStatus(failure, desired), state })
   }
@@ -309,10 +316,12 @@ export class LocalWorker {
     return this.#inTurn(async () => {
       const { observed } = this.#local
       const worker = this.#worker
-      if (this.#closed || observed?.state !== 'starting' || worker === undefined) return
+      const failed = observed?.state === 'FAILED'
+      if (this.#closed || worker === undefined || !(failed || observed?.state === 'starting')) return
       const before = this.status()
       try {
         await this.#start(worker, observed, needsHealthGate(this.#local, observed))
+        if (failed && this.#consumer !== undefined) this.#recovered('its start has succeeded')
         await this.#keepCandidates(worker)
       } catch (error) {
         this.#stepFailed(error)

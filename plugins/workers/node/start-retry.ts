@@ -8,14 +8,22 @@ const transient: ReadonlySet<string> = new Set([
   'WORKER_CLUSTER_UNAVAILABLE',
 ])
 
+/** Codes of errors that may pass by themselves, but may also stay: the start has failed, and is retried less and less often. */
+const passing: ReadonlySet<string> = new Set(['PROCESSOR_LOAD_TIMEOUT', 'PROCESSOR_FETCH_FAILED'])
+
 const firstMs = 1_000
-const mostMs = 30_000
+/** The longest wait after a transient error, and after any other. */
+const mostMs = { transient: 30_000, other: 300_000 } as const
 
 export function isTransient(error: unknown): boolean {
   return error instanceof ZinError && transient.has(error.code)
 }
 
-/** Retries starts that failed with a transient error, with exponential backoff from 1 s to 30 s. */
+export function mayPass(error: unknown): boolean {
+  return error instanceof ZinError && passing.has(error.code)
+}
+
+/** Retries starts with exponential backoff from 1 s to 30 s after a transient error, and to 5 min after any other. */
 export class StartRetry {
   readonly #random: () => number
   #failures = 0
@@ -32,9 +40,9 @@ export class StartRetry {
   }
 
   /** Schedules a retry after another failed start. */
-  later(start: () => void): void {
+  later(start: () => void, after: keyof typeof mostMs = 'transient'): void {
     clearTimeout(this.#timer)
-    const waitMs = Math.min(mostMs, firstMs * 2 ** this.#failures++) * (1 - this.#random() / 2)
+    const waitMs = Math.min(mostMs[after], firstMs * 2 ** this.#failures++) * (1 - this.#random() / 2)
     this.#timer = setTimeout(start, waitMs)
   }
 

@@ -9,6 +9,7 @@ import { fakeClock } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { GivenCode } from '../control/given-code.js'
 import type { HookSlots } from '../hook-slots.js'
+import { processorErrors } from '../processors/errors.js'
 import type { Processors } from '../processors/processors.js'
 import { ProcessorRegistry } from '../processors/registry.js'
 import { memoryState } from '../shared/memory.js'
@@ -208,7 +209,7 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
   await watchFor(35)
   assert.equal(opened, 2)
   assert.deepEqual([local.state, local.status()?.error?.code], ['running', 'WORKER_NOT_FETCHING'])
-  assert.throws(() => node.checkFetching(), /Worker "mail" took no job/)
+  assert.throws(() => node.check(), /Worker "mail" took no job/)
   assert.match(decisions[0]?.join() ?? '', /^restarted,Worker "mail" took no job for \d+ s although 3 wait and it has idle slots/)
   await watchFor(35)
   assert.deepEqual([opened, decisions.length], [3, 1], 'it is replaced again, and decided once')
@@ -216,11 +217,46 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
   waiting = 0
   await watchFor(15)
   assert.equal(local.status()?.error, undefined)
-  node.checkFetching()
+  node.check()
   assert.deepEqual(
     decisions.map(([verdict]) => verdict),
     ['restarted', 'recovered'],
   )
+  await node.close({ drainMs: 0, cancelMs: 0, reportMs: 2_000 })
+  await cluster.close()
+})
+
+it('a worker whose code did not load in time is FAILED, and starts by itself when it loads later', async () => {
+  const clock = fakeClock()
+  const { cluster, shared } = localState({ clock, hub: new MemoryHub(), store: memoryState({ clock }) })
+  await cluster.open()
+  let late = true
+  const load = async (): Promise<unknown> => {
+    if (late) throw processorErrors.PROCESSOR_LOAD_TIMEOUT('slow.mjs', 10_000)
+    return { run: () => undefined, resize: () => undefined, close: async () => undefined }
+  }
+  const decisions: string[] = []
+  const node = new WorkerNode({
+    shared,
+    clock,
+    log: silentLog,
+    id: 'here',
+    queues,
+    ...common,
+    processors: { loadHealthCheck: async () => undefined, load } as unknown as Processors,
+    stopLimits: { drainMs: 0, cancelMs: 0 },
+    decide: ({ verdict }) => decisions.push(verdict),
+  })
+  const worker = stored('mail', { desired: desired({ state: 'running' }) })
+  const local = node.localWorker({ name: 'mail', id: worker.id })
+  const should = desiredStateOf(worker, { run: true, version: '1.0.0' })
+  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: undefined }))
+  assert.deepEqual([local.state, local.status()?.error?.code, decisions], ['FAILED', 'PROCESSOR_LOAD_TIMEOUT', ['failed']])
+  assert.throws(() => node.check(), /mail FAILED: The processor "slow.mjs" did not load within 10000 ms/)
+  late = false
+  await eventually('the worker runs', () => local.state === 'running')
+  assert.deepEqual([local.status()?.error, decisions], [undefined, ['failed', 'recovered']])
+  node.check()
   await node.close({ drainMs: 0, cancelMs: 0, reportMs: 2_000 })
   await cluster.close()
 })

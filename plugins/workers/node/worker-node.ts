@@ -123,10 +123,15 @@ export class WorkerNode {
     return this.#all().some((worker) => worker.worker?.record.queueName === queue && worker.cancel(job, reason))
   }
 
-  /** Throws if a worker takes none of the jobs that wait. */
-  checkFetching(): void {
-    const stuck = this.#all().find((local) => local.status()?.error?.code === 'WORKER_NOT_FETCHING')
-    if (stuck !== undefined) throw new Error(stuck.status()?.error?.message)
+  /** Throws if a worker has failed here, or takes none of the jobs that wait. */
+  check(): void {
+    const [problem, ...others] = this.#all().flatMap((local) => {
+      const { error, state } = local.status() ?? {}
+      return state === 'FAILED' || error?.code === 'WORKER_NOT_FETCHING'
+        ? [`${local.name} ${state}: ${error?.message ?? 'no reason given'}`]
+        : []
+    })
+    if (problem !== undefined) throw new Error(others.length === 0 ? problem : `${problem} (and ${others.length} more)`)
   }
 
   /**

@@ -19,6 +19,12 @@ export const processorErrors = defineErrors({
     when: 'The code of a processor throws, or exports no function',
     fix: 'Fix the code',
   },
+  PROCESSOR_LOAD_TIMEOUT: {
+    status: 503,
+    message: (path: string, ms: number) => `The processor "${path}" did not load within ${ms} ms`,
+    when: 'The code of a processor did not load in time: it blocks or waits while it loads, or the machine is overloaded',
+    fix: 'Wait for nothing at the top level of the file; check the load of the machine. The start is repeated',
+  },
   PROCESSOR_DIED: {
     status: 500,
     message: (worker: string, job: string, kind: string, how: string) =>

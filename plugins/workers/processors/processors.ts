@@ -128,7 +128,7 @@ export class Processors {
       this.#typescript ??= enableTypescript()
       await this.#typescript
     }
-    const late = `the file "${path}" did not load within ${loadMs} ms`
+    const late = (): Error => processorErrors.PROCESSOR_LOAD_TIMEOUT(path, loadMs)
     return withDeadline(loadExport(path, this.#parts.roots, names), loadMs, late)
   }
 

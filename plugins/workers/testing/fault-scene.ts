@@ -56,12 +56,12 @@ const backWithinMs = 30_000
 
 /**
  * Asserts that the worker takes jobs again in time after a fault, and that every job runs. Returns the cells of its row in the README: when it
- * came back, how many acknowledged jobs never ran, and the worst that readiness said.
+ * came back, how many acknowledged jobs never ran, and the worst that readiness and the health of the worker said.
  */
 export async function assertComesBack(scene: FaultScene, fault: () => Promise<void>): Promise<string> {
   const { add, missing } = scene
   const earlier = await add(20)
-  const readiness = worstReadiness(scene)
+  const worst = worstReports(scene)
   await fault()
   const endedAt = performance.now()
   let later: readonly number[] = []
@@ -75,24 +75,33 @@ export async function assertComesBack(scene: FaultScene, fault: () => Promise<vo
   const all = [...earlier, ...later]
   // A job whose reply was lost runs when its lock has ended.
   await eventually('every job has run', () => missing(all).length === 0)
-  return `${Math.round(backMs / 1000)} s | ${missing(all).length} | ${await readiness()}`
+  return `${Math.round(backMs / 1000)} s | ${missing(all).length} | ${(await worst()).join(' | ')}`
 }
 
-/** Asks about four times a second until the returned function is called. */
-function worstReadiness({ host }: FaultScene): () => Promise<string | undefined> {
+/** Asks about four times a second until the returned function is called: for readiness, and for the health of the worker. */
+function worstReports({ host }: FaultScene): () => Promise<readonly string[]> {
   const said = new Set<string>()
+  const scores: number[] = []
+  let unknown = false
   const ended = new AbortController()
   const asking = (async () => {
     while (!ended.signal.aborted) {
       const { body } = await host.inject({ path: '/health/ready', headers: { accept: 'application/health+json' } })
       said.add((body as { readonly status: string }).status)
+      const { score } = await host
+        .service(workersService)
+        .health('task')
+        .catch(() => ({ score: undefined }))
+      if (score === undefined) unknown = true
+      else scores.push(score)
       await delay(250, undefined, { signal: ended.signal }).catch(() => undefined)
     }
   })()
   return async () => {
     ended.abort()
     await asking
-    return ['fail', 'warn', 'pass'].find((status) => said.has(status))
+    const score = scores.length === 0 ? [] : [`${Math.min(...scores)}`]
+    return [['fail', 'warn', 'pass'].find((status) => said.has(status)) ?? '', [...score, ...(unknown ? ['503'] : [])].join(', ')]
   }
 }
 

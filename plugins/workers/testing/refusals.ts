@@ -145,6 +145,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   INVALID_REFUSAL: 'seams.contract.ts',
   JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
   WORKER_NOT_FETCHING: 'node/worker-node.test.ts',
+  PROCESSOR_LOAD_TIMEOUT: 'processors/sandbox/pool.test.ts',
   PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_INTERRUPTED: 'processors/sandbox/sandbox.test.ts',
   PROCESSOR_KILLED: 'processors/sandbox/sandbox.test.ts',

@@ -46,7 +46,7 @@ interface CurrentJob {
 
 /** One thread or process with a loaded processor. Runs one job at a time. */
 export class Executor {
-  /** Rejects with PROCESSOR_LOAD_FAILED or INVALID_PROCESSOR_URL_EXPORT. */
+  /** Rejects with PROCESSOR_LOAD_FAILED, PROCESSOR_LOAD_TIMEOUT or INVALID_PROCESSOR_URL_EXPORT. */
   readonly ready: Promise<void>
   /** Resolves when the thread or process has ended. */
   readonly ended: Promise<void>
@@ -140,14 +140,14 @@ export class Executor {
     const { loadMs } = this.#limits
     let timer: NodeJS.Timeout | undefined
     const loaded = new Promise<void>((resolve, reject) => {
-      const fail = (why: string): void => reject(processorErrors.PROCESSOR_LOAD_FAILED(processor, why))
-      timer = setTimeout(() => fail(`it did not load within ${loadMs} ms`), loadMs)
+      timer = setTimeout(() => reject(processorErrors.PROCESSOR_LOAD_TIMEOUT(processor, loadMs)), loadMs)
       this.#child.onMessage((message) => {
         if (message.type === 'ready') resolve()
         else if (message.type === 'unloadable') reject(this.#unloadable(message.why, message.missing))
         else this.#receive(message)
       })
-      void this.#child.ended.then((how) => fail(`its ${this.#child.kind} ended: ${how}`))
+      const { ended, kind } = this.#child
+      void ended.then((how) => reject(processorErrors.PROCESSOR_LOAD_FAILED(processor, `its ${kind} ended: ${how}`)))
     })
     this.#child.post({ type: 'load', file, exports, typescript })
     try {

@@ -65,7 +65,7 @@ describe('the threads and processes of a processor', () => {
 
   it('are abandoned if they do not load in time', async () => {
     const own = sandbox('hangs.mjs', { limits: { loadMs: 1_500, graceMs: 100 } })
-    await assert.rejects(own.warm(), { code: 'PROCESSOR_LOAD_FAILED', message: /within 1500 ms/ })
+    await assert.rejects(own.warm(), { code: 'PROCESSOR_LOAD_TIMEOUT', message: /within 1500 ms/ })
     await own.close()
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../../scripts/testing/properties.js'
 import { type FromChild, fromChild, jobMethods } from './protocol.js'
 
 const error = { name: 'TypeError', message: 'broken', stack: 'at', code: 7, outcome: 'DelayedError' } as const
