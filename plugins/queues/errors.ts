@@ -12,7 +12,7 @@ export const queueErrors = defineErrors({
     status: 503,
     message: (where: string, reason: string) => `The queue store (${where}) cannot be reached: ${reason}`,
     when: 'The store cannot be reached',
-    fix: 'Check Redis and `REDIS_URL`; requests can be retried',
+    fix: 'Check the store of the queues: Redis and `REDIS_URL`, or the data directory; requests can be retried',
   },
   JOB_OUTCOME_UNKNOWN: {
     status: 503,

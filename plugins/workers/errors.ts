@@ -178,7 +178,7 @@ const managementErrors = defineErrors({
     status: 503,
     message: (what: string, why: string) => `${what}: the queue store cannot be reached, or refuses to write (${why})`,
     when: 'The queue store did not respond in time',
-    fix: 'Check Redis and `REDIS_URL`; requests can be retried',
+    fix: 'Check the store of the queues: Redis and `REDIS_URL`, or the data directory; requests can be retried',
   },
   JOB_OUTCOME_UNKNOWN: {
     status: 503,

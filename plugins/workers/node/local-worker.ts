@@ -5,9 +5,9 @@ import type { NodeStatus, StatusError, WorkerState } from '../shared/contract.js
 import type { StoredWorker } from '../store/contract.js'
 import type { Attempt } from './attempt.js'
 import { Consumer } from './consumer.js'
+import { Consumers } from './consumers.js'
 import { Counters } from './counters.js'
 import type { DesiredState } from './desired-state.js'
-import { FetchWatch } from './fetch-watch.js'
 import { LoadedVersions } from './loaded-versions.js'
 import { afterEvent, isStuck, isSuspended, type LocalEvent, needsHealthGate, newLocalState } from './local-state.js'
 import { isSameStatus, statusOf } from './local-status.js'
@@ -28,6 +28,7 @@ export class LocalWorker {
   readonly counters = new Counters()
   readonly #parts: LocalWorkerParts
   readonly #versions: LoadedVersions
+  readonly #consumers = new Consumers()
   readonly #waits: StopWaits
   readonly #retry = new StartRetry()
   readonly #refusals: Refusals
@@ -36,10 +37,6 @@ export class LocalWorker {
   #local = newLocalState
   #assignment: Omit<Decision, 'desired'> = { assigned: false, stalledTurn: undefined }
   #worker: StoredWorker | undefined
-  #consumer: Consumer | undefined
-  /** Consumers that the watchdog replaced, until their jobs have ended. */
-  readonly #replaced = new Set<Consumer>()
-  #watch = new FetchWatch()
   /** The end of the last step; steps never overlap. */
   #tail: Promise<unknown>
 
@@ -69,12 +66,12 @@ export class LocalWorker {
 
   /** Ids of the jobs that run here. */
   get runningJobs(): readonly string[] {
-    return this.#consumers().flatMap((consumer) => consumer.running)
+    return this.#consumers.running
   }
 
   /** The process ends because of an error that nothing caught, in the code of the attempt. */
   crash(error: Error, culprit: Attempt): void {
-    for (const consumer of this.#consumers()) consumer.crash(error, culprit)
+    this.#consumers.crash(error, culprit)
   }
 
   get healthCheck(): WorkerHealthCheck | undefined {
@@ -116,7 +113,7 @@ export class LocalWorker {
   /** Stops the worker because its health checks failed, until a start, a restart or an activation. */
   fail(error: Error): Promise<void> {
     return this.#inTurn(async () => {
-      if (this.#consumer === undefined) return
+      if (this.#consumers.current === undefined) return
       this.#parts.log.error({ worker: this.name, err: error }, `worker "${this.name}" FAILED: ${messageOf(error)}`)
       await this.#stop()
       this.#note({ type: 'unhealthy', error: this.#errorStatus(error) })
@@ -138,36 +135,36 @@ export class LocalWorker {
   }
 
   cancel(job: string, reason: string): boolean {
-    return this.#consumers().some((consumer) => consumer.cancel(job, reason))
+    return this.#consumers.cancel(job, reason)
   }
 
   /** Checks for stalled jobs if it is this node's turn; see {@link hasTurn}. */
   async checkStalled(last: number | undefined, round: number): Promise<void> {
     const { stalledTurn } = this.#assignment
-    if (stalledTurn !== undefined && hasTurn(stalledTurn, last, round)) await this.#consumer?.checkStalled()
+    if (stalledTurn !== undefined && hasTurn(stalledTurn, last, round)) await this.#consumers.current?.checkStalled()
   }
 
   /** Closes replaced versions and consumers that no longer run jobs. */
   async drain(): Promise<void> {
-    if ([...this.#replaced].some(({ busy }) => busy === 0)) await this.#inTurn(() => this.#closeReplaced())
+    if (this.#consumers.hasDrained) await this.#inTurn(() => this.#consumers.closeDrained(this.#waits, this.#concurrency))
     if (await this.#versions.closeDrained()) this.#parts.changed()
   }
 
   /** The queue that the watchdog has to ask now whether jobs wait; undefined if that is not needed. @param at a monotonic time in ms. */
   asksFor(at: number): string | undefined {
-    if (this.#consumer === undefined || this.state !== 'running') return undefined
-    const { fetching } = this.#consumer
-    if (isStuck(this.#local) && fetching.taken > 0) this.#unstuck('it takes jobs again')
-    return this.#watch.asks(fetching, at) ? this.#worker?.record.queueName : undefined
+    const { current } = this.#consumers
+    if (current === undefined || this.state !== 'running') return undefined
+    if (isStuck(this.#local) && current.fetching.taken > 0) this.#unstuck('it takes jobs again')
+    return this.#consumers.asks(at) ? this.#worker?.record.queueName : undefined
   }
 
   /** Replaces the consumer if it has taken none of the jobs that wait for too long. @param waiting number of jobs that wait. */
   async checkFetching(waiting: number, at: number): Promise<void> {
-    const consumer = this.#consumer
-    if (consumer === undefined) return
+    const { current } = this.#consumers
+    if (current === undefined) return
     if (isStuck(this.#local) && waiting === 0) this.#unstuck('no job waits that it could take')
-    const ms = this.#watch.answer(waiting, consumer.fetching, at)
-    if (ms !== undefined) await this.#inTurn(() => this.#replaceConsumer(consumer, waiting, Math.round(ms / 1000)))
+    const ms = this.#consumers.waitedInVain(waiting, at)
+    if (ms !== undefined) await this.#inTurn(() => this.#replaceConsumer(current, waiting, Math.round(ms / 1000)))
   }
 
   /** Undefined before the first step. */
@@ -178,7 +175,7 @@ export class LocalWorker {
       assigned: this.#assignment.assigned,
       wanted: this.#worker?.desired.version,
       versions: this.#versions,
-      busy: this.#consumers().reduce((sum, { busy }) => sum + busy, 0),
+      busy: this.#consumers.busy,
       at: this.#parts.clock.now(),
     })
   }
@@ -198,14 +195,14 @@ export class LocalWorker {
         return this.#switch(worker, desired)
       case 'resize':
         this.#versions.resize(desired.concurrency)
-        await this.#fit(desired.concurrency)
+        await this.#consumers.fit(desired.concurrency)
         return
       case 'pause':
-        await this.#consumer?.pause()
+        await this.#consumers.current?.pause()
         this.#note({ type: 'paused' })
         return
       case 'resume':
-        await this.#consumer?.resume()
+        await this.#consumers.current?.resume()
         this.#note({ type: 'resumed' })
     }
   }
@@ -232,14 +229,14 @@ export class LocalWorker {
     const refusal = await this.#versions.begin(worker, desired.version, { gate, signal })
     if (refusal !== undefined) await this.#refuse(worker, desired, refusal.error)
     const attempts = makeAttempts(this, this.#versions, worker.record.queueName, this.#parts)
-    this.#consumer = await Consumer.open(worker.record, attempts, this.#parts, signal)
-    if (!desired.paused) await this.#consumer.resume()
+    this.#consumers.current = await Consumer.open(worker.record, attempts, this.#parts, signal)
+    if (!desired.paused) await this.#consumers.current.resume()
   }
 
   async #replaceConsumer(stuck: Consumer, waiting: number, seconds: number): Promise<void> {
     const worker = this.#worker
     // It may have been paused or stopped meanwhile.
-    if (this.#closed || this.#consumer !== stuck || this.state !== 'running' || worker === undefined) return
+    if (this.#closed || this.#consumers.current !== stuck || this.state !== 'running' || worker === undefined) return
     const { decide, id, log } = this.#parts
     const { name, queueName } = worker.record
     const error = workerErrors.WORKER_NOT_FETCHING(name, waiting, seconds)
@@ -249,27 +246,13 @@ export class LocalWorker {
     }
     this.#note({ type: 'stuck', error: this.#errorStatus(error) })
     this.#parts.changed()
-    this.#watch = new FetchWatch()
     try {
       const attempts = makeAttempts(this, this.#versions, queueName, this.#parts)
-      this.#consumer = await Consumer.open(worker.record, attempts, this.#parts, this.#closing.signal)
-      this.#replaced.add(stuck)
-      // Its jobs continue.
-      await stuck.pause()
-      await this.#fit()
-      await this.#consumer.resume()
+      const open = () => Consumer.open(worker.record, attempts, this.#parts, this.#closing.signal)
+      await this.#consumers.replace(open, this.#concurrency)
     } catch (failure) {
       log.warn({ worker: name, err: failure }, `worker "${name}": its consumer could not be replaced: ${messageOf(failure)}`)
     }
-  }
-
-  async #closeReplaced(): Promise<void> {
-    for (const consumer of this.#replaced) {
-      if (consumer.busy > 0) continue
-      await consumer.close(this.#waits)
-      this.#replaced.delete(consumer)
-    }
-    await this.#fit()
   }
 
   #unstuck(why: string): void {
@@ -284,14 +267,8 @@ export class LocalWorker {
     decide({ worker: this.name, verdict: 'recovered', reason: `Worker "${this.name}" on node ${id}: ${why}`, inputs: { node: id } })
   }
 
-  /** Adapts the consumer to the concurrency, of which jobs of replaced consumers use a part. */
-  async #fit(concurrency = this.#local.observed?.concurrency ?? 1): Promise<void> {
-    const used = [...this.#replaced].reduce((sum, { busy }) => sum + busy, 0)
-    await this.#consumer?.resize(Math.max(1, concurrency - used))
-  }
-
-  #consumers(): readonly Consumer[] {
-    return [...this.#replaced, ...(this.#consumer === undefined ? [] : [this.#consumer])]
+  get #concurrency(): number {
+    return this.#local.observed?.concurrency ?? 1
   }
 
   #startFailed(name: string, desired: DesiredState, failure: unknown): void {
@@ -321,7 +298,7 @@ export class LocalWorker {
       const before = this.status()
       try {
         await this.#start(worker, observed, needsHealthGate(this.#local, observed))
-        if (failed && this.#consumer !== undefined) this.#recovered('its start has succeeded')
+        if (failed && this.#consumers.current !== undefined) this.#recovered('its start has succeeded')
         await this.#keepCandidates(worker)
       } catch (error) {
         this.#stepFailed(error)
@@ -358,15 +335,11 @@ export class LocalWorker {
 
   async #stop(): Promise<void> {
     this.#retry.end()
-    const consumer = this.#consumer
-    if (consumer !== undefined) {
+    if (this.#consumers.current !== undefined) {
       const { hooks, log } = this.#parts
       this.#note({ type: 'stopping' })
       this.#parts.changed()
-      await Promise.all(this.#consumers().map((one) => one.close(this.#waits)))
-      this.#consumer = undefined
-      this.#replaced.clear()
-      this.#watch = new FetchWatch()
+      await this.#consumers.close(this.#waits)
       log.info({ worker: this.name }, `worker "${this.name}" stopped`)
       if (hooks.onWorkerStop.active) await hooks.onWorkerStop.call(this.name)
     }
@@ -375,7 +348,7 @@ export class LocalWorker {
   }
 
   async #keepCandidates(worker: StoredWorker): Promise<void> {
-    if (this.#consumer === undefined) return
+    if (this.#consumers.current === undefined) return
     await this.#versions.keepCandidates(worker, this.#closing.signal)
     await this.#versions.closeDrained()
   }

@@ -1,0 +1,95 @@
+import type { Attempt } from './attempt.js'
+import type { Consumer } from './consumer.js'
+import { FetchWatch } from './fetch-watch.js'
+import type { StopWaits } from './stop-waits.js'
+
+/** The consumer of a worker that takes its jobs, and those that the watchdog has replaced, until their jobs have ended. */
+export class Consumers {
+  readonly #replaced = new Set<Consumer>()
+  #current: Consumer | undefined
+  #watch = new FetchWatch()
+
+  /** Undefined while the worker is stopped. */
+  get current(): Consumer | undefined {
+    return this.#current
+  }
+
+  set current(consumer: Consumer | undefined) {
+    this.#current = consumer
+    this.#watch = new FetchWatch()
+  }
+
+  /** Ids of the jobs that run. */
+  get running(): readonly string[] {
+    return this.#all.flatMap(({ running }) => running)
+  }
+
+  get busy(): number {
+    return busyOf(this.#all)
+  }
+
+  crash(error: Error, culprit: Attempt): void {
+    for (const consumer of this.#all) consumer.crash(error, culprit)
+  }
+
+  cancel(job: string, reason: string): boolean {
+    return this.#all.some((consumer) => consumer.cancel(job, reason))
+  }
+
+  /** Whether the queue has to be asked now whether jobs wait. @param at a monotonic time in ms. */
+  asks(at: number): boolean {
+    return this.#current !== undefined && this.#watch.asks(this.#current.fetching, at)
+  }
+
+  /** For how long jobs have waited in vain, in ms, if that is too long. @param waiting number of jobs that wait now. */
+  waitedInVain(waiting: number, at: number): number | undefined {
+    return this.#current && this.#watch.answer(waiting, this.#current.fetching, at)
+  }
+
+  /** Takes jobs with another consumer; running ones continue. If it cannot be opened, jobs have to wait in vain once more before the next attempt. */
+  async replace(open: () => Promise<Consumer>, concurrency: number): Promise<void> {
+    const stuck = this.#current
+    this.#watch = new FetchWatch()
+    const next = await open()
+    this.current = next
+    if (stuck !== undefined) {
+      this.#replaced.add(stuck)
+      await stuck.pause()
+    }
+    await this.fit(concurrency)
+    await next.resume()
+  }
+
+  /** Adapts to the concurrency of the worker, of which jobs of replaced consumers use a part. */
+  async fit(concurrency: number): Promise<void> {
+    await this.#current?.resize(Math.max(1, concurrency - busyOf([...this.#replaced])))
+  }
+
+  /** Whether a replaced consumer can be closed. */
+  get hasDrained(): boolean {
+    return [...this.#replaced].some(({ busy }) => busy === 0)
+  }
+
+  async closeDrained(waits: StopWaits, concurrency: number): Promise<void> {
+    for (const consumer of this.#replaced) {
+      if (consumer.busy > 0) continue
+      await consumer.close(waits)
+      this.#replaced.delete(consumer)
+    }
+    await this.fit(concurrency)
+  }
+
+  async close(waits: StopWaits): Promise<void> {
+    await Promise.all(this.#all.map((consumer) => consumer.close(waits)))
+    this.current = undefined
+    this.#replaced.clear()
+  }
+
+  get #all(): readonly Consumer[] {
+    return [...this.#replaced, ...(this.#current === undefined ? [] : [this.#current])]
+  }
+}
+
+function busyOf(consumers: readonly Consumer[]): number {
+  return consumers.reduce((sum, { busy }) => sum + busy, 0)
+}
