@@ -94,14 +94,11 @@ describe('a job that is rewritten in the embedded store', () => {
     }
     rewriteLine = (line) => `${line}!`
     assert.equal(await queues.rewrite(queue, 'again', { kind: 'deleted' }), 'rewritten')
-    for (const batch of batches) {
-      await restore(queue, batch)
-      const { logs } = await stored(queue, 'again')
-      assert.deepEqual(
-        logs.map((line) => line.replace('!', '')),
-        [batch],
-      )
-      await (await queues.queue(queue).getJob('again'))?.remove()
-    }
+    // The second job has replaced the first, as on Redis.
+    const [first = '', second = ''] = batches
+    await restore(queue, first)
+    assert.equal(await queues.job(queue, 'again'), undefined)
+    await restore(queue, second)
+    assert.deepEqual((await stored(queue, 'again')).logs, [`${second}!`])
   })
 })
