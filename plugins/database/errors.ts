@@ -16,6 +16,13 @@ export const databaseErrors = defineErrors({
     when: 'The server or file cannot be reached, does not respond in time, or is locked by another process',
     fix: 'Check the server and `DB_*`; requests can be retried',
   },
+  DATABASE_SESSION: {
+    status: 503,
+    message: (name: string, wanted: string, found: string) =>
+      `The database server does not keep ${name} = '${wanted}' for a session; it has '${found}'. Without it, values could be read as SQL, so the connection is not used`,
+    when: 'A connection opens: the server, or a proxy before it, does not keep the settings of the session',
+    fix: 'Connect to the server directly, or let the proxy pass session variables',
+  },
   DATABASE_MISSING: {
     message: (file: string, error: Error) =>
       `There is no database to read: ${file} cannot be found (${messageOf(error)}). Nothing was created. Set ZIN_DATA_DIR to the data directory of the app, or DB_* to its database`,

@@ -2,7 +2,7 @@ import type { Connection as MysqlSocket } from 'mysql2'
 import { type Logger, systemClock, withDeadline } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { silent } from './mysql-messages.js'
-import { query } from './mysql-socket.js'
+import { query } from './mysql-session.js'
 
 export interface MigrationLockOptions {
   readonly database: string

@@ -4,7 +4,8 @@ import type { Pool, PoolConnection } from 'mysql2'
 import { withDeadline, type ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { isConflict, isUnavailable } from '../failures.js'
-import { reasonOf } from './mysql-messages.js'
+import { reasonOf, silent } from './mysql-messages.js'
+import { setUpSession } from './mysql-session.js'
 import { discard } from './mysql-socket.js'
 
 export interface BoundedPoolOptions {
@@ -21,16 +22,26 @@ export interface BoundedPoolOptions {
  */
 export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool {
   const known = new WeakMap<PoolConnection, MysqlPoolConnection>()
-  const bounded = (connection: PoolConnection): MysqlPoolConnection => {
-    const made = known.get(connection) ?? boundedConnection(connection, options)
+  const fail = (error: unknown) => mapUnavailable(error, `Database ${options.where} cannot be reached`)
+  /** No statement runs on a connection whose session is not set up. */
+  const setUp = async (connection: PoolConnection): Promise<MysqlPoolConnection> => {
+    try {
+      await withDeadline(setUpSession(connection), options.statementTimeoutMs, () => silent(options.where, options.statementTimeoutMs))
+    } catch (error) {
+      discard(connection)
+      throw fail(error)
+    }
+    const made = boundedConnection(connection, options)
     known.set(connection, made)
     return made
   }
   return {
     getConnection: (callback) => {
       pool.getConnection((error, connection) => {
-        if (error) callback(mapUnavailable(error, `Database ${options.where} cannot be reached`), undefined as never)
-        else callback(undefined, bounded(connection))
+        if (error) return callback(fail(error), undefined as never)
+        const made = known.get(connection)
+        if (made !== undefined) return callback(undefined, made)
+        callbackify(() => setUp(connection))(callback as (error: unknown, made: MysqlPoolConnection) => void)
       })
     },
     end: (callback) => pool.end(callback),

@@ -1,13 +1,14 @@
 import type { Duplex } from 'node:stream'
 import type { ConnectionOptions, Connection as MysqlSocket } from 'mysql2'
 import { withDeadline } from 'zin'
+import { query, setUpSession } from './mysql-session.js'
 
 const killMs = 2000
 
 /** Opens a connection outside of the pool. The caller must destroy it. */
 export type OpenSocket = (limitMs: number) => Promise<MysqlSocket>
 
-/** Connects within `limitMs`, or rejects with ETIMEDOUT. */
+/** Connects and sets up the session within `limitMs`, or rejects with ETIMEDOUT. */
 export async function openSocket(options: ConnectionOptions, limitMs: number): Promise<MysqlSocket> {
   const { createConnection } = await import('mysql2')
   return new Promise((resolve, reject) => {
@@ -18,12 +19,16 @@ export async function openSocket(options: ConnectionOptions, limitMs: number): P
       discard(socket)
       reject(Object.assign(new Error(`no response within ${Math.round(limitMs)} ms`), { code: 'ETIMEDOUT' }))
     }, limitMs)
-    socket.connect((error) => {
+    const end = (error?: unknown): void => {
       clearTimeout(timer)
       if (error) {
         discard(socket)
-        reject(error)
+        reject(error as Error)
       } else resolve(socket)
+    }
+    socket.connect((error) => {
+      if (error) end(error)
+      else setUpSession(socket).then(() => end(), end)
     })
   })
 }
@@ -41,14 +46,4 @@ export async function killOn(open: OpenSocket, threadId: number): Promise<void> 
   // A server that resumed after a hang has killed it already.
   await withDeadline(query(socket, 'kill ?', [threadId]), killMs, '').catch(() => undefined)
   discard(socket)
-}
-
-/** One statement on a connection. */
-export function query<Row>(socket: MysqlSocket, sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-  return new Promise((resolve, reject) => {
-    socket.query(sql, [...values], (error: unknown, rows: unknown) => {
-      if (error) reject(error instanceof Error ? error : new Error(String(error)))
-      else resolve(rows as readonly Row[])
-    })
-  })
 }

@@ -1,12 +1,9 @@
 import type { Connection as MysqlSocket } from 'mysql2'
 import { withDeadline } from 'zin'
-import { discard } from 'zin/plugins/database'
+import { discard, setUpSession } from 'zin/plugins/database'
 import { connectionLost, LoginError } from './db-errors.js'
 import { type Prepared, prepare } from './prepared.js'
 import { sqlCache } from './sql-cache.js'
-
-/** SQL modes that the proxy's type rules depend on; callers cannot change them. */
-const sqlMode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'
 
 /** Time limit for setting up a new connection, in ms. */
 const setUpMs = 5000
@@ -33,11 +30,11 @@ export class Session {
   #broken = false
   #onLost: ((error: Error) => void) | undefined
 
-  /** Sets up an open connection. Rejects with a LoginError if the server refuses. */
+  /** Takes over a connection of `openSocket`. Rejects with a LoginError if the server refuses. */
   static async start(socket: MysqlSocket, readOnly: boolean): Promise<Session> {
     const session = new Session(socket, readOnly)
     try {
-      await withDeadline(session.#setUp(), setUpMs, silent)
+      if (readOnly) await withDeadline(session.#setUp(), setUpMs, silent)
       return session
     } catch (error) {
       discard(socket)
@@ -127,9 +124,7 @@ export class Session {
     discard(this.socket)
   }
 
-  async #setUp(): Promise<void> {
-    await this.command('SET NAMES utf8mb4')
-    await this.command(`SET SESSION time_zone = '+00:00', sql_mode = '${sqlMode}', autocommit = 1`)
-    if (this.#readOnly) await this.command('SET SESSION TRANSACTION READ ONLY')
+  #setUp(): Promise<void> {
+    return setUpSession(this.socket, { readOnly: this.#readOnly })
   }
 }

@@ -1,0 +1,55 @@
+import type { Connection as MysqlSocket } from 'mysql2'
+import { databaseErrors } from '../errors.js'
+
+/**
+ * The SQL mode of every connection, whatever the server has set globally. mysql2 writes parameters into the text of a statement with
+ * backslashes, which `NO_BACKSLASH_ESCAPES` would turn into SQL.
+ */
+const sqlMode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'
+
+const isolation = 'REPEATABLE-READ'
+
+/** What a session must have, by the names of the variables; MySQL and MariaDB name the isolation differently. */
+const expected: Readonly<Record<string, string>> = {
+  sql_mode: sqlMode,
+  time_zone: '+00:00',
+  autocommit: 'ON',
+  character_set_client: 'utf8mb4',
+  character_set_connection: 'utf8mb4',
+  character_set_results: 'utf8mb4',
+  transaction_isolation: isolation,
+  tx_isolation: isolation,
+}
+
+const show = `show session variables where variable_name in (${Object.keys(expected)
+  .map((name) => `'${name}'`)
+  .join(', ')})`
+
+/**
+ * Sets everything that decides what a statement and its values mean, and reads it back: `sql_mode`, time zone, character set, isolation and
+ * autocommit. Call it when a connection is open and after each reset, before any other statement. Rejects with DATABASE_SESSION if the server
+ * keeps something else; the connection must then not be used.
+ *
+ * @param readOnly whether transactions may only read. Default false.
+ */
+export async function setUpSession(socket: MysqlSocket, { readOnly = false }: { readonly readOnly?: boolean } = {}): Promise<void> {
+  await query(socket, `set names utf8mb4, session time_zone = '+00:00', session sql_mode = '${sqlMode}', session autocommit = 1`)
+  await query(socket, `set session transaction isolation level repeatable read${readOnly ? ', read only' : ''}`)
+  const rows = await query<Readonly<Record<string, string>>>(socket, show)
+  const found = new Map(rows.map(({ Variable_name = '', Value = '' }) => [Variable_name.toLowerCase(), Value]))
+  const wrong = Object.entries(expected).find(([name, value]) => {
+    const has = found.get(name)
+    return has === undefined ? !name.endsWith('_isolation') : has.split(',').toSorted().join() !== value.split(',').toSorted().join()
+  })
+  if (wrong !== undefined) throw databaseErrors.DATABASE_SESSION(wrong[0], wrong[1], found.get(wrong[0]) ?? 'nothing')
+}
+
+/** One statement on a connection. */
+export function query<Row>(socket: Pick<MysqlSocket, 'query'>, sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
+  return new Promise((resolve, reject) => {
+    socket.query({ sql, values: [...values], rowsAsArray: false }, (error: unknown, rows: unknown) => {
+      if (error) reject(error instanceof Error ? error : new Error(String(error)))
+      else resolve(rows as readonly Row[])
+    })
+  })
+}

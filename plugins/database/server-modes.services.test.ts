@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { sql } from 'kysely'
+import { database, databaseService } from 'zin/plugins/database'
+import { createTestHost } from 'zin/testing'
+import { type MysqlServer, mysqlServer } from '../../scripts/testing/mysql-server.js'
+import fc from '../../scripts/testing/properties.js'
+
+/** Settings of an administrator, which decide how the server reads statements. */
+const modes: Readonly<Record<string, readonly string[]>> = {
+  'its defaults': [],
+  NO_BACKSLASH_ESCAPES: ["sql_mode = 'NO_BACKSLASH_ESCAPES'"],
+  'ANSI_QUOTES and no strictness': ["sql_mode = 'ANSI_QUOTES'"],
+  PIPES_AS_CONCAT: ["sql_mode = 'PIPES_AS_CONCAT,ANSI,NO_BACKSLASH_ESCAPES'"],
+  'big5 by default': ['character_set_server = big5', "init_connect = 'SET NAMES big5'"],
+  'gbk by default': ['character_set_server = gbk', "init_connect = 'SET NAMES gbk'"],
+  'another time zone, isolation and autocommit': [
+    "time_zone = '+09:00'",
+    "init_connect = 'set session autocommit = 0, session time_zone = ''-05:00'''",
+  ],
+}
+
+/** Texts that change a statement if a server reads them otherwise than the driver writes them. */
+const parts = fc.constantFrom(
+  "'",
+  '"',
+  '\\',
+  "\\'",
+  "''",
+  '`',
+  '?',
+  ':a',
+  '--',
+  '-- ',
+  '#',
+  '/*',
+  '*/',
+  ';',
+  '%',
+  '_',
+  '\n',
+  '\r',
+  '\u001a',
+  '\u00bf',
+  '\u5c0f',
+  '許',
+  '功',
+  '\u{1f600}',
+  "\u00bf'",
+  'or 1 = 1',
+  '||',
+  '\\0',
+  '\t',
+)
+const texts = fc.oneof(
+  fc.array(fc.oneof(parts, fc.string({ unit: 'grapheme', maxLength: 3 })), { maxLength: 8 }).map((some) => some.join('')),
+  fc.string({ unit: 'grapheme', maxLength: 20 }),
+)
+const perMode = 750
+const atOnce = 25
+
+describe('parameters on a MariaDB server that an administrator has set to', () => {
+  let server: MysqlServer
+  before(async () => {
+    server = await mysqlServer()
+  })
+  after(() => server.stop())
+
+  for (const [mode, settings] of Object.entries(modes)) {
+    it(`${mode}: come back as they were sent, and change no statement`, async (t) => {
+      const admin = await createTestHost({ plugins: [database()], env: server.env })
+      const command = async (one: string) => void (await sql.raw(`set global ${one}`).execute(admin.service(databaseService).tables()))
+      t.after(async () => {
+        for (const one of ['sql_mode = default', 'character_set_server = default', "init_connect = ''", 'time_zone = default'])
+          await command(one)
+        await admin.stop()
+      })
+      for (const one of settings) await command(one)
+      // The server runs init_connect only for users without privileges of an administrator.
+      const tablesOfAdmin = admin.service(databaseService).tables()
+      await sql`create or replace user app identified by 'app'`.execute(tablesOfAdmin)
+      await sql`grant all on zin.* to app`.execute(tablesOfAdmin)
+      const host = await createTestHost({ plugins: [database()], env: { ...server.env, DB_USERNAME: 'app', DB_PASSWORD: 'app' } })
+      t.after(() => host.stop())
+      const tables = host.service(databaseService).tables()
+      await sql`create or replace table texts (id int primary key, word varchar(400) character set utf8mb4 collate utf8mb4_nopad_bin)`.execute(
+        tables,
+      )
+      const words = fc.sample(texts, perMode)
+      for (let from = 0; from < words.length; from += atOnce) {
+        const some = words.slice(from, from + atOnce)
+        const rows = sql.join(some.map((word, i) => sql`(${from + i}, ${word})`))
+        await sql`insert into texts (id, word) values ${rows}`.execute(tables)
+      }
+      const { rows } = await sql<{ readonly id: number; readonly word: string }>`select id, word from texts order by id`.execute(tables)
+      assert.deepEqual(
+        rows.map(({ word }) => word),
+        words,
+      )
+      for (const word of words.slice(0, 100)) {
+        const found = await sql<{ readonly n: number; readonly w: string }>`select count(*) as n, ${word} as w from texts
+          where word = ${word} and id >= 0 and ${'x'} = 'x'`.execute(tables)
+        assert.deepEqual(
+          found.rows.map(({ n, w }) => [Number(n), w]),
+          [[words.filter((other) => other === word).length, word]],
+        )
+      }
+      const [session] = (
+        await sql<Record<string, unknown>>`select @@session.sql_mode as mode, @@session.time_zone as zone, @@session.autocommit as auto,
+          @@session.character_set_client as charset, @@session.tx_isolation as isolation`.execute(tables)
+      ).rows
+      assert.deepEqual(
+        { ...session, mode: String(session?.mode).split(',').toSorted() },
+        {
+          mode: ['ERROR_FOR_DIVISION_BY_ZERO', 'NO_ENGINE_SUBSTITUTION', 'STRICT_TRANS_TABLES'],
+          zone: '+00:00',
+          auto: 1,
+          charset: 'utf8mb4',
+          isolation: 'REPEATABLE-READ',
+        },
+      )
+    })
+  }
+})
