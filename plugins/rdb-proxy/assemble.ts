@@ -8,12 +8,12 @@ import type { Keys } from './auth/keys.js'
 import { Permissions } from './auth/permissions.js'
 import { Rates } from './auth/rates.js'
 import { Refusals } from './auth/refusals.js'
-import { BootCheck } from './boot-check.js'
+import { BootCheck, writerCheck } from './boot-check.js'
 import type { RdbProxyOptions } from './options.js'
 import type { Assembled } from './routes.js'
 import { RdbProxy } from './service.js'
 import type { rdbProxySettings } from './settings.js'
-import { Gateway } from './sql/gateway.js'
+import { Gateway, type GatewayOptions } from './sql/gateway.js'
 import { Receipts } from './sql/receipts.js'
 import type { Session } from './sql/session.js'
 import { withTimeLimit } from './sql/time-limit.js'
@@ -55,7 +55,11 @@ export function readerOf(settings: Settings): { readonly user: string; readonly 
   return { user: settings.RDB_PROXY_READ_USERNAME, password: settings.RDB_PROXY_READ_PASSWORD }
 }
 
-export function gatewayOf(settings: Settings, { poolQueue, poolWaitMs }: Pick<RdbProxyOptions, 'poolQueue' | 'poolWaitMs'>): Gateway {
+export function gatewayOf(
+  settings: Settings,
+  { poolQueue, poolWaitMs }: Pick<RdbProxyOptions, 'poolQueue' | 'poolWaitMs'>,
+  checkWriter?: GatewayOptions['checkWriter'],
+): Gateway {
   return new Gateway({
     host: settings.DB_HOST,
     port: settings.DB_PORT,
@@ -65,6 +69,7 @@ export function gatewayOf(settings: Settings, { poolQueue, poolWaitMs }: Pick<Rd
     poolLimit: settings.RDB_PROXY_POOL_LIMIT,
     queue: poolQueue,
     waitMs: poolWaitMs,
+    ...(checkWriter && { checkWriter }),
   })
 }
 
@@ -85,8 +90,10 @@ export function assemble({
   const file = settings.RDB_PROXY_STATEMENTS_FILE
   const statements = new Statements(file === '' ? '' : resolve(app.rootDir, file), options, log)
   const registryOnly = settings.RDB_PROXY_MODE === 'registry'
-  const gateway = gatewayOf(settings, options)
-  const check = new BootCheck({ gateway, user: readerOf(settings).user, production: app.production, log })
+  const { production } = app
+  const allowed = options.allowPowerfulAccount || settings.RDB_PROXY_ALLOW_POWERFUL_ACCOUNT
+  const gateway = gatewayOf(settings, options, writerCheck({ user: settings.DB_USERNAME, production, allowed, log }))
+  const check = new BootCheck({ gateway, user: readerOf(settings).user, production, log })
   const receipts = new Receipts()
   const proxy = new RdbProxy({
     gateway,
@@ -94,7 +101,7 @@ export function assemble({
     receipts,
     clock,
     maxTimeoutMs: options.maxTimeoutMs,
-    showMessages: !(registryOnly && app.production),
+    showMessages: !(registryOnly && production),
     checkReads: () => check.check(),
   })
   const half = Math.max(1, Math.floor(settings.RDB_PROXY_POOL_LIMIT / 2))

@@ -47,6 +47,8 @@ describe('the check of the reading user', () => {
     admin = await createConnection({ host: '127.0.0.1', port: Number(server.env.DB_PORT), user: 'zin', password: 'zin' })
     await admin.query("create user reader@'127.0.0.1' identified by 'reads'")
     await admin.query("grant select on zin.* to reader@'127.0.0.1'")
+    await admin.query("create user writer@'127.0.0.1' identified by 'writes'")
+    await admin.query("grant all on zin.* to writer@'127.0.0.1'")
   })
   after(async () => {
     await admin.end()
@@ -54,9 +56,12 @@ describe('the check of the reading user', () => {
     await server.stop()
   })
 
-  const withProxy = async (test: (rdb: RdbUnderTest) => Promise<void>): Promise<void> => {
+  const withProxy = async (test: (rdb: RdbUnderTest) => Promise<void>, more: Readonly<Record<string, string>> = {}): Promise<void> => {
     const reader = { RDB_PROXY_READ_USERNAME: 'reader', RDB_PROXY_READ_PASSWORD: 'reads' }
-    const rdb = await openRdb({ env: { ...server.env, ...reader, DB_PORT: `${relay.state.port}`, NODE_ENV: 'production' } })
+    const writer = { DB_USERNAME: 'writer', DB_PASSWORD: 'writes' }
+    const rdb = await openRdb({
+      env: { ...server.env, ...reader, ...writer, DB_PORT: `${relay.state.port}`, NODE_ENV: 'production', ...more },
+    })
     try {
       await test(rdb)
     } finally {
@@ -88,6 +93,27 @@ describe('the check of the reading user', () => {
     } finally {
       await admin.query('set global read_only = 0')
     }
+  })
+
+  it('refuses to start with a writing user that reaches beyond its database, unless that is allowed', async () => {
+    await admin.query("create user powerful@'127.0.0.1' identified by 'powers'")
+    await admin.query("grant all on zin.* to powerful@'127.0.0.1'")
+    await admin.query("grant file on *.* to powerful@'127.0.0.1'")
+    const account = { DB_USERNAME: 'powerful', DB_PASSWORD: 'powers' }
+    const write = async (rdb: RdbUnderTest) => (await sendWire(rdb, 'exec', { sql: 'create table if not exists t (a int)' })).status
+    await assert.rejects(
+      withProxy(async () => undefined, account),
+      /"powerful" has privileges beyond its database: FILE on all databases/,
+    )
+    await withProxy(async (rdb) => assert.equal(await write(rdb), 200), { ...account, RDB_PROXY_ALLOW_POWERFUL_ACCOUNT: 'true' })
+    await withProxy(
+      async (rdb) => {
+        assert.match(rdb.host.logText(), /FILE on all databases.*Production refuses to start/)
+        assert.equal(await write(rdb), 200)
+      },
+      { ...account, NODE_ENV: 'development' },
+    )
+    await withProxy(async (rdb) => assert.equal(await write(rdb), 200))
   })
 
   it('finds privileges that every user has', async () => {

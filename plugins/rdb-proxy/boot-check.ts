@@ -1,5 +1,5 @@
 import type { Logger } from 'zin'
-import { messageOf, withDeadline } from 'zin'
+import { messageOf, withDeadline, ZinError } from 'zin'
 import { WireError } from 'zin/plugins/sql-wire'
 import { rdbProxyErrors } from './errors.js'
 import { wasDenied, wasReadOnly, wireErrorOf } from './sql/db-errors.js'
@@ -35,6 +35,63 @@ export function excessPrivileges(grants: readonly string[]): readonly string[] {
     return /WITH GRANT OPTION/i.test(rest) ? [...own, 'GRANT OPTION'] : own
   })
   return [...new Set(found)]
+}
+
+/** Privileges with which SQL leaves its database: for files of the server, for other accounts, or for the server itself. */
+const powerful: ReadonlySet<string> = new Set([
+  'ALL PRIVILEGES',
+  'FILE',
+  'SUPER',
+  'SHUTDOWN',
+  'CREATE USER',
+  'SET USER',
+  'SET_USER_ID',
+  'SET_ANY_DEFINER',
+  'ALLOW_NONEXISTENT_DEFINER',
+  'ROLE_ADMIN',
+  'SYSTEM_USER',
+  'SYSTEM_VARIABLES_ADMIN',
+  'GRANT OPTION',
+])
+/** With these on the database `mysql`, accounts can be changed. */
+const changes: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'CREATE', 'ALTER', 'DROP'])
+
+/** Returns the privileges beyond its own databases in the lines of SHOW GRANTS of a writing user. */
+export function powerfulPrivileges(grants: readonly string[]): readonly string[] {
+  const found = grants.flatMap((grant) => {
+    const [, list = '', object = '', rest = ''] = /^GRANT (.+?) ON (\S+) (.*)$/i.exec(grant) ?? []
+    const privileges = [
+      ...list.split(',').map((name) => name.trim().toUpperCase()),
+      ...(/WITH GRANT OPTION/i.test(rest) ? ['GRANT OPTION'] : []),
+    ]
+    if (object === '*.*')
+      return privileges.filter((name) => powerful.has(name) || changes.has(name)).map((name) => `${name} on all databases`)
+    if (/^`?mysql`?\./i.test(object)) return privileges.filter((name) => !harmless.has(name)).map((name) => `${name} on mysql`)
+    return []
+  })
+  return [...new Set(found)]
+}
+
+/**
+ * Checks that the writing user has no privileges beyond its database, on its first connection. If it has, production refuses the connection
+ * with CONFIG_ERROR; elsewhere a warning is logged. Pass the result to the gateway.
+ */
+export function writerCheck({ user, production, allowed, log }: WriterCheckOptions): (session: Session) => Promise<void> {
+  let passed = allowed
+  return async (session) => {
+    if (passed) return
+    const rows = await session.rows<Readonly<Record<string, string>>>('SHOW GRANTS')
+    const found = powerfulPrivileges(rows.map((row) => String(Object.values(row)[0])))
+    if (found.length > 0) {
+      const error = rdbProxyErrors.RDB_PROXY_POWERFUL_ACCOUNT(user, found.join(', '))
+      if (production)
+        throw new WireError('CONFIG_ERROR', 'The writing user of the proxy has privileges beyond its database; writes are disabled', {
+          cause: error,
+        })
+      log.warn({}, `${error.message}. Production refuses to start`)
+    }
+    passed = true
+  }
 }
 
 /** Tries to write as the reading user, outside of read-only mode. Returns what the user can do, or undefined. Rejects if that is unknown. */
@@ -81,6 +138,13 @@ async function tryToCreateTemporarily(session: Session, name: string): Promise<s
   }
 }
 
+export interface WriterCheckOptions {
+  readonly user: string
+  readonly production: boolean
+  readonly allowed: boolean
+  readonly log: Logger
+}
+
 export interface BootCheckOptions {
   readonly gateway: Gateway
   readonly user: string
@@ -101,18 +165,19 @@ export class BootCheck {
     this.#options = options
   }
 
-  /** Runs at startup. Throws RDB_PROXY_READS_WRITE in production. */
+  /** Runs at startup. Throws RDB_PROXY_READS_WRITE or RDB_PROXY_POWERFUL_ACCOUNT in production. */
   async start(): Promise<void> {
     const { log, user, production, gateway } = this.#options
     try {
       const what = await this.#look()
-      if (what === undefined) return
-      if (production) throw rdbProxyErrors.RDB_PROXY_READS_WRITE(user, what)
+      if (what !== undefined && production) throw rdbProxyErrors.RDB_PROXY_READS_WRITE(user, what)
+      ;(await gateway.openWriter()).discard()
     } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'RDB_PROXY_READS_WRITE') throw error
+      const cause = error instanceof WireError ? error.cause : error
+      if (cause instanceof ZinError && cause.code in rdbProxyErrors) throw cause
       log.warn(
         { database: gateway.where, reason: messageOf(error) },
-        'the reading user could not be checked; reads are refused until the database is available and the check succeeds',
+        'the reading user could not be checked; statements are refused until the database is available and the check succeeds',
       )
     }
   }

@@ -14,6 +14,12 @@ export const rdbProxyErrors = defineErrors({
     when: 'At boot and in `proxy:statements`: the statements file is missing or invalid',
     fix: 'Fix the problems that the message lists',
   },
+  RDB_PROXY_POWERFUL_ACCOUNT: {
+    message: (user: string, privileges: string) =>
+      `rdb-proxy: the database user "${user}" has privileges beyond its database: ${privileges}. With them, SQL can reach files or other accounts of the server. Revoke them (grant only on the database of the app), or set RDB_PROXY_ALLOW_POWERFUL_ACCOUNT=true`,
+    when: 'At boot in production: the user for writing has `FILE`, `SUPER` or another privilege beyond its database',
+    fix: 'Grant the user privileges only on the database of the app; or set `RDB_PROXY_ALLOW_POWERFUL_ACCOUNT=true`',
+  },
   RDB_PROXY_READS_WRITE: {
     message: (user: string, what: string) =>
       `rdb-proxy: the database user "${user}" for reading ${what}; create a user with only the privilege SELECT and set RDB_PROXY_READ_USERNAME and RDB_PROXY_READ_PASSWORD`,

@@ -31,6 +31,11 @@ export const rdbProxyOptions = defineOptions(
       description:
         'Additional keys: `{ id, secret, secretsBackup, scopes, perMinute, maxRows, maxBytes, timeoutMs }`. Scopes are `rdb:read`, `rdb:write`, `rdb:ddl`, `rdb:sql` (SQL from the caller), `stmt:<pattern>` with `*` as wildcard, and the scopes that statements require; a key without `scopes` has all of them',
     }),
+    allowPowerfulAccount: Type.Boolean({
+      default: false,
+      description:
+        'Whether production runs with a user for writing that has privileges beyond its database, such as `FILE`, with which SQL reaches files of the server',
+    }),
     perMinute: count(0, 0, 10_000_000, 'Requests per minute for keys without their own `perMinute`; 0: no limit'),
     refusalsPerMinute: count(
       120,

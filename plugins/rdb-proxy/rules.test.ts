@@ -5,7 +5,7 @@ import { fakeClock, memoryLogger } from 'zin/testing'
 import type { Settings } from './assemble.js'
 import { allows, keysOf } from './auth/keys.js'
 import { Rates } from './auth/rates.js'
-import { BootCheck, excessPrivileges } from './boot-check.js'
+import { BootCheck, excessPrivileges, powerfulPrivileges } from './boot-check.js'
 import { checkSettings } from './check-settings.js'
 import type { RdbProxyOptions } from './options.js'
 import { outcomeOf } from './service.js'
@@ -69,6 +69,19 @@ test('Privileges beyond reading are found in the output of SHOW GRANTS', () => {
   assert.deepEqual(excessPrivileges(['GRANT ALL PRIVILEGES ON *.* TO `r`@`%` WITH GRANT OPTION']), ['ALL PRIVILEGES', 'GRANT OPTION'])
   assert.deepEqual(excessPrivileges(['GRANT SELECT, FILE ON *.* TO `r`@`%`']), ['FILE'])
   assert.deepEqual(excessPrivileges(['GRANT `writers` TO `r`@`%`']), ['`writers`'])
+})
+
+test('Privileges beyond the database of the app are found in the output of SHOW GRANTS', () => {
+  const cases: readonly (readonly [grant: string, found: readonly string[]])[] = [
+    ["GRANT USAGE ON *.* TO `w`@`%` IDENTIFIED BY PASSWORD '*0'", []],
+    ['GRANT ALL PRIVILEGES ON `shop`.* TO `w`@`%`', []],
+    ['GRANT SELECT, PROCESS ON *.* TO `w`@`%`', []],
+    ['GRANT ALL PRIVILEGES ON *.* TO `w`@`%` WITH GRANT OPTION', ['ALL PRIVILEGES on all databases', 'GRANT OPTION on all databases']],
+    ['GRANT SELECT, FILE ON *.* TO `w`@`%`', ['FILE on all databases']],
+    ['GRANT SELECT, INSERT ON *.* TO `w`@`%`', ['INSERT on all databases']],
+    ['GRANT UPDATE (`x`) ON `mysql`.`user` TO `w`@`%`', ['UPDATE (`X`) on mysql']],
+  ]
+  for (const [grant, found] of cases) assert.deepEqual(powerfulPrivileges([grant]), found, grant)
 })
 
 test('Only reads without variables and with only well-known functions count as stateless', () => {
@@ -230,7 +243,7 @@ test('A reading user that can create a table but not drop it fails the check, wh
     },
     discard: () => undefined,
   }
-  const gateway = { openReader: async () => session, where: 'shop' } as unknown as Gateway
+  const gateway = { openReader: async () => session, openWriter: async () => session, where: 'shop' } as unknown as Gateway
   const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
   await assert.rejects(check.start(), /may create tables \(drop the table zin_proxy_probe_\d+ yourself/)
 })
@@ -244,7 +257,7 @@ test('A reading user of a read-only server that can create a temporary table fai
     },
     discard: () => undefined,
   }
-  const gateway = { openReader: async () => session, where: 'shop' } as unknown as Gateway
+  const gateway = { openReader: async () => session, openWriter: async () => session, where: 'shop' } as unknown as Gateway
   const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
   await assert.rejects(check.start(), /may create temporary tables/)
 })
@@ -255,7 +268,7 @@ test('An error of the server other than a denial fails the check, and is not rep
     command: (sql: string) => (sql.startsWith('create') ? Promise.reject(failure) : Promise.resolve(0)),
     discard: () => undefined,
   }
-  const gateway = { openReader: async () => session, where: 'shop' } as unknown as Gateway
+  const gateway = { openReader: async () => session, openWriter: async () => session, where: 'shop' } as unknown as Gateway
   const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
   let failure = Object.assign(new Error('The table is full'), { errno: 1114, sqlState: 'HY000' })
   await check.start()

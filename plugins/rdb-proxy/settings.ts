@@ -67,6 +67,11 @@ export const rdbProxySettings = defineSettings({
       'User for reading, with only the privilege SELECT. Empty: `DB_USERNAME`, which production refuses if it has privileges beyond reading',
   },
   RDB_PROXY_READ_PASSWORD: { type: 'string', default: '', secret: true, summary: 'Password of that user' },
+  RDB_PROXY_ALLOW_POWERFUL_ACCOUNT: {
+    type: 'bool',
+    default: false,
+    summary: 'Same as the option `allowPowerfulAccount`',
+  },
   RDB_PROXY_TRANSACTIONS: { type: 'bool', default: false, summary: 'Whether clients may keep a transaction open across requests' },
 })
 

@@ -90,6 +90,7 @@ function checkSql(scan: SqlScan, sql: string, options: RegistryOptions, fault: F
   if (scan.namedPlaceholders) fault('its SQL has named placeholders; use ?')
   if (scan.executableComment) fault('its SQL has a comment that the server executes')
   if (scan.writesFile) fault('its SQL writes a file')
+  if (scan.readsFile) fault('its SQL reads a file of the server')
   if (scan.kind === 'control' || scan.kind === 'unknown') fault(`${scan.keyword || 'its SQL'} cannot be registered`)
 }
 

@@ -18,6 +18,8 @@ export interface SqlScan {
   readonly namedPlaceholders: boolean
   /** Whether it has `INTO OUTFILE` or `INTO DUMPFILE`. */
   readonly writesFile: boolean
+  /** Whether it calls LOAD_FILE (MySQL). */
+  readonly readsFile: boolean
   /** Whether it is a read with `INTO`, which writes a file or a variable. */
   readonly selectsInto: boolean
   /** Whether it has a comment that the server executes, such as `/*!50001 … *` followed by `/`. */
@@ -53,10 +55,21 @@ export function scanSql(sql: string, dialect: SqlDialect): SqlScan {
     placeholders: placeholdersIn(code),
     namedPlaceholders: code.some((token) => token.kind === 'placeholder' && !token.text.startsWith('?')),
     writesFile: into.some((next) => next?.kind === 'word' && (next.text === 'OUTFILE' || next.text === 'DUMPFILE')),
+    readsFile: dialect === 'mysql' && code.some((token, at) => code[at + 1]?.text === '(' && isLoadFile(token, sql)),
     selectsInto: kind === 'read' && into.length > 0,
     executableComment: code.length < tokens.length,
     unterminated,
   }
+}
+
+/** MySQL finds a function by its name in quotes, too, and compares without accents. */
+function isLoadFile({ at, kind }: SqlToken, sql: string): boolean {
+  if (kind !== 'word' && kind !== 'name') return false
+  const name = sql
+    .slice(at, at + 40)
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+  return /^`?load_file(?![A-Za-z0-9_$])/i.test(name)
 }
 
 function kindOf(keyword: string, code: readonly SqlToken[], dialect: SqlDialect): SqlKind {
@@ -115,6 +128,7 @@ export function firstKeyword(sql: string, dialect: SqlDialect): string {
 export function readFault(scan: SqlScan): string | undefined {
   if (scan.executableComment) return 'It has a comment that the server executes'
   if (scan.writesFile) return 'It writes a file'
+  if (scan.readsFile) return 'It reads a file of the server'
   if (scan.selectsInto) return 'It has INTO, which stores its result'
   if (scan.kind === 'read') return undefined
   return scan.keyword === '' ? 'It does not begin with a word' : `${scan.keyword} is not a reading statement`

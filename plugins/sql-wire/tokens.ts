@@ -2,9 +2,9 @@
 export type SqlDialect = 'mysql' | 'sqlite'
 
 export interface SqlToken {
-  /** `executable`: start of a comment that MySQL or MariaDB executes, such as `/*!50001`. */
+  /** `name`: never a keyword. `executable`: start of a comment that MySQL or MariaDB executes, such as `/*!50001`. */
   readonly kind: 'word' | 'string' | 'name' | 'placeholder' | 'number' | 'symbol' | 'executable'
-  /** Words in upper case; symbols and placeholders unchanged; only the quote of strings and quoted names. */
+  /** Words in upper case; symbols, placeholders and unquoted names unchanged; only the quote of strings and quoted names. */
   readonly text: string
   /** Start index in the SQL. */
   readonly at: number
@@ -18,6 +18,26 @@ export interface SqlTokens {
 
 const word = /[A-Za-z_\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
 const number = /(0[xX][0-9A-Fa-f]+|0b[01]+|\d+(\.\d*)?([eE][+-]?\d+)?)[A-Za-z0-9_$\u0080-\uffff]*/y
+/** In MySQL, names may begin with `$`. */
+const mysqlWord = /[A-Za-z_$\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
+/**
+ * Numbers as MySQL reads them, in the order of its lexer: some end before a letter, as in `1.INTO` and `1e5INTO`, and with others the letters
+ * make a name, as in `1INTO` and `0x1INTO`. An exponent without digits is part of a number with a point, as in `1.e(`.
+ */
+const mysqlNumbers: readonly (readonly [SqlToken['kind'], RegExp])[] = [
+  ['number', /(0x[0-9A-Fa-f]+|0b[01]+)(?![A-Za-z0-9_$\u0080-\uffff])/y],
+  ['name', /0[xb][A-Za-z0-9_$\u0080-\uffff]*/y],
+  ['number', /\d+[eE][+-]?\d+/y],
+  ['number', /\d*\.\d+([eE][+-]?\d*)?/y],
+  ['number', /\d+\.([eE][+-]?\d*)?/y],
+  ['name', /\d+[A-Za-z_$\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y],
+  ['number', /\d+/y],
+]
+/** A name after a point: never a keyword, nor is the word before it. After a word, it may begin with a digit. */
+const member = /\.[A-Za-z_$\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*/y
+const memberOfWord = /\.[A-Za-z0-9_$\u0080-\uffff]+/y
+const qualifiedWord = /[A-Za-z_$\u0080-\uffff][A-Za-z0-9_$\u0080-\uffff]*\.[A-Za-z0-9_$\u0080-\uffff]/y
+const nullEscape = /\\N/y
 const userVariable = /@{1,2}[A-Za-z0-9_.$]*/y
 const plain = /\?/y
 const numbered = /\?\d*/y
@@ -88,13 +108,21 @@ export function tokensOf(sql: string, dialect: SqlDialect): SqlTokens {
     else return false
     return true
   }
+  const takeMysqlWordOrNumber = (): boolean => {
+    const isName = match(qualifiedWord) !== undefined
+    if (!(take(isName ? 'name' : 'word', mysqlWord) || take('name', member) || mysqlNumbers.some(([kind, pattern]) => take(kind, pattern))))
+      return take('symbol', nullEscape)
+    if (tokens.at(-1)?.kind === 'name') while (take('name', memberOfWord));
+    return true
+  }
+  const takeWordOrNumber = (): boolean => (dialect === 'mysql' ? takeMysqlWordOrNumber() : take('word', word) || take('number', number))
   const placeholder = (): boolean =>
     dialect === 'mysql'
       ? take('placeholder', plain) || take('name', userVariable)
       : take('placeholder', numbered) || take('placeholder', named)
 
   while (at < sql.length) {
-    const known = skip() || takeQuoted() || placeholder() || take('word', word) || take('number', number)
+    const known = skip() || takeQuoted() || placeholder() || takeWordOrNumber()
     if (!known) take('symbol', any)
   }
   return { tokens, unterminated: unterminated || inExecutable }

@@ -65,6 +65,7 @@ async function startProxy(): Promise<number> {
     DB_PASSWORD: 'zin',
     RDB_PROXY_READ_USERNAME: 'bench_reader',
     RDB_PROXY_READ_PASSWORD: 'reads',
+    RDB_PROXY_ALLOW_POWERFUL_ACCOUNT: 'true',
     RDB_PROXY_SECRET: 'secret-of-the-bench-with-32-bytes-or-more',
     RDB_PROXY_STATEMENTS_FILE: `${folder}/statements.json`,
   }

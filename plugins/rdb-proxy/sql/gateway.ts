@@ -22,6 +22,8 @@ export interface GatewayOptions {
   readonly poolLimit: number
   readonly queue: number
   readonly waitMs: number
+  /** Checks the account of a new connection for writing. It rejects with the reason why the connection must not be used. */
+  readonly checkWriter?: (session: Session) => Promise<void>
 }
 
 export interface Run extends RowOptions {
@@ -49,8 +51,10 @@ export class Gateway {
   readonly where: string
   /** Opens a connection as the reading user outside of the pools. */
   readonly openReader: () => Promise<Session>
+  /** The same as the writing user. */
+  readonly openWriter: () => Promise<Session>
 
-  constructor({ host, port, database, writer, reader, poolLimit, queue, waitMs }: GatewayOptions) {
+  constructor({ host, port, database, writer, reader, poolLimit, queue, waitMs, checkWriter }: GatewayOptions) {
     this.where = `${database} on ${host}:${port}`
     const options = (account: { readonly user: string; readonly password: string }): ConnectionOptions => ({
       host,
@@ -72,9 +76,17 @@ export class Gateway {
       return Session.start(socket, readOnly)
     }
     this.openReader = () => start(openRead, true)
+    this.openWriter = async () => {
+      const session = await start(openWrite, false)
+      await checkWriter?.(session).catch((error: unknown) => {
+        session.discard()
+        throw error
+      })
+      return session
+    }
     const limits = { limit: poolLimit, queue, waitMs }
     this.reading = new Pool({ ...limits, open: this.openReader })
-    this.writing = new Pool({ ...limits, open: () => start(openWrite, false) })
+    this.writing = new Pool({ ...limits, open: this.openWriter })
     // To kill statements of the reading user, the writing user would need an extra privilege.
     this.kill = killQuery(openWrite)
     this.#killReader = writer.user === reader.user ? this.kill : killQuery(openRead)
