@@ -19,8 +19,9 @@ export const consoleErrors = defineErrors({
     fix: 'Fix the cause given in the message',
   },
   CONSOLE_AUTH_REQUIRED: {
-    message: (host: string) => `The console would be accessible without credentials on ${host}; set its option auth, or remove port`,
-    when: 'At boot: `port` is set without `auth`, and the app is reachable from other machines or runs in production',
+    message: (host: string, why: string) =>
+      `The console would be accessible without credentials on ${host}, although ${why}; set its option auth, or remove port`,
+    when: 'At boot: `port` is set without `auth`, and the app is reachable from other machines, runs in production or requires credentials of operators (`OPS_AUTH`)',
     fix: 'Set the option `auth`',
   },
   CONSOLE_UNAUTHORIZED: {

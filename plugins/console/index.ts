@@ -61,7 +61,13 @@ export const webConsole = definePlugin({
     if (port === undefined) return
     ctx.onCheck(() => {
       const { bind, production } = host.app
-      if (auth === undefined && (production || !isLoopback(bind.host))) throw consoleErrors.CONSOLE_AUTH_REQUIRED(bind.host)
+      if (auth !== undefined) return
+      const fail = (why: string): never => {
+        throw consoleErrors.CONSOLE_AUTH_REQUIRED(bind.host, why)
+      }
+      if (!isLoopback(bind.host)) fail('other machines can reach it')
+      if (production) fail('the app runs in production')
+      if (services.ops.mode === 'required') fail('the app requires credentials of operators (OPS_AUTH)')
     })
     ctx.hooks.on('onReady', async (address) => {
       if (address === undefined) return

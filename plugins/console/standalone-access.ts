@@ -24,9 +24,15 @@ export interface AccessRules {
   readonly readOnly: boolean
 }
 
-/** Without a password, only local host names are accepted, to prevent DNS rebinding. */
+/** Headers with which a proxy says that the request came from elsewhere. */
+const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
+
+/** Without a password, only local host names are accepted, to prevent DNS rebinding, and nothing that a proxy has forwarded. */
 export function wrongName({ headers }: IncomingMessage, auth: StandaloneAccess | undefined): ZinError | undefined {
-  if (auth !== undefined || isLocalName(headers.host)) return undefined
+  if (auth !== undefined) return undefined
+  if (forwarding.some((name) => headers[name] !== undefined))
+    return consoleErrors.CONSOLE_FORBIDDEN('The request was forwarded by a proxy; set the option auth of the console')
+  if (isLocalName(headers.host)) return undefined
   return consoleErrors.CONSOLE_FORBIDDEN('Open the console as 127.0.0.1, localhost or [::1]')
 }
 
@@ -52,10 +58,11 @@ export function refusalOf(req: IncomingMessage, { auth, links, readOnly }: Acces
 function wrongUser({ headers: { authorization }, socket }: IncomingMessage, { throttle, user }: StandaloneAccess): ZinError | undefined {
   // The 401 makes the browser prompt for the password; it is not a failed attempt.
   if (authorization === undefined) return consoleErrors.CONSOLE_UNAUTHORIZED()
+  // The right password always passes: whoever shares the network with an attacker is not locked out.
+  if (isUser(user, authorization)) return undefined
   const network = clientNetwork(socket.remoteAddress ?? '')
   const wait = throttle.waitSeconds(network)
   if (wait > 0) return consoleErrors.CONSOLE_THROTTLED(wait)
-  if (isUser(user, authorization)) return undefined
   throttle.failed(network)
   return consoleErrors.CONSOLE_UNAUTHORIZED()
 }

@@ -87,6 +87,13 @@ export const monitorErrors = defineErrors({
     when: 'A filter of an operation or of a search is malformed',
     fix: 'Fix the field named in the message',
   },
+  REDACTED_VALUE_MOVED: {
+    status: 400,
+    message: (path: string, why: string) =>
+      `"[redacted]" at ${path} cannot be replaced by the value of the job: ${why}. Send the value itself, or leave the list as it was`,
+    when: 'Edited data has a placeholder where no value was redacted, or in a list whose length or order has changed',
+    fix: 'Send the value itself, or leave the list as it was',
+  },
   CONFIRMATION_REQUIRED: {
     status: 400,
     message: (queue: string) =>

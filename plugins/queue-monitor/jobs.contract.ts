@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { decisionsService } from 'zin/plugins/decisions'
+import type { JobOptions } from 'zin/plugins/queues'
 import { eventually } from '../../scripts/testing/eventually.js'
 import type { JobAttempt } from './contract.js'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
@@ -83,11 +84,35 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       assert.equal(shown.auth.password, '[redacted]')
       const edited = await post(`/api/jobs/mails-c:${job.id}/duplicate`, { data: { ...shown, to: 'b' }, name: 'edited' })
       assert.deepEqual(await dataOf(edited.body.id), { ...data, to: 'b' })
-      const moved = await post(`/api/jobs/mails-c:${job.id}/duplicate`, { data: { to: '[redacted]', other: '[redacted]' } })
-      assert.deepEqual(await dataOf(moved.body.id), { to: 'a', other: '[redacted]' })
+      const moved = await post(`/api/jobs/mails-c:${job.id}/duplicate`, { data: { to: '[redacted]' } })
+      assert.deepEqual([moved.status, moved.body.code], [400, 'REDACTED_VALUE_MOVED'])
       assert.equal((await post(`/api/jobs/mails-c:${job.id}/duplicate`, {}, keys.adminA)).status, 404)
       const own = await app.queues.add('mails-a', 'own', {}, { delay: 3_600_000 })
       assert.equal((await post(`/api/jobs/mails-a:${own.id}/duplicate`, {}, keys.writeA)).body.code, 'MONITOR_FORBIDDEN')
+    })
+
+    it('are copied with every option that they were added with, but for those of one job', async () => {
+      const kept = {
+        attempts: 4,
+        backoff: { type: 'fixed', delay: 50 },
+        lifo: true,
+        priority: 3,
+        removeOnComplete: { age: 1000, count: 5 },
+        removeOnFail: { age: 2000 },
+        keepLogs: 7,
+        stackTraceLimit: 2,
+        sizeLimit: 9000,
+        timeout: 1234,
+        subject: 'ann',
+        somethingOfAPlugin: { x: 1 },
+      }
+      const own = { jobId: 'all-options', delay: 3_600_000, deduplication: { id: 'once' }, flowRoot: 'root' }
+      const job = await app.queues.add('mails-c', 'options', {}, { ...kept, ...own } as JobOptions)
+      const copy = await post(`/api/jobs/mails-c:${job.id}/duplicate`)
+      const optionsOf = async (id: string) => (await app.queues.job('mails-c', id))?.job.opts as Readonly<Record<string, unknown>>
+      const [original, copied] = [await optionsOf('all-options'), await optionsOf(copy.body.id)]
+      for (const name of Object.keys(kept)) assert.deepEqual(copied[name], original[name], name)
+      for (const name of Object.keys(own)) assert.ok(name === 'delay' ? !copied[name] : copied[name] !== original[name], name)
     })
 
     it('are cancelled while running', async () => {

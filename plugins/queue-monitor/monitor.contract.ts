@@ -211,8 +211,13 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       const foreign = await as(`${basic.username}:${basic.password}`, { 'sec-fetch-site': 'cross-site' })
       assert.equal(foreign.body.code, 'MONITOR_FORBIDDEN')
       for (let n = 0; n < 10; n++) await as('ann:guess')
-      const throttled = await as(`${basic.username}:${basic.password}`)
+      const throttled = await as('ann:guess')
       assert.deepEqual([throttled.status, throttled.body.code], [429, 'MONITOR_AUTH_THROTTLED'])
+      // Right credentials pass, whoever else guesses from the same network.
+      assert.equal((await as(`${basic.username}:${basic.password}`)).status, 200)
+      assert.equal((await get('/api/queue/stats', keys.readAll)).status, 200)
+      for (const authorization of ['Basic -', 'Basic', 'basic \u00fc'])
+        assert.equal((await app.call('GET', '/api/queue/stats', { headers: { authorization } })).status, 429, authorization)
     })
   })
 }

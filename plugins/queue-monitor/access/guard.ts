@@ -83,13 +83,15 @@ export class MonitorGuard {
   #given(ctx: Context): Credential | undefined {
     const { credentials, throttle } = this.#parts
     const { authorization, 'x-api-key': key } = ctx.req.headers
-    const basic = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(authorization ?? '')?.[1]
-    if (basic === undefined && key === undefined) return undefined
-    const network = clientNetwork(ctx.ip)
-    const wait = throttle.waitSeconds(network)
-    if (wait > 0) throw monitorErrors.MONITOR_AUTH_THROTTLED(wait)
-    const credential = typeof key === 'string' ? credentials.key(key) : credentials.basic(basic ?? '')
+    // Whatever follows the scheme are credentials, also if they are malformed.
+    const basic = /^Basic(?: +(.*))?$/i.exec(authorization ?? '')
+    if (basic === null && key === undefined) return undefined
+    const credential = typeof key === 'string' ? credentials.key(key) : credentials.basic(basic?.[1] ?? '')
     if (credential === undefined) {
+      const network = clientNetwork(ctx.ip)
+      const wait = throttle.waitSeconds(network)
+      // Right credentials always pass: whoever shares the network with an attacker is not locked out.
+      if (wait > 0) throw monitorErrors.MONITOR_AUTH_THROTTLED(wait)
       throttle.failed(network)
       throw monitorErrors.MONITOR_UNAUTHORIZED()
     }

@@ -5,6 +5,7 @@ import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
 import type { PayloadView, QueueMonitorHooks } from '../hooks.js'
 import { redact } from './redact.js'
+import { unredact } from './unredact.js'
 
 /** Limit on a payload in a response, in characters of JSON; longer payloads are truncated but can be downloaded. */
 const shownLength = 64 * 1024
@@ -66,9 +67,19 @@ export class PayloadViews {
     if (verdict.denied) throw verdict.error ?? monitorErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
   }
 
+  /** Returns edited data with the original values in place of placeholders. Throws REDACTED_VALUE_MOVED. */
+  async restored(job: Job, edited: unknown): Promise<unknown> {
+    const original = await this.#options.queues.restoredData(job)
+    return unredact(edited, { shown: await this.#shown(original, job), original })
+  }
+
   async #redacted(job: Job): Promise<unknown> {
-    const { names, queues, redactPayload } = this.#options
-    const redacted = redact(await queues.restoredData(job), names)
-    return redactPayload.active ? redactPayload.call(redacted, job.queueName) : redacted
+    return this.#shown(await this.#options.queues.restoredData(job), job)
+  }
+
+  async #shown(data: unknown, { queueName }: Job): Promise<unknown> {
+    const { names, redactPayload } = this.#options
+    const redacted = redact(data, names)
+    return redactPayload.active ? redactPayload.call(redacted, queueName) : redacted
   }
 }

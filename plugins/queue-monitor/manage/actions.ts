@@ -6,7 +6,7 @@ import { monitorErrors } from '../errors.js'
 import type { MonitorAction, QueueMonitorHooks } from '../hooks.js'
 import { existingQueue, findJob } from '../jobs/find.js'
 import type { PayloadViews } from '../jobs/payloads.js'
-import { unredact } from '../jobs/unredact.js'
+import { copiedOptions } from './copied-options.js'
 
 export interface ActionsOptions {
   readonly queues: Queues
@@ -126,23 +126,16 @@ export class JobActions {
   }
 
   /**
-   * Adds a copy of a job to the same queue, with the same data or with edited data in which redacted values are restored from the original.
-   * Requires `payload:read`.
+   * Adds a copy of a job to the same queue, with its options and the same data, or with edited data in which redacted values are restored
+   * from the original. Requires `payload:read`.
    */
   async duplicate(id: string, queue: string | undefined, changes: JobChanges, scope: Scope): Promise<Added> {
     demand(scope, 'write')
     const { queues, views } = this.#options
     const { job } = await findJob(queues, id, queue, scope)
     await views.admit(job, scope, 'copy')
-    const original = await queues.restoredData(job)
-    const data = 'data' in changes ? unredact(changes.data, original) : original
-    const { attempts, backoff, priority } = job.opts
-    const options = {
-      ...(attempts === undefined ? {} : { attempts }),
-      ...(backoff === undefined ? {} : { backoff }),
-      ...(priority === undefined ? {} : { priority }),
-      ...jobOptions(changes.options ?? {}),
-    }
+    const data = await ('data' in changes ? views.restored(job, changes.data) : queues.restoredData(job))
+    const options = { ...copiedOptions(job.opts), ...jobOptions(changes.options ?? {}) }
     const added = await this.#managed('duplicate', job, scope, async (note) => {
       const { id: copy = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
       note({ target: targetOf(job.queueName, copy) })

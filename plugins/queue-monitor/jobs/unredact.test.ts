@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from '../../../scripts/testing/properties.js'
+import { redact } from './redact.js'
+import { unredact } from './unredact.js'
+
+const original = {
+  to: 'a',
+  auth: { password: 'p' },
+  accounts: [
+    { name: 'x', token: 'of x' },
+    { name: 'y', token: 'of y' },
+    { name: 'z', token: 'of z' },
+  ],
+}
+const shown = redact(original, ['token', 'password']) as typeof original
+const [x, y, z] = shown.accounts as [{ name: string; token: string }, { name: string; token: string }, { name: string; token: string }]
+const edit = (changes: object) => unredact({ ...shown, ...changes }, { shown, original })
+
+describe('edited data with placeholders', () => {
+  it('gets the values of the job back', () => {
+    assert.deepEqual(edit({}), original)
+    assert.deepEqual(edit({ to: 'b', auth: { ...shown.auth, more: 1 } }), { ...original, to: 'b', auth: { password: 'p', more: 1 } })
+    assert.deepEqual(edit({ auth: { password: 'new' } }), { ...original, auth: { password: 'new' } })
+  })
+
+  it('may change one item of a list in place', () => {
+    assert.deepEqual(edit({ accounts: [x, { ...y, name: 'why' }, z] }), {
+      ...original,
+      accounts: [original.accounts[0], { name: 'why', token: 'of y' }, original.accounts[2]],
+    })
+  })
+
+  const moved: Readonly<Record<string, object>> = {
+    'an item was dropped': { accounts: [y, z] },
+    'an item was added': { accounts: [x, y, z, { name: 'w', token: '[redacted]' }] },
+    'items were swapped': { accounts: [y, x, z] },
+    'items were rotated': { accounts: [z, x, y] },
+    'an item was dropped and another one inserted': { accounts: [y, z, { name: 'w', token: 'own' }] },
+    'two items were edited, which could be a new order': { accounts: [{ ...x, name: '1' }, { ...y, name: '2' }, z] },
+    'a field was renamed': { auth: { secret: '[redacted]' } },
+    'a list became an object': { accounts: { 0: x } },
+    'nothing was redacted there': { to: '[redacted]' },
+    'it is in a new field': { extra: { token: '[redacted]' } },
+  }
+  for (const [why, changes] of Object.entries(moved))
+    it(`is refused if ${why}`, () => assert.throws(() => edit(changes), { code: 'REDACTED_VALUE_MOVED', status: 400 }))
+
+  it('never gets the value of another item, however a list was changed', () => {
+    const list = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 6 })
+    const change = fc.array(fc.nat(7), { maxLength: 8 })
+    fc.assert(
+      fc.property(list, change, (names, order) => {
+        const stored = names.map((name) => ({ name, token: `of ${name}` }))
+        const visible = redact(stored, ['token']) as typeof stored
+        const edited = order.flatMap((index) => visible[index] ?? [])
+        let back: unknown
+        try {
+          back = unredact(edited, { shown: visible, original: stored })
+        } catch (error) {
+          assert.equal((error as { code?: string }).code, 'REDACTED_VALUE_MOVED')
+          return
+        }
+        for (const { name, token } of back as typeof stored) assert.equal(token, `of ${name}`)
+      }),
+    )
+  })
+})
