@@ -87,6 +87,12 @@ export const monitorErrors = defineErrors({
     when: 'A filter of an operation or of a search is malformed',
     fix: 'Fix the field named in the message',
   },
+  MONITOR_KEY_TOO_SHORT: {
+    message: (length: number, least: number) =>
+      `queue-monitor: an API key in apiKeys has ${length} characters; production requires at least ${least}. Create one with "openssl rand -hex 32"`,
+    when: 'At boot in production: an API key has fewer than 16 characters',
+    fix: 'Use a longer key, such as one of `openssl rand -hex 32`',
+  },
   REDACTED_VALUE_MOVED: {
     status: 400,
     message: (path: string, why: string) =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
+import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
@@ -32,4 +33,19 @@ it('invalid alert actions and webhooks prevent the boot', async () => {
     [{ webhooks: [url, url], webhookSecret: secret }, /contains a duplicate endpoint/],
   ]
   for (const [monitor, message] of cases) await assert.rejects(boot(monitor), message)
+})
+
+it('production refuses API keys that are too short, without showing them', async () => {
+  const bootWith = (key: string, NODE_ENV: string) =>
+    createTestHost({
+      plugins: [database(), kv(), cluster(), jwt(), ops(), queueMonitor({ apiKeys: { [key]: { permissions: ['read'], queues: '*' } } })],
+      services: [noQueues],
+      env: { NODE_ENV, APP_NAME: 'shop', APP_KEY: 'a key that is long enough for tests only' },
+    })
+  await assert.rejects(bootWith('short-key', 'production'), (error: Error) => {
+    assert.match(error.message, /an API key in apiKeys has 9 characters; production requires at least 16/)
+    assert.doesNotMatch(error.message, /short-key/)
+    return true
+  })
+  await (await bootWith('short-key', 'test')).stop()
 })

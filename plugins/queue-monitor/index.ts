@@ -6,6 +6,7 @@ import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
+import { tooShort } from './access/credentials.js'
 import { assemble } from './assemble.js'
 import { queueMonitorCommands } from './cli.js'
 import { queueMonitorService } from './contract.js'
@@ -61,6 +62,10 @@ export const queueMonitor = definePlugin({
     const { actions, alerts, attempts, attemptHistory, deletes, deliveryLog, endpoints, guard, monitor, operations, sampler, webhooks } =
       parts
     ctx.provide(queueMonitorService, monitor)
+    ctx.onCheck(() => {
+      const short = ctx.host.app.production ? tooShort(Object.keys(options.apiKeys)) : undefined
+      if (short !== undefined) throw monitorErrors.MONITOR_KEY_TOO_SHORT(short.length, short.least)
+    })
     ctx.onCheck(parts.check)
     ctx.middleware(guard.middleware)
     const scopeOf = guard.scope.bind(guard)

@@ -113,10 +113,10 @@ export const queueMonitorOptions = defineOptions(
         { ...closed, description: '`{type: "basic", username, password}`: a user with all permissions of this plugin' },
       ),
     ),
-    apiKeys: Type.Record(Type.String({ minLength: 16, maxLength: 200 }), Type.Object({ permissions, queues: queueNames }, closed), {
+    apiKeys: Type.Record(Type.String(), Type.Object({ permissions, queues: queueNames }, closed), {
       default: {},
       description:
-        'Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names or `*`',
+        'Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names or `*`. Production refuses keys of fewer than 16 characters',
     }),
     redact: Type.Array(Type.String({ minLength: 1 }), {
       default: ['password', 'passwd', 'secret', 'token', 'authorization', 'apikey', 'cookie', 'creditcard', 'cardnumber'],

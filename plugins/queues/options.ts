@@ -8,6 +8,7 @@ const path = Type.String({ pattern: '^[\\w$-]+(\\.[\\w$-]+)*$', maxLength: 200 }
 export const queuesOptions = defineOptions(
   Type.Object({
     search: Type.Record(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' }), Type.Array(path, { minItems: 1, maxItems: 10 }), {
+      additionalProperties: false,
       default: {},
       description:
         'Searchable fields by queue: up to 10 paths into the job data, such as `customer.id`; see Search. A field can contain text, a number, a boolean or a list',

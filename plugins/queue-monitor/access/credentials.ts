@@ -24,6 +24,8 @@ export interface Credential {
 
 const everything: KeyGrant = { permissions: ['read', 'write', 'admin', 'payload:read'], queues: '*' }
 const keyPrefix = 'monitor:'
+/** The least length of an API key in production. */
+const leastKeyLength = 16
 const hashedKey = /^sha256:([0-9a-f]{64})$/
 
 /** Verifies credentials by comparing SHA-256 digests in constant time. Keeps no plain-text secret after construction. */
@@ -82,6 +84,12 @@ export function isMonitorKey({ id, kind }: Actor): boolean {
 export function includes(granted: readonly MonitorPermission[], permission: MonitorPermission): boolean {
   if (granted.includes(permission) || granted.includes('admin')) return true
   return permission === 'read' && granted.length > 0
+}
+
+/** The length of an API key that is too short for production; undefined if there is none. */
+export function tooShort(keys: Iterable<string>): { readonly length: number; readonly least: number } | undefined {
+  const short = [...keys].find((key) => !hashedKey.test(key) && key.length < leastKeyLength)
+  return short === undefined ? undefined : { length: short.length, least: leastKeyLength }
 }
 
 function digestOf(text: string): Buffer {
