@@ -127,7 +127,7 @@ test('a response that cannot be written as JSON is 500', async (t) => {
   circular.self = circular
   const { app } = makeApp(t, [
     route({ method: 'GET', path: '/circular', handler: () => circular }),
-    route({ method: 'GET', path: '/later', handler: async () => ({ big: 1n }) }),
+    route({ method: 'GET', path: '/later', handler: async () => circular }),
     route({ method: 'GET', path: '/live', probe: true, handler: () => circular }),
     route({
       method: 'GET',
@@ -140,6 +140,65 @@ test('a response that cannot be written as JSON is 500', async (t) => {
   ])
   for (const path of ['/circular', '/later', '/live', '/class'])
     assert.deepEqual((await app.inject({ path })).body.code, 'INTERNAL_ERROR', path)
+})
+
+test('bigints are sent with all their digits, by HEAD with the same length, and as events', async (t) => {
+  const exact = { id: 2n ** 63n - 1n, list: [0n, -1n], plain: 1 }
+  const sent = '{"id":"9223372036854775807","list":["0","-1"],"plain":1}'
+  for (const production of [true, false]) {
+    const { app } = makeApp(t, [route({ method: 'GET', path: '/big', handler: () => exact })], { production })
+    assert.equal((await app.inject({ path: '/big' })).text, sent)
+    const head = await app.inject({ method: 'HEAD', path: '/big' })
+    assert.deepEqual([head.headers['content-length'], head.text], [`${sent.length}`, ''])
+  }
+})
+
+test('a value that JSON would empty is an error outside of production, and names the field', async (t) => {
+  const values: Readonly<Record<string, () => unknown>> = {
+    Map: () => new Map([[1, 2]]),
+    Set: () => new Set([1]),
+    Error: () => new Error('x'),
+    Promise: () => Promise.resolve(1),
+    RegExp: () => /a/,
+    URLSearchParams: () => new URLSearchParams('a=b'),
+    Headers: () => new Headers({ a: 'b' }),
+    Uint8Array: () => new Uint8Array(2),
+    ArrayBuffer: () => new ArrayBuffer(2),
+    Blob: () => new Blob(['x']),
+    AsyncGenerator: async function* () {
+      yield 1
+    },
+  }
+  const routes = Object.entries(values).map(([name, make]) =>
+    route({ method: 'GET', path: `/${name}`, handler: () => ({ list: [{ held: make() }] }) }),
+  )
+  const { app, log } = makeApp(t, routes)
+  const production = makeApp(t, routes, { production: true })
+  for (const name of Object.keys(values)) {
+    const { status, body } = await app.inject({ path: `/${name}` })
+    assert.deepEqual([status, body.code], [500, 'UNSENDABLE_VALUE'], name)
+    assert.match(body.message, new RegExp(`^a ${name} in the field "held" cannot be sent as JSON`))
+    assert.equal((await production.app.inject({ path: `/${name}` })).status, 200)
+  }
+  assert.equal(log.lines.length, Object.keys(values).length)
+})
+
+test('values that JSON writes as they are meant pass outside of production', async (t) => {
+  class Point {
+    x = 1
+  }
+  const values = {
+    date: new Date(0),
+    url: new URL('http://a/b'),
+    point: new Point(),
+    none: {},
+    list: [],
+    bare: Object.create(null),
+    nothing: undefined,
+  }
+  const { app, log } = makeApp(t, [route({ method: 'GET', path: '/x', handler: () => values })])
+  assert.equal((await app.inject({ path: '/x' })).text, JSON.stringify(values))
+  assert.deepEqual(log.lines, [])
 })
 
 test('a stream that breaks off cuts the connection and is logged', async (t) => {

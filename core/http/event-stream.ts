@@ -4,6 +4,7 @@ import { clientNetwork } from '../egress/address.js'
 import { withDeadline } from '../util/deadline.js'
 import { accessOf } from './access.js'
 import { httpErrors } from './errors.js'
+import { jsonText } from './json.js'
 import { requestContext } from './request-context.js'
 
 /** One event of a stream: JSON data with a name. */
@@ -146,5 +147,5 @@ export class EventStreams {
 function textOf({ event, data }: StreamedEvent): string {
   // A line break would end the field, and whatever follows it would be read as other fields or events.
   if (event !== undefined && /[\r\n]/.test(event)) throw new TypeError('the field "event" of a streamed event contains a line break')
-  return `${event === undefined ? '' : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`
+  return `${event === undefined ? '' : `event: ${event}\n`}data: ${jsonText(data ?? null)}\n\n`
 }

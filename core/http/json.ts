@@ -20,6 +20,43 @@ export function parseJson(bytes: Buffer): unknown {
   }
 }
 
+/**
+ * Writes a value as JSON, a bigint as text with its digits.
+ *
+ * @param strict whether values are refused that JSON would empty, such as a Map, a promise, or bytes in a field; else they become `{}`.
+ */
+export function jsonText(value: unknown, strict = false): string {
+  let text: string | undefined
+  if (strict) text = JSON.stringify(value, checked)
+  else {
+    try {
+      text = JSON.stringify(value)
+    } catch {
+      // It has a bigint, or cannot be written at all. Checking each value first would cost more than the rest.
+      text = JSON.stringify(value, digits)
+    }
+  }
+  if (text === undefined) throw httpErrors.UNSENDABLE_VALUE(`a ${typeof value}`, '')
+  return text
+}
+
+const digits = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
+
+function checked(key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return digits(key, value)
+  if (isEmptied(value)) throw httpErrors.UNSENDABLE_VALUE(`a ${Object.prototype.toString.call(value).slice(8, -1)}`, key)
+  return value
+}
+
+/** Whether an object holds what is not in its fields: a collection, bytes, a promise, an error or a stream. */
+function isEmptied(value: object): boolean {
+  if (ArrayBuffer.isView(value)) return true
+  if (Object.keys(value).length > 0) return false
+  const isBoxed = value instanceof Number || value instanceof String || value instanceof Boolean
+  const tag = Object.prototype.toString.call(value)
+  return !isBoxed && (tag !== '[object Object]' || Symbol.iterator in value || Symbol.asyncIterator in value)
+}
+
 const escapes = /\\(?:u([\dA-Fa-f]{4})|.)/gs
 
 /** In UTF-8, only an escape can be one. */

@@ -3,6 +3,7 @@ import { Ajv } from 'ajv'
 import ajvFormats from 'ajv-formats'
 import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
 import { httpErrors } from './errors.js'
+import { jsonText } from './json.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
 
 /** Maximum number of problems listed in one response. */
@@ -47,7 +48,7 @@ export class Schemas {
   responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] {
     const find = this.#finder('response', schema)
     return (value) => {
-      const faults = find(JSON.parse(JSON.stringify(value))) ?? []
+      const faults = find(JSON.parse(jsonText(value))) ?? []
       return faults.map(({ path, message }) => `${path || 'the response'} ${message}`)
     }
   }
