@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { Type } from 'typebox'
+import fc from '../../scripts/testing/properties.js'
 import { captureBody } from './body.js'
 import { listen, makeApp, RawClient, rawRequest, route } from './test-support.js'
 
@@ -137,6 +138,138 @@ test('a urlencoded form is parsed and validated', async (t) => {
   })
   assert.equal((await app.inject({ method: 'POST', path: '/form', body: 'x=1', headers })).body.code, 'VALIDATION_FAILED')
   assert.equal((await app.inject({ method: 'POST', path: '/form', body: { name: 'x' } })).status, 415)
+})
+
+const fields = Type.Object({
+  n: Type.Optional(Type.Integer()),
+  ratio: Type.Optional(Type.Number()),
+  yes: Type.Optional(Type.Boolean()),
+  tags: Type.Optional(Type.Array(Type.String())),
+  ids: Type.Optional(Type.Array(Type.Integer())),
+})
+
+/** The same fields as a query, a urlencoded and a multipart form. */
+function threeWays(pairs: readonly (readonly [name: string, value: string])[]) {
+  const text = new URLSearchParams(pairs.map(([name, value]) => [name, value])).toString()
+  const parts = pairs.map(([name, value]) => `--edge\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+  return {
+    query: { path: `/read?${text}` },
+    urlencoded: { method: 'POST', path: '/read', body: text, headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+    multipart: {
+      method: 'POST',
+      path: '/read',
+      body: `${parts.join('')}--edge--\r\n`,
+      headers: { 'content-type': 'multipart/form-data; boundary=edge' },
+    },
+  } as const
+}
+
+test('query, urlencoded and multipart forms are read alike, and converted by the schema', async (t) => {
+  const { app } = makeApp(t, [
+    route({ method: 'GET', path: '/read', query: fields, handler: ({ input }) => input.query }),
+    route({ method: 'POST', path: '/read', bodyType: 'form', bodyLimit: 10_000, body: fields, handler: ({ input }) => input.body }),
+  ])
+  const cases: readonly (readonly [pairs: readonly (readonly [string, string])[], read: object | 400])[] = [
+    [
+      [
+        ['n', '5'],
+        ['ratio', '1.5'],
+        ['yes', 'true'],
+        ['tags', 'one'],
+      ],
+      { n: 5, ratio: 1.5, yes: true, tags: ['one'] },
+    ],
+    [
+      [
+        ['tags', 'a'],
+        ['ids', '1'],
+        ['tags', 'b'],
+        ['ids', '2'],
+      ],
+      { tags: ['a', 'b'], ids: [1, 2] },
+    ],
+    [
+      [
+        ['a[b]', '1'],
+        ['a.b', '2'],
+        ['a[]', '3'],
+        ['toString', '4'],
+      ],
+      { 'a[b]': '1', 'a.b': '2', 'a[]': '3', toString: '4' },
+    ],
+    [[['n', '']], 400],
+    [
+      [
+        ['n', '5'],
+        ['n', '6'],
+      ],
+      400,
+    ],
+    [[['n', '9007199254740993']], 400],
+    [[['n', '1e999']], 400],
+    [
+      [
+        ['ids', '1'],
+        ['ids', 'x'],
+      ],
+      400,
+    ],
+  ]
+  for (const [pairs, read] of cases)
+    for (const [way, request] of Object.entries(threeWays(pairs))) {
+      const { status, body } = await app.inject(request)
+      assert.deepEqual(status === 400 ? 400 : body, read, `${way} ${JSON.stringify(pairs)}`)
+    }
+})
+
+test('any names and values are read alike from query, urlencoded and multipart forms', async (t) => {
+  const { app } = makeApp(t, [
+    route({ method: 'GET', path: '/read', query: Type.Object({}), handler: ({ input }) => ({ ...input.query }) }),
+    route({
+      method: 'POST',
+      path: '/read',
+      bodyType: 'form',
+      bodyLimit: 100_000,
+      body: Type.Object({}),
+      handler: ({ input }) => ({ ...(input.body as object) }),
+    }),
+  ])
+  const name = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => !/["\\\r\n%]|^__proto__$/.test(text))
+  const value = fc.string({ maxLength: 8 }).filter((text) => !/[\r\n]/.test(text))
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(name, value), { minLength: 1, maxLength: 6 }), async (pairs) => {
+      const found = await Promise.all(Object.values(threeWays(pairs)).map(async (request) => (await app.inject(request)).body))
+      assert.deepEqual(found[1], found[0])
+      assert.deepEqual(found[2], found[0])
+    }),
+  )
+})
+
+test('an empty body needs no type, however it is framed', async (t) => {
+  const reached: unknown[] = []
+  const optional = Type.Optional(Type.Object({ a: Type.Optional(Type.String()) }))
+  const { app } = makeApp(t, [
+    route({ method: 'POST', path: '/json', body: optional as never, handler: ({ input }) => void reached.push(input.body) }),
+    route({
+      method: 'POST',
+      path: '/form',
+      bodyType: 'form',
+      body: optional as never,
+      handler: ({ input }) => void reached.push(input.body),
+    }),
+  ])
+  for (const path of ['/json', '/form'])
+    for (const more of [{}, { 'content-type': 'text/plain' }, { 'content-encoding': 'gzip' }])
+      for (const headers of [
+        { 'transfer-encoding': 'chunked', ...more },
+        { 'content-length': '0', ...more },
+      ]) {
+        const { status } = await app.inject({ method: 'POST', path, body: '', headers })
+        assert.equal(status, 204, `${path} ${JSON.stringify(headers)}`)
+      }
+  assert.equal(reached.length, 12)
+  const full = { method: 'POST', path: '/json', body: 'x', headers: { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' } }
+  assert.equal((await app.inject(full)).status, 415)
 })
 
 function multipart(name: string): { body: string; headers: Record<string, string> } {

@@ -86,17 +86,27 @@ export function readBody(ctx: Context, route: Route): unknown {
   if (!announcesBody(ctx.req)) return route.bodyType === 'raw' ? Buffer.alloc(0) : undefined
   const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
   const encoding = ctx.req.headers['content-encoding']
-  if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') throw httpErrors.UNSUPPORTED_CONTENT_ENCODING()
-  if (type === 'json' && !isPlainJson(ctx)) requireType(ctx, ['json', '+json'], 'JSON (Content-Type: application/json)')
-  if (type === 'form') requireType(ctx, ['urlencoded', 'multipart'], 'a form (urlencoded or multipart)')
+  const refused = refusalOf(ctx, type, encoding)
+  // A proxy may send an empty body as chunked, which shows only at its end. An empty body needs no type.
+  if (refused !== undefined && ctx.req.headers['transfer-encoding'] === undefined) throw refused
   if (type === 'none' && (ctx as BodyState)[captured] === undefined) return leaveBody(ctx)
   const bytes = bodyBytes(ctx)
-  return bytes instanceof Promise ? bytes.then((read) => parse(ctx, type, read)) : parse(ctx, type, bytes)
+  return bytes instanceof Promise ? bytes.then((read) => parse(ctx, type, read, refused)) : parse(ctx, type, bytes, refused)
 }
 
-function parse(ctx: Context, type: NonNullable<Route['bodyType']>, bytes: Buffer): unknown {
+/** Why a body of this type and encoding is not read; undefined if it is. */
+function refusalOf(ctx: Context, type: NonNullable<Route['bodyType']>, encoding: string | undefined): Error | undefined {
+  if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') return httpErrors.UNSUPPORTED_CONTENT_ENCODING()
+  if (type === 'json' && !isPlainJson(ctx) && !ctx.is(['json', '+json']))
+    return httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON (Content-Type: application/json)')
+  if (type === 'form' && !ctx.is(['urlencoded', 'multipart'])) return httpErrors.UNSUPPORTED_MEDIA_TYPE('a form (urlencoded or multipart)')
+  return undefined
+}
+
+function parse(ctx: Context, type: NonNullable<Route['bodyType']>, bytes: Buffer, refused: Error | undefined): unknown {
+  if (type === 'none' || (bytes.length === 0 && type !== 'raw')) return undefined
+  if (refused !== undefined) throw refused
   if (type === 'raw') return bytes
-  if (type === 'none' || bytes.length === 0) return undefined
   if (type === 'form') return import('./form.js').then(({ parseForm }) => parseForm(ctx, bytes))
   const charset = isPlainJson(ctx) ? '' : ctx.request.charset.toLowerCase()
   if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON in UTF-8')
@@ -106,8 +116,4 @@ function parse(ctx: Context, type: NonNullable<Route['bodyType']>, bytes: Buffer
 
 function isPlainJson(ctx: Context): boolean {
   return jsonTypes.has(ctx.req.headers['content-type'])
-}
-
-function requireType(ctx: Context, types: string[], expected: string): void {
-  if (!ctx.is(types)) throw httpErrors.UNSUPPORTED_MEDIA_TYPE(expected)
 }

@@ -11,6 +11,18 @@ import { type Part, splitMultipart } from './multipart.js'
 /** Maximum number of fields of a urlencoded form. */
 const maxFields = 1000
 
+/** Reads names and values as a query string is read: brackets and points have no meaning, and a repeated name becomes a list. */
+const queryString = {
+  parameterLimit: maxFields,
+  arrayLimit: maxFields,
+  throwOnLimitExceeded: true,
+  allowDots: false,
+  depth: 0,
+  parseArrays: false,
+  plainObjects: true,
+  decoder: (text: string): string => new URLSearchParams(`_=${text}`).get('_') ?? '',
+}
+
 /** An uploaded file, in `ctx.request.files` under the name of its part. */
 export interface Upload {
   readonly filepath: string
@@ -23,7 +35,7 @@ export interface Upload {
 }
 
 /**
- * Parses a urlencoded or multipart form from its bytes. Files are written to the system's temporary folder, readable by this user only,
+ * Parses a urlencoded or multipart form from its bytes: texts by name, and lists of them for repeated names, as in a query string. Files are written to the system's temporary folder, readable by this user only,
  * and listed in `ctx.request.files`. They are removed when the request ends, or immediately if one cannot be written.
  */
 export function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
@@ -32,7 +44,6 @@ export function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
 
 async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
   const { koaBody } = await import('koa-body')
-  const queryString = { parameterLimit: maxFields, arrayLimit: maxFields, throwOnLimitExceeded: true }
   const parse = koaBody({ json: false, text: false, formLimit: bytes.length, queryString })
   const request: { body?: unknown } = {}
   const req = Object.assign(Readable.from([bytes]), {

@@ -11,7 +11,7 @@ const maxProblems = 20
 
 type Mode = 'text' | 'json' | 'response'
 
-/** The parts of a request. Validation writes defaults into them and, for params and query, converted values. */
+/** The parts of a request. Validation writes defaults into them and, for params, query and forms, converted values. */
 export interface RequestParts {
   params: unknown
   query: unknown
@@ -19,7 +19,7 @@ export interface RequestParts {
 }
 
 /**
- * All validators of an app. Mode `text`, for params and query, converts scalars, and a single value to a list; `json` converts nothing;
+ * All validators of an app. Mode `text`, for params, query and forms, converts scalars, and a single value to a list; `json` converts nothing;
  * `response` does not fill in defaults either. A schema is compiled when it is first used.
  */
 export class Schemas {
@@ -30,7 +30,9 @@ export class Schemas {
   validator(route: Route): ((parts: RequestParts) => void) | undefined {
     const checks = (['params', 'query', 'body'] as const).flatMap((part) => {
       const schema = route[part]
-      return schema === undefined ? [] : [{ part, find: this.#finder(part === 'body' ? 'json' : 'text', schema) }]
+      return schema === undefined
+        ? []
+        : [{ part, find: this.#finder(part === 'body' && route.bodyType !== 'form' ? 'json' : 'text', schema) }]
     })
     if (checks.length === 0) return undefined
     const emptyBody = (route.body as { type?: unknown } | undefined)?.type === 'object'
