@@ -1,5 +1,5 @@
 import { defineSettings } from 'zin'
-import { appKeySettings } from 'zin/plugins/jwt'
+import { appKeySettings, earlierAppKeySettings } from 'zin/plugins/jwt'
 
 /** The prefix of the signature headers. A plugin that reads it includes this in its `settings`, so that there is one declaration. */
 export const signatureSettings = defineSettings({
@@ -34,11 +34,6 @@ export const bulletproofSettings = defineSettings({
     summary:
       'Earlier shared secrets, newest first: JSON array of strings or `{"secret", "notAfter"}` (ms or ISO date); `maxBackups` of them are accepted, in production only those of 32 bytes or more',
   },
-  APP_KEY_BK: {
-    type: 'string',
-    default: '',
-    secret: true,
-    summary: 'Earlier master keys that still decrypt device secrets: JSON array of strings',
-  },
+  ...earlierAppKeySettings,
   ...signatureSettings,
 })

@@ -1,5 +1,5 @@
 import { defineSettings } from 'zin'
-import { appKeySettings } from 'zin/plugins/jwt'
+import { appKeySettings, earlierAppKeySettings } from 'zin/plugins/jwt'
 
 export const complianceSettings = defineSettings({
   WORKER_AUDIT_LOG: {
@@ -42,10 +42,5 @@ export const complianceSettings = defineSettings({
     summary: 'Whether the report of controls, evidence and gaps is served',
   },
   ...appKeySettings,
-  APP_KEY_BK: {
-    type: 'string',
-    default: '',
-    secret: true,
-    summary: 'Earlier master keys, used to read data that was sealed or encrypted with them: JSON array of strings',
-  },
+  ...earlierAppKeySettings,
 })

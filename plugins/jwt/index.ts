@@ -13,7 +13,7 @@ import { jwtSettings } from './settings.js'
 export type { Claims, Tokens } from './contract.js'
 export { bearerScheme, tokensService } from './contract.js'
 export type { JwtOptions } from './options.js'
-export { appKeySettings } from './settings.js'
+export { appKeySettings, earlierAppKeySettings } from './settings.js'
 
 /** Bearer tokens: issues, verifies and revokes JWTs, and protects routes that list the middleware key `auth`. */
 export const jwt = definePlugin({
@@ -31,6 +31,7 @@ export const jwt = definePlugin({
       secret: settings.JWT_SECRET,
       earlierSecrets: parseSecrets(settings.JWT_SECRET_BK, 'JWT_SECRET_BK'),
       appKey: settings.APP_KEY,
+      earlierAppKeys: parseSecrets(settings.APP_KEY_BK, 'APP_KEY_BK'),
       privateKey: settings.JWT_PRIVATE_KEY,
       publicKey: settings.JWT_PUBLIC_KEY,
       production: host.app.production,

@@ -39,6 +39,16 @@ describe('keys of the tokens', () => {
     assert.throws(() => readKeys({ ...none, secret, earlierSecrets: [old, 'short'] }), { message: /JWT_SECRET_BK has 5 bytes/ })
   })
 
+  it('verifies tokens of previous master keys, also after JWT_SECRET was set', () => {
+    const old = 'an-earlier-master-key-of-over-32-bytes'
+    const before = readKeys({ ...none, appKey: old })
+    const rotated = readKeys({ ...none, appKey: secret, earlierAppKeys: [old] })
+    assert.equal(rotated.kid, readKeys({ ...none, appKey: secret }).kid)
+    for (const keys of [rotated, readKeys({ ...none, secret, appKey: old, earlierAppKeys: [old] })])
+      assert.deepEqual(keys.verifying.get(before.kid)?.export(), before.signing?.export())
+    assert.throws(() => readKeys({ ...none, appKey: secret, earlierAppKeys: ['short'] }), { message: /APP_KEY_BK has 5 bytes/ })
+  })
+
   it('gives every process of an app the same key and key id', () => {
     assert.equal(readKeys({ ...none, appKey: secret }).kid, readKeys({ ...none, appKey: secret }).kid)
     assert.notEqual(readKeys({ ...none, appKey: secret }).kid, readKeys({ ...none, appKey: `${secret}!` }).kid)

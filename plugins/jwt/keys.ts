@@ -25,6 +25,8 @@ export interface KeyMaterial {
   /** Previous secrets: for verification only. */
   readonly earlierSecrets?: readonly string[]
   readonly appKey: string
+  /** Previous master keys: the keys derived from them verify only. */
+  readonly earlierAppKeys?: readonly string[]
   readonly privateKey: string
   readonly publicKey: string
   readonly production: boolean
@@ -48,13 +50,25 @@ function secretKeys(material: KeyMaterial): Keyring {
     return { ...keyring(algorithm, createSecretKey(randomBytes(derivedBytes)), [warning]), ephemeral: true }
   }
   const bytes = Buffer.from(text, 'utf8')
-  const earlier = (material.earlierSecrets ?? []).map((secret) => Buffer.from(secret, 'utf8'))
-  for (const [from, { length }] of [[name, bytes] as const, ...earlier.map((key) => ['JWT_SECRET_BK', key] as const)])
+  const [secrets, appKeys] = [material.earlierSecrets ?? [], material.earlierAppKeys ?? []].map((list) =>
+    list.map((one) => Buffer.from(one, 'utf8')),
+  )
+  const earlier = [...(secrets ?? []), ...(appKeys ?? []).map(derived)]
+  const all = [
+    [name, bytes],
+    ...(secrets ?? []).map((key) => ['JWT_SECRET_BK', key]),
+    ...(appKeys ?? []).map((key) => ['APP_KEY_BK', key]),
+  ] as const
+  for (const [from, { length }] of all as readonly (readonly [string, Buffer])[])
     if (length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(from, length)
   const warnings = bytes.length < minBytes ? [`${name} has ${bytes.length} bytes; production refuses fewer than ${minBytes}`] : []
-  // APP_KEY serves several purposes, so each uses a derived key; JWT_SECRET is shared with other issuers and used as is.
-  const key = name === 'APP_KEY' ? Buffer.from(hkdfSync('sha256', bytes, '', label, derivedBytes)) : bytes
+  const key = name === 'APP_KEY' ? derived(bytes) : bytes
   return keyring(algorithm, createSecretKey(key), warnings, earlier)
+}
+
+/** APP_KEY serves several purposes, so each uses a derived key; JWT_SECRET is shared with other issuers and used as is. */
+function derived(appKey: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', appKey, '', label, derivedBytes))
 }
 
 function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {

@@ -46,9 +46,14 @@ describe('tokens', () => {
     assert.equal(tokens.verify(forge(base, { kid: keys.kid })).sub, 'u1')
   })
 
+  it('accepts an nbf within the leeway of iat', () => {
+    const { tokens } = setUp()
+    assert.equal(tokens.verify(forge({ ...base, nbf: base.iat + 60 })).sub, 'u1')
+  })
+
   it('checks the times of a cached token on each call, and returns a copy of the claims', () => {
     const { tokens, time } = setUp()
-    const later = forge({ ...base, nbf: base.iat + 10 })
+    const later = forge({ ...base, nbf: base.iat + 70 })
     assert.throws(() => tokens.verify(later))
     time.now += 10_000
     const first = tokens.verify(later) as unknown as { sub: string; aud: string }
@@ -82,7 +87,8 @@ describe('tokens', () => {
     ['an exp in the past', () => forge({ ...base, exp: base.iat - 1 })],
     ['no iat', () => forge({ ...base, iat: undefined })],
     ['an iat in the future', () => forge({ ...base, iat: base.iat + 120, exp: base.iat + 180 })],
-    ['an nbf in the future', () => forge({ ...base, nbf: base.iat + 30 })],
+    ['an nbf beyond the leeway', () => forge({ ...base, nbf: base.iat + 61 })],
+    ['an nbf that is a string', () => forge({ ...base, nbf: '1' })],
     ['another audience', () => forge({ ...base, aud: 'other' })],
     ['no audience', () => forge({ ...base, aud: undefined })],
     ['another issuer', () => forge({ ...base, iss: 'other' })],

@@ -86,11 +86,11 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
       const key = keyOf(token, keys)
       let payload: unknown
       try {
-        payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now })
+        payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now, ignoreNotBefore: true })
       } catch (error) {
         throw jwtErrors.UNAUTHORIZED(messageOf(error))
       }
-      const claims = checkedClaims(payload, rules, now)
+      const claims = checkedClaims(inTime(payload, now), rules, now)
       verified.add(token, claims)
       return claims
     },
@@ -130,10 +130,13 @@ function keyOf(token: string, keys: Keyring) {
   return key
 }
 
-/** The time checks of the library, for a cached payload. */
-function inTime(payload: Record<string, unknown>, now: number): Record<string, unknown> {
-  const { nbf, exp } = payload
-  if (nbf !== undefined && !(Number(nbf) <= now)) throw jwtErrors.UNAUTHORIZED('jwt not active')
+/** Checks the times of a payload, also of a cached one. `nbf` has the leeway of `iat`: it comes from the clock of another machine, too. */
+function inTime<T>(payload: T, now: number): T {
+  const { nbf, exp } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
+    readonly nbf?: unknown
+    readonly exp?: unknown
+  }
+  if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= now + clockLeeway)) throw jwtErrors.UNAUTHORIZED('jwt not active')
   if (!(now < Number(exp))) throw jwtErrors.UNAUTHORIZED('jwt expired')
   return payload
 }

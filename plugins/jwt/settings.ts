@@ -11,6 +11,17 @@ export const appKeySettings = defineSettings({
   },
 })
 
+/** The earlier master keys of the app, for plugins that read what was made with them. */
+export const earlierAppKeySettings = defineSettings({
+  APP_KEY_BK: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary:
+      'Earlier master keys: JSON array of strings. They still decrypt device secrets and stored jobs, and verify tokens and seals that were made with them',
+  },
+})
+
 export const jwtSettings = defineSettings({
   JWT_SECRET: {
     type: 'string',
@@ -25,6 +36,7 @@ export const jwtSettings = defineSettings({
     summary: 'Previous secrets whose HS256 tokens are still accepted, selected by `kid`: JSON array of strings of at least 32 bytes',
   },
   ...appKeySettings,
+  ...earlierAppKeySettings,
   JWT_ALGORITHM: {
     type: 'enum',
     default: 'HS256',
