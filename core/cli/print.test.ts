@@ -46,6 +46,20 @@ test('with --json a table is one JSON array and a record one object, and lines g
   assert.deepEqual(JSON.parse(second.out.text), { a: '007' })
 })
 
+test('control and format characters of data never reach the terminal, and JSON stays the same data', () => {
+  const hostile = 'a\u001b[2J\u009b31m\u202eb\u2066c\u007f\u2028d\r\u0000é🙈'
+  const raw = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u2028]/
+  for (const json of [true, false]) {
+    const { out, err, print } = printer({ json })
+    print.table([{ [hostile]: hostile }])
+    print.record({ deep: { [hostile]: [hostile] } })
+    if (json) assert.deepEqual(JSON.parse(out.text.slice(out.text.indexOf('\n{'))), { deep: { [hostile]: [hostile] } })
+    print.line(`${hostile}\n\tsecond \u001b[1mbold\u001b[22m`)
+    assert.doesNotMatch((out.text + err.text).replaceAll(/\u001b\[(1|22)m|\t/g, ''), raw)
+    assert.match(json ? err.text : out.text, /é🙈\n\tsecond \u001b\[1mbold\u001b\[22m\n$/)
+  }
+})
+
 test('a record shows objects field by field, and empty values as nothing', () => {
   const { out, print } = printer()
   print.record({

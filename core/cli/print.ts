@@ -1,5 +1,5 @@
 import type { Printer } from '../host/command.js'
-import { escapeControls } from '../log/escape.js'
+import { escapeControls, escapeLines } from '../log/escape.js'
 import { jsonError } from './describe-error.js'
 import { cliErrors } from './errors.js'
 import { fittedTable, plainTable, wrapWords } from './table.js'
@@ -26,16 +26,16 @@ const barWidth = 24
 
 /**
  * Creates a printer. It prints text, or with `json` exactly one JSON document on stdout per table or record, and lines on stderr.
- * Tables and records may contain data of requests and jobs, so control characters in them are escaped.
+ * What it prints may contain data of requests and jobs, so control and format characters are escaped; in JSON, too, as JSON does.
  */
 export function createPrinter({ stdout, stderr, json, colors = false, command }: PrinterOptions): Printer {
   const bold = (text: string): string => (colors ? `\u001b[1m${text}\u001b[22m` : text)
   // Some pseudo-terminals report no size.
   const room = stdout.isTTY ? stdout.columns || 80 : undefined
-  const printJson = (value: unknown): void => void stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+  const printJson = (value: unknown): void => void stdout.write(`${escapeLines(JSON.stringify(value, null, 2))}\n`)
   return {
     json,
-    line: (text = '') => void (json ? stderr : stdout).write(`${text}\n`),
+    line: (text = '') => void (json ? stderr : stdout).write(`${escapeLines(text)}\n`),
     error: (text) => void stderr.write(json ? `${jsonError(cliErrors.ZIN_COMMAND_FAILED(text))}\n` : `zin ${command}: ${text}\n`),
     async waiting(what, work) {
       // Only for a user at a terminal; the log of a deployment does not need it.
@@ -65,8 +65,9 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
       if (json) return printJson(rows)
       if (rows.length === 0) return void stdout.write('none\n')
       const heads = columns ?? [...new Set(rows.flatMap((row) => Object.keys(row)))]
+      const shown = heads.map(escapeControls)
       const cells = rows.map((row) => heads.map((head) => cellText((row as Readonly<Record<string, unknown>>)[head])))
-      stdout.write(`${room === undefined ? plainTable(heads, cells) : fittedTable(heads, cells, room, bold)}\n`)
+      stdout.write(`${room === undefined ? plainTable(shown, cells) : fittedTable(shown, cells, room, bold)}\n`)
     },
     record(value) {
       if (json) return printJson(value)

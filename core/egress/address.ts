@@ -9,7 +9,14 @@ import type { IPv4, IPv6 } from 'ipaddr.js'
 export type AddressKind = 'public' | 'loopback' | 'private' | 'metadata' | 'special'
 
 // Listed by value, because they are in link-local, private, shared and even public ranges.
-const metadataAddresses = new Set(['169.254.169.254', '100.100.100.200', '168.63.129.16', '192.0.0.192', 'fd00:ec2::254'])
+const metadataAddresses = new Set([
+  // AWS: instances, tasks, and pods.
+  ...['169.254.169.254', 'fd00:ec2::254', '169.254.170.2', '169.254.170.23', 'fd00:ec2::23'],
+  // Google Cloud (and 169.254.169.254, as nearly all others).
+  'fd20:ce::254',
+  // Alibaba Cloud, Azure, Oracle Cloud.
+  ...['100.100.100.200', '168.63.129.16', '192.0.0.192'],
+])
 
 const kinds: Readonly<Record<string, AddressKind>> = {
   loopback: 'loopback',
