@@ -173,7 +173,13 @@ describe('commands for users', () => {
         for (const chunk of chunks) yield Buffer.from(chunk)
       }
       const unused = (): never => assert.fail('not needed to add a user')
-      const command = userCommands({ accounts, tokens: unused, devices: unused, input }).find(({ name }) => name === 'user:add')
+      const command = userCommands({
+        accounts,
+        tokens: unused,
+        devices: unused,
+        input,
+        manage: (_action, work) => work(() => undefined),
+      }).find(({ name }) => name === 'user:add')
       const print = { record: () => undefined }
       return command?.run({
         args: { email },

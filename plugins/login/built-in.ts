@@ -13,7 +13,7 @@ import { seedUser } from './seed.js'
 import { databaseUsers } from './store/users.js'
 
 /** The dependencies of the built-in users. */
-interface BuiltInParts extends Pick<PluginContext, 'migration' | 'commands' | 'onStart'> {
+interface BuiltInParts extends Pick<PluginContext, 'migration' | 'commands' | 'manage' | 'onStart'> {
   readonly options: LoginOptions
   readonly settings: { readonly DEMO_PASSWORD: string }
   readonly services: { readonly database: Database | undefined; readonly tokens: Tokens; readonly devices: Devices }
@@ -33,7 +33,15 @@ export function builtInAccounts(ctx: BuiltInParts): Accounts {
   )
   ctx.migration(createUsers)
   ctx.migration(useUnicodeInUsers)
-  ctx.commands(userCommands({ accounts, tokens: () => services.tokens, devices: () => services.devices, input: () => process.stdin }))
+  ctx.commands(
+    userCommands({
+      accounts,
+      tokens: () => services.tokens,
+      devices: () => services.devices,
+      input: () => process.stdin,
+      manage: (action, work) => ctx.manage(action, work),
+    }),
+  )
   ctx.onStart(() => seed(ctx, accounts))
   return accounts
 }

@@ -1,11 +1,14 @@
-import { type Command, defineCommand, type Printer } from 'zin'
+import { type ActionFacts, type Command, defineCommand, type Manage, type Printer } from 'zin'
 import type { Devices } from 'zin/plugins/bulletproof'
 import type { Tokens } from 'zin/plugins/jwt'
 import type { Accounts } from './accounts.js'
+import { accountTarget } from './email.js'
 import { loginErrors } from './errors.js'
 import { newPassword } from './passwords.js'
+import type { User } from './store/users.js'
 
 export interface UserCommandParts {
+  readonly manage: Manage
   readonly accounts: Accounts
   readonly tokens: () => Tokens
   readonly devices: () => Devices
@@ -19,14 +22,30 @@ const passwordOptions = {
   generate: { type: 'boolean', summary: 'Generates a password and prints it once' },
 } as const
 
+/** Whoever can run commands on this machine. */
+const actor = { kind: 'local', id: 'local', via: 'cli' } as const
+
 const isoTime = (ms: number | undefined): string => (ms === undefined ? '' : new Date(ms).toISOString())
 
-export function userCommands({ accounts, tokens, devices, input }: UserCommandParts): readonly Command[] {
+export function userCommands({ accounts, tokens, devices, input, manage }: UserCommandParts): readonly Command[] {
   const passwordOf = async (generate: boolean): Promise<{ readonly password: string; readonly made?: { readonly password: string } }> => {
     if (!generate) return { password: await firstLine(input()) }
     const password = newPassword()
     return { password, made: { password } }
   }
+  /** Performs an action on a user, for the audit log: without the email address, with the id once it is known. */
+  const managed = <T extends Pick<User, 'id'>>(
+    verb: string,
+    email: string,
+    work: () => Promise<T>,
+    after?: (user: T) => unknown,
+  ): Promise<T> =>
+    manage({ action: `user.${verb}`, target: accountTarget(email), actor }, async (note) => {
+      const user = await work()
+      const facts: ActionFacts = { target: `user:${user.id}`, ...(after && { after: after(user) }) }
+      note(facts)
+      return user
+    })
   /** Ends every session of a user. Returns the number of removed devices. */
   const endSessions = async (id: string): Promise<number> => {
     await tokens().revokeUser(id)
@@ -48,8 +67,12 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
         if (options.generate === options['password-stdin']) return refuse(print)
         const email = args.email ?? ''
         const { password, made } = await passwordOf(options.generate)
-        const user = await accounts.add({ email, role: options.role, password })
-        if (user === undefined) throw loginErrors.USER_EXISTS(email)
+        const add = async (): Promise<User> => {
+          const added = await accounts.add({ email, role: options.role, password })
+          if (added === undefined) throw loginErrors.USER_EXISTS(email)
+          return added
+        }
+        const user = await managed('add', email, add, ({ role }) => ({ role }))
         print.record({ id: user.id, email: user.email, role: user.role, ...made })
         return 0
       },
@@ -82,8 +105,12 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
       async run({ args, options, print }) {
         if (options.generate === options['password-stdin']) return refuse(print)
         const { password, made } = await passwordOf(options.generate)
-        const user = await accounts.setPassword(args.email ?? '', password)
-        print.record({ id: user.id, email: user.email, devicesRemoved: await endSessions(user.id), ...made })
+        const email = args.email ?? ''
+        const set = async () => {
+          const user = await accounts.setPassword(email, password)
+          return { id: user.id, email: user.email, devicesRemoved: await endSessions(user.id) }
+        }
+        print.record({ ...(await managed('password', email, set)), ...made })
         return 0
       },
     }),
@@ -94,8 +121,13 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
       needs: 'services',
       async run({ args, print }) {
         // Also for a user who is already disabled: an earlier call may have failed halfway.
-        const user = await accounts.disable(args.email ?? '')
-        print.line(`${user.email} is disabled; ${await endSessions(user.id)} device(s) removed`)
+        const given = args.email ?? ''
+        const disable = async () => {
+          const user = await accounts.disable(given)
+          return { ...user, removed: await endSessions(user.id) }
+        }
+        const { email, removed } = await managed('disable', given, disable)
+        print.line(`${email} is disabled; ${removed} device(s) removed`)
       },
     }),
     defineCommand({
@@ -104,7 +136,8 @@ export function userCommands({ accounts, tokens, devices, input }: UserCommandPa
       args: [{ name: 'email', summary: 'Email address' }],
       needs: 'services',
       async run({ args, print }) {
-        const { email } = await accounts.enable(args.email ?? '')
+        const given = args.email ?? ''
+        const { email } = await managed('enable', given, () => accounts.enable(given))
         print.line(`${email} can log in again`)
       },
     }),

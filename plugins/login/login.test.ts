@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import { describe, it } from 'node:test'
-import type { ManagementAction } from 'zin'
+import type { ActionEnd, ManagementAction } from 'zin'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders, generateDeviceKey } from 'zin/signer'
@@ -59,6 +59,29 @@ describe('POST /auth/login', () => {
         .recorded('onManagementAction')
         .flatMap(([one]) => ((one as ManagementAction).action === 'login' ? [(one as ManagementAction).target] : []))
       assert.deepEqual([targets.length, new Set(targets).size], [2, 1])
+    }))
+
+  it('records what commands do to users, without their email', () =>
+    withHost(async (host) => {
+      const { id } = await addUser(host, 'ada@example.com')
+      await run(host, 'user:password', { email: 'ada@example.com' }, { generate: true, 'password-stdin': false })
+      await run(host, 'user:disable', { email: 'ada@example.com' })
+      await run(host, 'user:enable', { email: 'ada@example.com' })
+      await assert.rejects(run(host, 'user:disable', { email: 'nobody@example.com' }))
+      const ended = host.recorded('onManagementAction').map(([action, end]) => ({ ...(action as ManagementAction), ...(end as ActionEnd) }))
+      const seen = ended.flatMap(({ action, actor, outcome, target }) =>
+        action.startsWith('user.') ? [[action, target, outcome, actor?.via]] : [],
+      )
+      const unknown = seen.at(-1)?.[1] ?? ''
+      assert.deepEqual(seen, [
+        ['user.add', `user:${id}`, 'done', 'cli'],
+        ['user.password', `user:${id}`, 'done', 'cli'],
+        ['user.disable', `user:${id}`, 'done', 'cli'],
+        ['user.enable', `user:${id}`, 'done', 'cli'],
+        ['user.disable', unknown, 'failed', 'cli'],
+      ])
+      assert.match(unknown, /^account:[0-9a-f]{16}$/)
+      assert.doesNotMatch(JSON.stringify(ended), /example\.com/)
     }))
 
   it('returns no secret to a device with its own key, and the key signs requests', () =>

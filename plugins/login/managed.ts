@@ -1,6 +1,5 @@
 import type { Manage } from 'zin'
-import { sha256Hex } from 'zin/signing'
-import { canonicalEmail } from './email.js'
+import { accountTarget } from './email.js'
 import type { Login } from './service.js'
 
 /**
@@ -10,9 +9,9 @@ import type { Login } from './service.js'
 export function managedLogin(login: Login, manage: Manage): Login {
   return {
     login: (request) => {
-      const account = sha256Hex(canonicalEmail(request.email)).slice(0, 16)
-      const stranger = { kind: 'user', id: `email-${account}`, via: 'http' } as const
-      return manage({ action: 'login', target: `account:${account}`, actor: stranger }, (note) =>
+      const target = accountTarget(request.email)
+      const stranger = { kind: 'user', id: target.replace('account:', 'email-'), via: 'http' } as const
+      return manage({ action: 'login', target, actor: stranger }, (note) =>
         login.login(request, ({ deviceId, userId }) => note({ actor: { ...stranger, id: userId, device: deviceId } })),
       )
     },

@@ -121,7 +121,13 @@ export const microservices = definePlugin({
       }),
     )
     hooks.on('collectMetrics', metrics)
-    ctx.routes(microserviceRoutes(manager, (request, permission) => services.ops.demand(request, permission)))
+    ctx.routes(
+      microserviceRoutes(
+        manager,
+        (request, permission) => services.ops.demand(request, permission),
+        (action, work) => ctx.manage(action, work),
+      ),
+    )
     ctx.commands(
       microserviceCommands({
         directory: options.directory,

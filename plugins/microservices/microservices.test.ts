@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import jsonwebtoken from 'jsonwebtoken'
+import type { ActionEnd, ManagementAction } from 'zin'
 import { jwt } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
 import { eventually } from '../../scripts/testing/eventually.js'
@@ -324,6 +325,19 @@ describe('registered services', () => {
     assert.deepEqual((await call('/api/services/remote/call', { path: '/x' })).body.data, { ok: true })
     assert.equal((await call('/api/services/nobody/call', { path: '/x' })).status, 404)
     assert.equal((await call('/api/services/remote/call', { path: '//x' })).body.code, 'SERVICE_INVALID_TARGET')
+    await call('/api/services/remote/call', { method: 'GET', path: '/y?token=secret' })
+    const calls = host
+      .recorded('onManagementAction')
+      .map(([action, end]) => ({ ...(action as object), ...(end as object) }) as ActionEnd & ManagementAction)
+    assert.deepEqual(
+      calls.map(({ action, after, outcome, target }) => [action, target, outcome, (after as { readonly path?: string } | undefined)?.path]),
+      [
+        ['service.call', 'service:remote', 'done', '/x'],
+        ['service.call', 'service:nobody', 'failed', undefined],
+        ['service.call', 'service:remote', 'failed', undefined],
+        ['service.call', 'service:remote', 'done', '/y'],
+      ],
+    )
     assert.equal((await call('/api/services/remote/stop')).body.service.state, 'stopped')
     assert.equal(services.list()[0]?.state, 'stopped')
     assert.equal((await call('/api/services/remote/start')).body.service.state, 'running')

@@ -1,4 +1,4 @@
-import { defineRoute, type Route, type RouteContext } from 'zin'
+import { defineRoute, type Manage, type Route, type RouteContext } from 'zin'
 import type { Microservices } from './contract.js'
 import { callBody, callResponse, listResponse, nameParams, serviceResponse } from './schema.js'
 
@@ -9,7 +9,7 @@ const use = ['ops']
 const tag = 'services'
 
 /** Routes for operators to list, start, stop and call services. */
-export function microserviceRoutes(services: Microservices, demand: Demand): readonly Route[] {
+export function microserviceRoutes(services: Microservices, demand: Demand, manage: Manage): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -58,7 +58,13 @@ export function microserviceRoutes(services: Microservices, demand: Demand): rea
       handler: async (ctx) => {
         demand(ctx, 'services:call')
         const { params, body } = ctx.input
-        const { status, headers, data } = await services.callService(params.name, body)
+        const action = { action: 'service.call', target: `service:${params.name}` }
+        const { status, headers, data } = await manage(action, async (note) => {
+          const response = await services.callService(params.name, body)
+          // A query may contain secrets.
+          note({ after: { method: body.method, path: body.path.replace(/[?#].*$/s, ''), status: response.status } })
+          return response
+        })
         return {
           status,
           headers,
