@@ -36,8 +36,10 @@ export async function writeTypes({ check, name, out, print, ...source }: WriteTy
   if (name === undefined && (out === undefined || source.from !== undefined))
     throw microserviceErrors.SERVICE_TYPES_USAGE('without a name, --out must be a folder, and --from cannot be used')
   if (check && out === undefined) throw microserviceErrors.SERVICE_TYPES_USAGE('--check requires --out')
-  if (name !== undefined && (!slug.test(name) || name.length > 50)) throw microserviceErrors.SERVICE_NOT_REGISTERED(name)
   const names = name === undefined ? await runningServices(source.app) : [name]
+  // They become names of files, whoever responded on the address of the app.
+  const wrong = names.find((one) => !slug.test(one) || one.length > 50)
+  if (wrong !== undefined) throw microserviceErrors.SERVICE_NOT_REGISTERED(wrong)
   let outdated = 0
   for (const one of names) {
     const text = clientText(one, await documentFor(one, source))
