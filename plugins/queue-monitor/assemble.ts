@@ -12,7 +12,6 @@ import { Alerts } from './alerts/alerts.js'
 import type { Thresholds } from './alerts/rules.js'
 import { thresholdsIn } from './alerts/thresholds.js'
 import { assembleDelivery, type DeliveryAssembly } from './deliveries/assemble.js'
-import { deliveryQueue } from './deliveries/delivery-queue.js'
 import { History } from './history/history.js'
 import { AttemptHistory } from './jobs/attempts.js'
 import { PayloadViews } from './jobs/payloads.js'
@@ -53,13 +52,12 @@ export interface MonitorAssembly extends DeliveryAssembly {
 
 const weekMs = 7 * 86_400_000
 const coolDownMs = 300_000
-const isHidden = (queue: string): boolean => queue === deliveryQueue
 
 export function assemble(input: AssembleInput): MonitorAssembly {
   const { clock, hooks, log, manage, options, services } = input
   const { cluster, kv } = services
   const { apiKeys, auth, monitor: config, redact } = options
-  const queues = visibleQueues(services.queues, isHidden)
+  const queues = visibleQueues(services.queues)
   const credentials = new Credentials(auth, apiKeys)
   const guard = new MonitorGuard({
     ops: () => services.ops,

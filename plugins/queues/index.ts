@@ -39,7 +39,7 @@ export type {
 export { mostDeleted } from './deletion/contract.js'
 export type { FollowOptions, QueueEvent } from './event-stream.js'
 export type { JobAddition, JobTextPart, PurgedJob, QueueHooks } from './hooks.js'
-export { isStorableText, resultFault } from './job-check.js'
+export { isInternalQueue, isStorableText, resultFault } from './job-check.js'
 export { jobIdFault } from './job-id.js'
 export { KeepJobError } from './keep-job.js'
 export type { QueuesOptions } from './options.js'

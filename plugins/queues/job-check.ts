@@ -6,6 +6,11 @@ import { jobIdFault } from './job-id.js'
 /** BullMQ's priority number for the least urgent jobs. */
 const mostPriority = 2 ** 21 - 1
 
+/** Whether a queue belongs to a plugin: its name begins with `zin-`. Operators neither see nor manage it, and no worker consumes it. */
+export function isInternalQueue(queue: string): boolean {
+  return queue.startsWith('zin-')
+}
+
 /** Throws when a job is too large or cannot be stored identically on every backend. Pure. */
 export function checkJob(queue: string, jobName: string, data: unknown, options: JobsOptions, maxBytes: number): void {
   const json = jsonOf(queue, data)

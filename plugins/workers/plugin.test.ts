@@ -98,7 +98,10 @@ describe('the plugin workers', () => {
           kv(),
           cluster(),
           jwt(),
-          ops({ roles: ['admin', 'operator'] }),
+          ops({
+            roles: ['admin', 'operator', 'viewer'],
+            permissions: { 'workers:deploy': ['admin'], 'queues:write': ['admin', 'operator'] },
+          }),
           workers({ processors: { known: () => 1, plain: () => 1 } }),
         ],
         env: { OPS_AUTH: 'required', JWT_SECRET: 'a-secret-of-more-than-thirty-two-characters' },
@@ -141,6 +144,24 @@ describe('the plugin workers', () => {
           host.inject({ method: 'POST', path: `/api/workers/known/${path}`, headers: await token(role), body: { version: '1.1.0' } })
         assert.equal((await post('operator')).body.code, 'FORBIDDEN')
         assert.equal((await post('admin')).status, status)
+      }
+    })
+
+    it('adds, cancels and schedules jobs only with the permission queues:write', async () => {
+      const call = async (role: string, method: string, path: string, body: object) =>
+        host.inject({ method, path: `/api/workers/known/${path}`, headers: await token(role), body })
+      const writes: readonly (readonly [method: string, path: string, body: object])[] = [
+        ['POST', 'jobs', { data: 1 }],
+        ['POST', 'jobs', { data: 1, children: [{ worker: 'known' }] }],
+        ['POST', 'jobs/none/cancel', {}],
+        ['PUT', 'schedules/often', { every: 60_000 }],
+        ['DELETE', 'schedules/often', {}],
+      ]
+      for (const [method, path, body] of writes) {
+        const refused = await call('viewer', method, path, body)
+        assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'], `${method} ${path}`)
+        const answer = await call('operator', method, path, body)
+        assert.notEqual(answer.status, 403, `${method} ${path}: ${answer.text}`)
       }
     })
 

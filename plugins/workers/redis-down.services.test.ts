@@ -148,6 +148,14 @@ describe('workers whose Redis does not respond', () => {
         assert.deepEqual([answer.status, answer.body.code], [503, code], answer.text)
         assert.match(answer.body.message, why)
       }
+      // Until the client has noticed the loss, it knows that it sends nothing.
+      const noticed = (error: Error): boolean => !error.message.includes('writeable')
+      await eventually('the loss is noticed', () =>
+        host
+          .service(queuesService)
+          .ping(AbortSignal.timeout(200))
+          .then(() => false, noticed),
+      )
       // It may still be sent if the connection comes back.
       await call('POST', 'task/jobs', { data: 1 }, 'JOB_OUTCOME_UNKNOWN')
       await call('GET', `task/jobs/${id}`)

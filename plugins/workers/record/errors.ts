@@ -29,7 +29,10 @@ export const inputErrors = defineErrors({
     'The name of a worker is not 3 to 50 letters, digits, `_` or `-`, or is reserved (`events`)',
     'Choose another name',
   ),
-  INVALID_QUEUE_NAME: invalid('`queueName` is not 3 to 50 letters, digits, `_` or `-`', 'Choose another name'),
+  INVALID_QUEUE_NAME: invalid(
+    '`queueName` is not 3 to 50 letters, digits, `_` or `-`, or begins with `zin-`, as the queues of plugins do',
+    'Choose another name',
+  ),
   INVALID_PROCESSOR_PATH_TRAVERSAL: invalid('The path of a processor or health check contains `..`', 'Use a file under a processor root'),
   INVALID_PROCESSOR_EXTENSION: invalid(
     'The path of a processor or health check does not end in `.ts`, `.js`, `.mjs` or `.cjs`',

@@ -1,3 +1,4 @@
+import { isInternalQueue } from 'zin/plugins/queues'
 import { type Check, problem } from './problem.js'
 
 export const namePattern = /^[a-zA-Z0-9_-]{3,50}$/
@@ -13,5 +14,13 @@ export const checkName: Check = (value) => {
   return undefined
 }
 
-export const checkQueueName: Check = (value) =>
-  typeof value === 'string' && namePattern.test(value) ? undefined : problem('queueName', 'INVALID_QUEUE_NAME', `"queueName" ${rule}`)
+export const checkQueueName: Check = (value) => {
+  if (typeof value !== 'string' || !namePattern.test(value)) return problem('queueName', 'INVALID_QUEUE_NAME', `"queueName" ${rule}`)
+  if (isInternalQueue(value))
+    return problem(
+      'queueName',
+      'INVALID_QUEUE_NAME',
+      `"${value}" is a queue of a plugin, as its name begins with "zin-"; choose another name`,
+    )
+  return undefined
+}

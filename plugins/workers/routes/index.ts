@@ -13,7 +13,7 @@ export function routesOf(workers: Workers, streams: EventStreams, demand: Demand
     ...workerRoutes(workers, demand),
     ...versionRoutes(workers, demand),
     ...countsRoutes(workers, clock),
-    ...jobRoutes(workers),
+    ...jobRoutes(workers, demand),
     ...eventRoutes(workers, streams),
   ]
 }

@@ -14,7 +14,7 @@ import {
   scheduleParams,
   schedulesAnswer,
 } from '../schema/jobs.js'
-import { tag, use } from './shared.js'
+import { type Demand, tag, use } from './shared.js'
 
 const outcomes: Readonly<Record<CancelOutcome, string>> = {
   removed: 'The job was waiting and has been removed',
@@ -23,8 +23,11 @@ const outcomes: Readonly<Record<CancelOutcome, string>> = {
   orphaned: 'No reachable node runs the job; it fails when its lock ends, unless an unreachable node completes it',
 }
 
+/** The permission to add, cancel and schedule jobs, as in the queue monitor. */
+const writes = 'queues:write'
+
 /** Jobs and schedules of a worker. */
-export function jobRoutes(workers: Workers): readonly Route[] {
+export function jobRoutes(workers: Workers, demand: Demand): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -37,6 +40,7 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       documented: documented.enqueue,
       response: { 202: enqueuedAnswer },
       handler: async (ctx) => {
+        await demand(ctx, writes)
         const { data = null, options, children } = ctx.input.body
         const worker = ctx.input.params.name
         const job =
@@ -68,7 +72,9 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       documented: documented.job,
       body: cancelBody,
       response: { 200: cancelledAnswer },
-      handler: async ({ input }) => {
+      handler: async (ctx) => {
+        await demand(ctx, writes)
+        const { input } = ctx
         const outcome = await workers.cancelJob(input.params.name, input.params.id, input.body.reason)
         return { ok: true, message: outcomes[outcome], outcome }
       },
@@ -94,10 +100,11 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       body: scheduleBody,
       documented: documented.schedule,
       response: { 200: scheduleAnswer },
-      handler: async ({ input }) => ({
-        ok: true,
-        schedule: await workers.schedule(input.params.name, input.params.id, input.body as never),
-      }),
+      handler: async (ctx) => {
+        await demand(ctx, writes)
+        const { body, params } = ctx.input
+        return { ok: true, schedule: await workers.schedule(params.name, params.id, body as never) }
+      },
     }),
     defineRoute({
       method: 'DELETE',
@@ -108,7 +115,9 @@ export function jobRoutes(workers: Workers): readonly Route[] {
       params: scheduleParams,
       documented: documented.unschedule,
       response: { 200: messageAnswer },
-      handler: async ({ input }) => {
+      handler: async (ctx) => {
+        await demand(ctx, writes)
+        const { input } = ctx
         await workers.unschedule(input.params.name, input.params.id)
         return { ok: true, message: `Schedule "${input.params.id}" is removed` }
       },

@@ -6,7 +6,7 @@ type Refusals = Readonly<Record<string, readonly object[]>>
 export const refusedCreations: Refusals = {
   MISSING_REQUIRED_FIELD: [{ name: undefined }, { name: null }, { queueName: '' }],
   INVALID_WORKER_NAME: [{ name: 'ab' }, { name: 'a b c' }, { name: 'x'.repeat(51) }, { name: 7 }, { name: 'events' }],
-  INVALID_QUEUE_NAME: [{ queueName: 'a.b' }, { queueName: 1 }],
+  INVALID_QUEUE_NAME: [{ queueName: 'a.b' }, { queueName: 1 }, { queueName: 'zin-deliveries' }],
   INVALID_CONCURRENCY: [{ concurrency: 0 }, { concurrency: 1001 }, { concurrency: 1.5 }, { concurrency: '5' }],
   INVALID_ACTIVE_STATUS: [{ activeStatus: 'yes' }, { activeStatus: null }],
   INVALID_AUTO_START: [{ autoStart: 1 }],
