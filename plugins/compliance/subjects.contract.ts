@@ -194,6 +194,58 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       assert.equal((await audited('erasure.end'))?.outcome, 'failed')
     })
 
+    it('are erased for good while jobs are restored and copied, once for each job, and a repeated erasure finds nothing', async () => {
+      const call = (method: string, path: string, body: object = {}) =>
+        app.host.inject({ method, path, headers: { 'x-requested-with': 'test' }, body })
+      for (let round = 0; round < 4; round++) {
+        const marker = `race-${round}`
+        const made = await queues().addBulk(
+          'races',
+          Array.from({ length: 40 }, (_, n) => ({
+            name: 'x',
+            data: { note: `${marker}-${n}` },
+            options: { subject: 'racer', delay: 3_600_000 },
+          })),
+        )
+        const ids = made.map(({ id = '' }) => id)
+        const batch = `race-${randomUUID()}`
+        for await (const _ of queues().deleteJobs('races', { state: 'delayed', before: Date.now() + 60_000 }, { batch, ms: 600_000 }));
+        const others = await queues().addBulk(
+          'races',
+          Array.from({ length: 20 }, (_, n) => ({
+            name: 'x',
+            data: { note: `${marker}-kept-${n}` },
+            options: { subject: 'racer', delay: 3_600_000 },
+          })),
+        )
+        const undo = async () => {
+          for await (const _ of queues().restoreJobs('races', batch));
+        }
+        const copy = async () => {
+          for (const { id } of others.slice(0, 8)) await call('POST', `/api/jobs/races:${id}/duplicate`)
+        }
+        const turns = async (count: number) => {
+          for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+        }
+        const [first, second, third] = await Promise.all([
+          erase('racer'),
+          erase('racer'),
+          erase('racer'),
+          turns(round * 4).then(undo),
+          turns(round * 7).then(copy),
+          turns(30 - round * 8).then(undo),
+        ])
+        assert.deepEqual([first.status, second.status, third.status], [200, 200, 200])
+        assert.equal(new Set([first.erasure.id, second.erasure.id, third.erasure.id]).size, 1, 'one erasure at a time')
+        assert.ok(first.erasure.erased >= ids.length + others.length && first.erasure.erased <= ids.length + others.length + 8, first.text)
+        await undo()
+        assert.deepEqual(await queues().list('races', 'delayed', { offset: 0, limit: 100 }), [], `round ${round}`)
+        assert.deepEqual(await queues().list('races', 'waiting', { offset: 0, limit: 100 }), [], `round ${round}`)
+        assert.deepEqual(await queues().deletedJobs('races', { offset: 0, limit: 100 }), [], `round ${round}`)
+        assert.equal((await erase('racer')).erasure.erased, 0)
+      }
+    })
+
     it('are refused if the subject or the erasure is invalid', async () => {
       assert.equal((await app.host.inject({ method: 'GET', path: `/api/compliance/subjects/${'x'.repeat(201)}/export` })).status, 400)
       assert.equal((await app.host.inject({ method: 'GET', path: '/api/compliance/erasures/none' })).status, 404)

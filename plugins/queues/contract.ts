@@ -220,6 +220,8 @@ export interface Queues {
   deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>
   /** A deleted job that can still be restored; undefined if none has this id. */
   deletedJob(queue: string, id: string): Promise<DeletedJobDetails | undefined>
+  /** Whether a job that was added at this time, in ms since 1970, was purged within the last hour: whoever has read it must not store it again. */
+  isErased(queue: string, id: string, addedAt: number): Promise<boolean>
   /** Overwrites the remains of removed jobs in the files of this process; does nothing on Redis. May take seconds for a large store. */
   scrub(): Promise<void>
   /**

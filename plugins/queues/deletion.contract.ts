@@ -220,6 +220,46 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       for (const { batch } of [soonGone, long]) assert.equal((await sums(queues.restoreJobs(queue, batch))).restored ?? 0, 0)
     })
 
+    it('never come back from a deletion or an undo that was under way when they were purged, and later jobs with their ids do', async () => {
+      const turns = async (count: number): Promise<void> => {
+        for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+      }
+      for (let round = 0; round < 24; round++) {
+        const queue = fresh()
+        const all = await add(
+          queue,
+          Array.from({ length: 30 }, () => ({})),
+        )
+        const [first, second, third] = [undo(), undo(), undo()]
+        await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, first))
+        const left = await add(
+          queue,
+          Array.from({ length: 30 }, () => ({})),
+        )
+        // Each begins a number of turns of the event loop after the others, in all orders.
+        const delays = [round % 4, Math.floor(round / 4) % 3, round % 5, round % 7].map((turn) => turn * 3)
+        const [purged] = await Promise.all([
+          turns(delays[0] ?? 0).then(() => queues.purge(queue, [...all, ...left])),
+          turns(delays[1] ?? 0).then(() => sums(queues.restoreJobs(queue, first.batch))),
+          turns(delays[2] ?? 0).then(() => sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, second))),
+          turns(delays[3] ?? 0).then(() => queues.deleteJob(queue, left[7] ?? '', third)),
+        ])
+        for (const { batch } of [first, second, third]) await sums(queues.restoreJobs(queue, batch))
+        assert.deepEqual(purged.running, [])
+        assert.deepEqual(await ids(queue, 'waiting'), [], `round ${round}`)
+        assert.deepEqual(await queues.deletedJobs(queue, { offset: 0, limit: 100 }), [], `round ${round}`)
+        assert.equal(await queues.isErased(queue, all[0] ?? '', Date.now() - 1_000), true)
+      }
+      const queue = fresh()
+      await add(queue, [{ jobId: 'again' }])
+      await queues.purge(queue, ['again'])
+      await queues.add(queue, 'later', {}, { jobId: 'again', timestamp: Date.now() + 120_000 })
+      assert.equal(await queues.isErased(queue, 'again', Date.now() + 120_000), false)
+      const one = undo()
+      assert.equal(await queues.deleteJob(queue, 'again', one), 'restorable')
+      assert.equal((await sums(queues.restoreJobs(queue, one.batch))).restored, 1)
+    })
+
     it('are listed without expired ones', async () => {
       const queue = fresh()
       const [short = '', long = ''] = await add(queue, [{}, {}])

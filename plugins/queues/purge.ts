@@ -17,16 +17,27 @@ export interface PurgeParts {
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
 }
 
+/** Limit on the looks at a job that is not running and cannot be removed. */
+const mostLooks = 5
+
 /** Removes jobs and all their traces. */
 export async function purgeJobs(queue: Queue, ids: readonly string[], parts: PurgeParts): Promise<Purged> {
   const { ask, backend } = parts
+  // First, so that no deletion or restoration that is under way takes a job where it would not be found.
+  const forgotten = await ask(() => backend.deletion.forget(queue.name, ids))
   const gone: Job[] = []
   const running: string[] = []
   for (const id of ids) {
-    const found = await parts.find(id)
-    if (found === undefined) continue
-    if (await purgeJob(queue, id, found, parts)) gone.push(found.job)
-    else running.push(id)
+    // A job may change its state, or be deleted by someone else, between two looks.
+    for (let looks = 1; ; looks++) {
+      const found = await parts.find(id)
+      if (found === undefined) break
+      const isGone = await purgeJob(queue, id, found, parts)
+      if (isGone) gone.push(found.job)
+      else if (found.state !== 'active' && looks < mostLooks) continue
+      else running.push(id)
+      break
+    }
   }
   // Includes jobs that no longer exist: their events may still be stored.
   const parents = new Map(gone.map((job) => [job.id, job.parentKey]))
@@ -35,15 +46,9 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
     .map((id) => ({ id, ...(parents.get(id) && { parentKey: parents.get(id) as string }) }))
   if (traces.length > 0) await ask(() => backend.removeTraces(queue, traces))
   await parts.unindex(gone)
-  const deleted = await ask(() =>
-    backend.deletion.forget(
-      queue.name,
-      traces.map(({ id }) => id),
-    ),
-  )
   const attempts = new Map(gone.map((job) => [job.id, Math.max(job.attemptsMade, job.attemptsStarted)]))
   await parts.after(traces.map(({ id }) => ({ id, attempts: attempts.get(id) })))
-  return { removed: [...new Set([...gone.map(({ id = '' }) => id), ...deleted])], running }
+  return { removed: [...new Set([...gone.map(({ id = '' }) => id), ...forgotten])], running }
 }
 
 /** Returns false if the job is running. */

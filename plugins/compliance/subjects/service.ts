@@ -45,6 +45,8 @@ interface ErasureTimes {
 /** An erasure of this process. */
 interface RunningErasure {
   current: Erasure
+  /** Jobs in the index that did not exist, by queue: a producer may be about to add them. */
+  readonly absent: Map<string, Set<string>>
   /** The last write; writes run sequentially. */
   saved: Promise<void>
 }
@@ -58,6 +60,8 @@ const defaultTimes: ErasureTimes = { pendingMs: 1_000, deadLetterMs: 3_000, hear
 /** An erasure that was not updated for this long is considered abandoned by its process, in ms. */
 const abandonedMs = 15_000
 const purgedAtOnce = 100
+/** Limit on the searches of an erasure: each finds what was copied or added while the one before was erasing. */
+const mostSearches = 5
 
 /** Calls `end` when the pieces have been read, or with an error if reading them failed or was given up. */
 function untilRead(pieces: AsyncGenerator<string, void, undefined>, end: (error?: Error) => void): typeof pieces {
@@ -127,6 +131,9 @@ export class Subjects {
 
   async #erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
     const { clock, digests, erasures } = this.#parts
+    const same = [...this.#running.values()].find(({ current }) => current.state === 'running' && current.subject === digests.of(subject))
+    // It searches until it finds nothing more, so it also erases what this one was asked for.
+    if (same !== undefined) return this.#awaited(same, waitMs)
     const now = new Date(clock.now()).toISOString()
     const { kind = 'plugin', id = 'app', via = 'plugin' } = actor ?? {}
     const erasure: Erasure = {
@@ -141,15 +148,22 @@ export class Subjects {
       requestedAt: now,
       updatedAt: now,
     }
-    await erasures.save(erasure)
-    const running = { current: erasure, saved: Promise.resolve(), ended: Promise.resolve() }
+    const running = { current: erasure, absent: new Map(), saved: Promise.resolve(), ended: Promise.resolve() }
     this.#running.set(erasure.id, running)
-    const ended = this.#run(running, () => this.#eraseAll(running, subject))
+    const ended = this.#run(running, async () => {
+      await erasures.save(erasure)
+      await this.#eraseAll(running, subject)
+    })
     Object.assign(running, { ended })
-    await Promise.race([ended, wait(waitMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined)])
-    const responded = running.current
+    const responded = await this.#awaited(running, waitMs)
     if (isOpen(responded)) void ended.then(() => this.#recordEnd(running.current))
     return responded
+  }
+
+  /** Waits for the end of an erasure, up to `waitMs`. */
+  async #awaited(running: RunningErasure & { readonly ended: Promise<void> }, waitMs: number): Promise<Erasure> {
+    await Promise.race([running.ended, wait(waitMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => undefined)])
+    return running.current
   }
 
   /** Returns the progress of an erasure. 404 ERASURE_NOT_FOUND. */
@@ -167,12 +181,12 @@ export class Subjects {
       // The id of the subject is not stored, so only the caller can repeat the search.
       const interrupted = 'its process ended during the search; repeat the request'
       if (erasure.state === 'running') {
-        const failed = { current: erasure, saved: Promise.resolve() }
+        const failed = { current: erasure, absent: new Map(), saved: Promise.resolve() }
         await this.#save(failed, { state: 'failed', error: interrupted })
         this.#recordEnd(failed.current)
         continue
       }
-      const running = { current: erasure, saved: Promise.resolve(), ended: Promise.resolve() }
+      const running = { current: erasure, absent: new Map(), saved: Promise.resolve(), ended: Promise.resolve() }
       this.#running.set(erasure.id, running)
       const ended = this.#run(running, () => this.#awaitPending(running)).then(() => this.#recordEnd(running.current))
       Object.assign(running, { ended })
@@ -215,15 +229,11 @@ export class Subjects {
   }
 
   async #eraseAll(running: RunningErasure, subject: string): Promise<void> {
-    const { erasures, hooks, jobs } = this.#parts
-    const { id } = running.current
+    const { hooks } = this.#parts
     const { signal } = this.#closing
-    for await (const { queue, jobs: ids, schedules } of jobs.find(subject, signal)) {
-      await this.#eraseSchedules(running, queue, schedules)
-      await erasures.addPending(
-        id,
-        (await this.#purge(running, queue, ids)).map((job) => ({ queue, job })),
-      )
+    for (let searches = 0, before = -1; searches < mostSearches && before < running.current.erased && !signal.aborted; searches++) {
+      before = running.current.erased
+      await this.#eraseFound(running, subject)
     }
     // An incomplete search stays `running`, so that the leader marks the erasure as failed.
     if (signal.aborted) return
@@ -236,6 +246,33 @@ export class Subjects {
     // The error is stored now, so that the erasure also fails if another process resumes it.
     await this.#save(running, { elsewhere, error: failed.length === 0 ? null : failed.join('; ').slice(0, 500) })
     await this.#awaitPending(running)
+  }
+
+  async #eraseFound(running: RunningErasure, subject: string): Promise<void> {
+    const { erasures, jobs } = this.#parts
+    const { id } = running.current
+    for await (const { queue, jobs: ids, schedules } of jobs.find(subject, this.#closing.signal)) {
+      await this.#eraseSchedules(running, queue, schedules)
+      await erasures.addPending(
+        id,
+        (await this.#purge(running, queue, ids)).map((job) => ({ queue, job })),
+      )
+    }
+  }
+
+  /** Looks once more for the jobs that did not exist, and removes them from the index. */
+  async #eraseAbsent({ absent, current }: RunningErasure): Promise<readonly PendingJob[]> {
+    const { index, queues } = this.#parts
+    const busy: PendingJob[] = []
+    for (const [queue, ids] of absent) {
+      const { running } = await queues.purge(queue, [...ids])
+      busy.push(...running.map((job) => ({ queue, job })))
+      const gone = [...ids].filter((id) => !running.includes(id))
+      if (gone.length > 0) await index.remove(queue, gone)
+    }
+    absent.clear()
+    await this.#parts.erasures.addPending(current.id, busy)
+    return busy
   }
 
   /** Erases pending jobs as they end, and the dead letters of those that failed permanently. */
@@ -251,6 +288,7 @@ export class Subjects {
       for (const [queue, ids] of awaited) await erasures.removePending(id, queue, ids)
     }
     if (this.#closing.signal.aborted) return
+    if ((await this.#eraseAbsent(running)).length > 0) return this.#awaitPending(running)
     await this.#scrub()
     const { error } = running.current
     if (error !== null) log.warn({ erasure: id }, `erasure ${id} failed: ${error}`)
@@ -295,8 +333,11 @@ export class Subjects {
       const some = ids.slice(from, from + purgedAtOnce)
       const { removed, running: busy } = await queues.purge(queue, some)
       left.push(...busy)
-      const gone = some.filter((id) => !busy.includes(id))
-      if (gone.length > 0) await index.remove(queue, gone)
+      // A producer adds a job to the index first.
+      const known = running.absent.get(queue) ?? new Set()
+      for (const id of some) if (!busy.includes(id) && !removed.includes(id)) known.add(id)
+      if (known.size > 0) running.absent.set(queue, known)
+      if (removed.length > 0) await index.remove(queue, removed)
       await this.#save(running, { erased: running.current.erased + removed.length })
     }
     return left

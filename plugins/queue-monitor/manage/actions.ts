@@ -138,6 +138,11 @@ export class JobActions {
     const options = { ...copiedOptions(job.opts), ...jobOptions(changes.options ?? {}) }
     const added = await this.#managed('duplicate', job, scope, async (note) => {
       const { id: copy = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
+      if (await queues.isErased(job.queueName, job.id ?? '', job.timestamp)) {
+        // Its data was read before it was erased.
+        await queues.purge(job.queueName, [copy])
+        throw monitorErrors.JOB_NOT_FOUND(id)
+      }
       note({ target: targetOf(job.queueName, copy) })
       return copy
     })

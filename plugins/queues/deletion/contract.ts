@@ -81,15 +81,26 @@ export interface Deletion {
   deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>
   /** Undefined if it does not exist or has expired. */
   deletedJob(queue: string, id: string): Promise<DeletedJobDetails | undefined>
+  /** Whether a job that was added at this time, in ms since 1970, was purged within the last hour: whoever has read it must not store it again. */
+  isErased(queue: string, id: string, addedAt: number): Promise<boolean>
 }
 
 /** The part of a backend that deletes and restores jobs. */
 export interface DeletionBackend extends Deletion {
-  /** Permanently removes deleted jobs; returns the ids of those that existed. */
+  /**
+   * Permanently removes deleted jobs; returns the ids of those that existed. Afterwards, a deletion of these jobs is final, and no restoration
+   * brings them back: see {@link erased}.
+   */
   forget(queue: string, ids: readonly string[]): Promise<readonly string[]>
   /** Removes deleted jobs that have expired, if the store does not do so itself. */
   expire(): Promise<void>
 }
+
+/**
+ * For how long an erasure holds against deletions and restorations that were under way, in ms, and by how much the clock of a producer may
+ * be behind: a job that was added later with the same id is another one.
+ */
+export const erased = { ms: 3_600_000, leewayMs: 60_000 } as const
 
 /** Limits of the deleted jobs that a queue keeps. Deletions beyond them are permanent. */
 export const mostDeleted: UndoRoom = { jobs: 20_000, bytes: 64 * 1024 * 1024 }

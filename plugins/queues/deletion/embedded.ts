@@ -4,6 +4,7 @@ import {
   type DeletedJobDetails,
   type DeleteOutcome,
   type DeletionBackend,
+  erased,
   mostDeleted,
   stepJobs,
   type UndoOptions,
@@ -30,6 +31,10 @@ const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed
   .join(' + ')
 const logBytes = 'coalesce((select sum(octet_length(l.row)) from job_log l where l.queue = j.queue and l.job_id = j.id), 0)'
 
+/** Whether a row of jobs or of deleted jobs was erased, as opposed to a later job with its id. */
+const isErased = (row: string): string => `exists (select 1 from zin_erased_job e where e.queue = ${row}.queue and e.id = ${row}.id
+  and ${row}.added_at_ms <= e.at_ms + ${erased.leewayMs})`
+
 /**
  * Moves the jobs selected by `picked` (queue, id, their ordinal n, bytes) to the deleted jobs, where each replaces an earlier one with its id,
  * or deletes them permanently if there is no room. The last four parameters are the batch, the expiry time, and the room in jobs and bytes.
@@ -50,7 +55,7 @@ const moving = (picked: string, columns: string, first: number): string => `
       f.job_id is not null, f.expire_at_ms
     from gone g join sized s on s.queue = g.queue and s.id = g.id
       left join freed f on f.queue = g.queue and f.job_id = g.id
-    where s.n <= $${first + 2}::int and s.upto <= $${first + 3}::bigint
+    where s.n <= $${first + 2}::int and s.upto <= $${first + 3}::bigint and not ${isErased('g')}
     on conflict do nothing returning queue, id, batch, bytes
   ),
   replaced as (delete from zin_deleted_job z using kept k where z.queue = k.queue and z.id = k.id and z.batch <> k.batch)
@@ -58,7 +63,7 @@ const moving = (picked: string, columns: string, first: number): string => `
 
 const restoring = (columns: string): string => `
   with picked as materialized (
-    select * from zin_deleted_job z where z.queue = $1 and z.batch = $2 and z.until_ms > $3::bigint
+    select * from zin_deleted_job z where z.queue = $1 and z.batch = $2 and z.until_ms > $3::bigint and not ${isErased('z')}
       and not exists (select 1 from job j where j.queue = z.queue and j.id = z.id)
       and not (z.deduplicates and exists (
         select 1 from dedup d where d.queue = z.queue and d.dedup_id = z.dedup_id and (d.expire_at_ms is null or d.expire_at_ms > $3::bigint)))
@@ -201,15 +206,30 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
     },
     async forget(queue, ids) {
       await opened()
-      const { rows } = await pool.query<{ id: string }>('delete from zin_deleted_job where queue = $1 and id = any($2) returning id', [
-        queue,
-        ids,
-      ])
+      const { rows } = await pool.query<{ id: string }>(
+        `with noted as (
+          insert into zin_erased_job (queue, id, at_ms) select $1, unnest($2::text[]), $3::bigint
+          on conflict (queue, id) do update set at_ms = excluded.at_ms
+        )
+        delete from zin_deleted_job where queue = $1 and id = any($2) returning id`,
+        [queue, [...new Set(ids)], Date.now()],
+      )
       return [...new Set(rows.map(({ id }) => id))]
+    },
+    async isErased(queue, id, addedAt) {
+      await opened()
+      const { rows } = await pool.query('select 1 from zin_erased_job where queue = $1 and id = $2 and $3::bigint <= at_ms + $4::bigint', [
+        queue,
+        id,
+        addedAt,
+        erased.leewayMs,
+      ])
+      return rows.length > 0
     },
     async expire() {
       await opened()
       await pool.query('delete from zin_deleted_job where until_ms <= $1', [Date.now()])
+      await pool.query('delete from zin_erased_job where at_ms <= $1', [Date.now() - erased.ms])
     },
   }
 }
@@ -231,6 +251,7 @@ async function open(pool: PglitePool): Promise<string> {
     await pool.query(`create table zin_deleted_job (like job, batch text not null, until_ms bigint not null, bytes bigint not null,
       logs jsonb, children jsonb, deduplicates boolean not null, dedup_until_ms bigint, primary key (queue, id, batch))`)
   }
+  await pool.query('create table if not exists zin_erased_job (queue text, id text, at_ms bigint not null, primary key (queue, id))')
   return ofJobs.map((column) => column.slice(0, column.indexOf(' '))).join(', ')
 }
 

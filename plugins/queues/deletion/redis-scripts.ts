@@ -1,9 +1,11 @@
+import { erased } from './contract.js'
+
 /**
  * KEYS of all scripts: the key prefix of the queue, the key prefix of its deleted jobs, their index (ids by expiry time), their sizes (bytes
- * by id, and the sum under ''), and the list of the ids of the batch.
+ * by id, and the sum under ''), the list of the ids of the batch, and the ids of erased jobs by time.
  */
 const shared = `
-local base, kept, index, sizes, batch = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local base, kept, index, sizes, batch, erased = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local call = redis.call
 local clock = call('TIME')
 local now = tonumber(clock[1]) * 1000 + math.floor(tonumber(clock[2]) / 1000)
@@ -15,6 +17,12 @@ local function forget(id)
   call('HDEL', sizes, id)
   if bytes > 0 then call('HINCRBY', sizes, '', -bytes) end
   return found
+end
+
+-- Not for a later job with the same id; the clocks of producers may differ from this one.
+local function isErased(id, added)
+  local at = call('ZSCORE', erased, id)
+  return at and tonumber(added or '0') <= tonumber(at) + ${erased.leewayMs}
 end
 
 -- A key still exists in the millisecond of its expiry.
@@ -48,7 +56,7 @@ end
 local function factsOf(job)
   local f = call('HMGET', job, 'finishedOn', 'timestamp', 'atm', 'deid', 'rjk', 'parentKey')
   return {
-    at = tonumber(f[1] or f[2] or '0'), attempts = tonumber(f[3] or '0'), deduplication = f[4], schedule = f[5],
+    at = tonumber(f[1] or f[2] or '0'), added = f[2], attempts = tonumber(f[3] or '0'), deduplication = f[4], schedule = f[5],
     parent = f[6] and f[6] ~= '' and f[6]
   }
 end
@@ -80,7 +88,7 @@ end
 local function delete(id, facts, state, score)
   local job, target = base .. id, kept .. id
   local deduplicated = deduplicatedMs(id, facts)
-  if not final and call('EXISTS', job) == 1 and call('ZCARD', index) < mostJobs then
+  if not final and call('EXISTS', job) == 1 and not isErased(id, facts.added) and call('ZCARD', index) < mostJobs then
     local all = partsOf(job)
     local bytes = bytesOf(job, all)
     if tonumber(call('HGET', sizes, '') or '0') + bytes <= mostBytes then
@@ -215,7 +223,12 @@ end
 local done = 0
 for i = #ids, 1, -1 do
   local id = ids[i]
-  local facts = call('HMGET', kept .. id, 'zin:batch', 'zin:state', 'zin:score', 'zin:deduplicated', 'deid')
+  local facts = call('HMGET', kept .. id, 'zin:batch', 'zin:state', 'zin:score', 'zin:deduplicated', 'deid', 'timestamp')
+  if facts[1] == name and isErased(id, facts[6]) then
+    for _, part in ipairs(parts) do call('UNLINK', kept .. id .. part) end
+    forget(id)
+    facts[1] = false
+  end
   if facts[1] == name and isBlocked(id, facts) then
     blocked = blocked + 1
   else
@@ -241,13 +254,19 @@ return { call('ZCARD', index), tonumber(call('HGET', sizes, '') or '0') }`
 export const listScript = `${shared}
 return call('ZRANGEBYSCORE', index, string.format('%.0f', now), '+inf', 'LIMIT', ARGV[1], ARGV[2])`
 
-/** Permanently removes deleted jobs. ARGV: their ids. Returns the ids of those that existed. */
+/**
+ * Permanently removes deleted jobs, and lets no deletion that is under way keep these jobs, and no restoration bring them back. ARGV: their ids.
+ * Returns the ids of those that existed.
+ */
 export const forgetScript = `${shared}
 local gone = {}
 for _, id in ipairs(ARGV) do
   local existed = 0
   for _, part in ipairs(parts) do existed = existed + call('UNLINK', kept .. id .. part) end
   forget(id)
+  call('ZADD', erased, now, id)
   if existed > 0 then gone[#gone + 1] = id end
 end
+call('ZREMRANGEBYSCORE', erased, '-inf', now - ${erased.ms})
+call('PEXPIRE', erased, ${erased.ms})
 return gone`

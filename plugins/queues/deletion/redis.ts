@@ -4,6 +4,7 @@ import {
   type DeletedStep,
   type DeleteOutcome,
   type DeletionBackend,
+  erased,
   mostDeleted,
   stepJobs,
   type UndoOptions,
@@ -34,7 +35,14 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
   const indexKey = (queue: string): string => `${prefix}-deletions:${queue}`
   const run = (script: string, queue: string, batch: string, args: readonly (string | number)[]): Promise<unknown> => {
     const index = indexKey(queue)
-    const keys = [`${prefix}:${queue}:`, deletedKey(prefix, queue, ''), index, `${index}:bytes`, `${index}:batch:${batch}`]
+    const keys = [
+      `${prefix}:${queue}:`,
+      deletedKey(prefix, queue, ''),
+      index,
+      `${index}:bytes`,
+      `${index}:batch:${batch}`,
+      `${index}:erased`,
+    ]
     return redis.eval(script, keys.length, ...keys, ...args)
   }
   const deletingArgs = (undo: UndoOptions | undefined) => [undo?.batch ?? '', undo?.ms ?? 0, mostDeleted.jobs, mostDeleted.bytes]
@@ -107,6 +115,10 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
       }
     },
     forget: async (queue, ids) => (ids.length === 0 ? [] : ((await run(forgetScript, queue, '', ids)) as string[])),
+    async isErased(queue, id, addedAt) {
+      const at = await redis.zscore(`${indexKey(queue)}:erased`, id)
+      return at !== null && addedAt <= Number(at) + erased.leewayMs
+    },
     // Redis expires the keys itself.
     expire: () => Promise.resolve(),
   }

@@ -27,5 +27,6 @@ export function createDeletion({ ask, checkName, store }: DeletionParts): Deleti
     undoRoom: (queue) => ask(() => store().undoRoom(queue)),
     deletedJobs: (queue, page) => ask(() => store().deletedJobs(queue, page)),
     deletedJob: (queue, id) => ask(() => store().deletedJob(queue, id)),
+    isErased: (queue, id, addedAt) => ask(() => store().isErased(queue, id, addedAt)),
   }
 }
