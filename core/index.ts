@@ -130,6 +130,7 @@ export type { Clock } from './util/clock.js'
 export { systemClock } from './util/clock.js'
 export { DeadlineError, WaitBudget, withDeadline } from './util/deadline.js'
 export { freeBytes } from './util/free-bytes.js'
+export { guardMessages } from './util/guard-messages.js'
 export { type MarkState, markProcess, type ProcessMark, parseProcessMark, processMarkState } from './util/process-mark.js'
 export { suggest } from './util/suggest.js'
 

@@ -9,7 +9,8 @@ import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { quickStart } from '../../scripts/testing/runnable.js'
 
-const config = `import { defineCommand, defineConfig, definePlugin } from 'zin'
+const config = `import { writeSync } from 'node:fs'
+import { defineCommand, defineConfig, definePlugin } from 'zin'
 const endless = (name, more) => defineCommand({
   name,
   summary: 'Print lines until the end',
@@ -21,6 +22,8 @@ const endless = (name, more) => defineCommand({
   }),
 })
 const faults = {
+  message: () => process.send({ cmd: 'NODE_HANDLE_ACK' }),
+  garbage: () => writeSync(3, 'nonsense\\n'),
   reject: () => void Promise.reject(new Error('a floating rejection')),
   throw: () => setImmediate(() => { throw new Error('a late error') }),
   odd: () => void Promise.reject(undefined),
@@ -83,6 +86,20 @@ describe('an error that nothing caught', () => {
       assert.ok(msg.includes(message), msg)
     })
   }
+
+  it('is none if the app sends or writes what it likes to zin dev', async (t) => {
+    const app = await folderOf(t)
+    const dev = run(t, app, ['dev', '--port', '0'], { LOG_FORMAT: 'text' })
+    let output = ''
+    for (const stream of [dev.stdout, dev.stderr]) stream?.on('data', (chunk) => (output += chunk))
+    await eventually('it listens', () => /listens on http/.test(output))
+    const [, url] = /listens on (http:\S+)/.exec(output) ?? []
+    for (const kind of ['message', 'garbage', 'message']) assert.equal((await fetch(`${url}/fault/${kind}`)).status, 200, kind)
+    const exited = once(dev, 'exit')
+    dev.kill('SIGINT')
+    assert.deepEqual(await exited, [0, null])
+    assert.doesNotMatch(output, /SyntaxError|TypeError/)
+  })
 
   it('ends the app under zin dev, which starts it again', async (t) => {
     const app = await folderOf(t)

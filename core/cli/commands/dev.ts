@@ -6,6 +6,7 @@ import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
 import { messageOf } from '../../errors.js'
 import { defineCommand, type Printer } from '../../host/command.js'
+import { guardMessages } from '../../util/guard-messages.js'
 import { isWatcherMessage } from '../../util/watcher-channel.js'
 import { Restarter } from '../restarter.js'
 import { watchSources } from '../watch.js'
@@ -86,6 +87,8 @@ async function startChild(rootDir: string, args: readonly string[], print: Print
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
+  // What the app writes to the channel itself is no message of the watcher, and no reason to end.
+  guardMessages(child, () => undefined)
   listen(child)
   child.on('error', (error) => print.error(`cannot start the app: ${error.message}`))
   return child

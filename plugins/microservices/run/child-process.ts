@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { type Logger, messageOf, withDeadline } from 'zin'
+import { guardMessages, type Logger, messageOf, withDeadline } from 'zin'
 import type { TakeNonce } from '../auth/contract.js'
 import { childEntry } from './child-entry.js'
 import { type ChildStart, fromChild, type NonceAsked, type ToChild } from './child-protocol.js'
@@ -33,8 +33,11 @@ export async function startChild(
   const { execArgv, file } = childEntry()
   // Do not inherit the app's execArgv: its debugging port is in use.
   const child = fork(file, [], { env, execArgv: [...execArgv], stdio: ['ignore', 'inherit', 'inherit', 'ipc'], serialization: 'advanced' })
-  // Node's own messages, which pass sockets on. Code of the service could send one that makes Node throw in this process.
-  child.removeAllListeners('internalMessage')
+  let unreadable = ''
+  guardMessages(child, (error) => {
+    unreadable = ` (its code wrote to the channel of its messages: ${messageOf(error)})`
+    child.kill('SIGKILL')
+  })
   let stopping = false
   const claimNonce = async ({ claim, id }: NonceAsked): Promise<void> => {
     try {
@@ -45,7 +48,9 @@ export async function startChild(
     }
   }
   const ended = new Promise<string>((resolve) => {
-    child.on('exit', (code, signal) => resolve(signal === null ? `its process exited with code ${code}` : `its process ended by ${signal}`))
+    child.on('exit', (code, signal) =>
+      resolve(signal === null ? `its process exited with code ${code}` : `its process ended by ${signal}${unreadable}`),
+    )
     child.on('error', (error) => resolve(`its process could not be started: ${error.message}`))
   })
   const ready = new Promise<void>((resolve, reject) => {

@@ -20,6 +20,6 @@ export interface ChildHandle {
   post(message: ToChild): void
   /** Passes on messages of the entry. What the code of the processor sends is ignored, unless it forges the form of those messages. */
   onMessage(listener: (message: FromChild) => void): void
-  /** Ends it immediately. */
-  kill(): void
+  /** Ends it immediately. @param why for the description of its end. */
+  kill(why?: string): void
 }

@@ -82,9 +82,9 @@ export class Executor {
     return this.#late
   }
 
-  kill(): void {
+  kill(why?: string): void {
     this.#dead = true
-    this.#child.kill()
+    this.#child.kill(why)
   }
 
   /** Resolves to what the last job left behind, once that is known; it takes no more jobs then unless that is nothing. */
@@ -102,7 +102,11 @@ export class Executor {
     let onAbort: (() => void) | undefined
     try {
       return await new Promise<unknown>((settle, reject) => {
-        const calls = new JobCallHandler(job, (reply) => this.#child.post({ ...reply, run }))
+        const calls = new JobCallHandler(
+          job,
+          (reply) => this.#child.post({ ...reply, run }),
+          (why) => this.kill(why),
+        )
         this.#current = { run, id, calls, settle }
         this.#remember(run, id)
         this.#child.post({ type: 'run', run, job: jobSnapshot(job), token })

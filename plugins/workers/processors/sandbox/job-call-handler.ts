@@ -14,15 +14,22 @@ export function jobSnapshot(job: Job): JobFields {
 export class JobCallHandler {
   readonly #job: Job
   readonly #reply: (reply: Reply) => void
+  readonly #kill: (why: string) => void
   #open = 0
 
-  constructor(job: Job, reply: (reply: Reply) => void) {
+  /** @param kill ends the child: its code bypasses its job object, and floods this process. */
+  constructor(job: Job, reply: (reply: Reply) => void, kill: (why: string) => void) {
     this.#job = job
     this.#reply = reply
+    this.#kill = kill
   }
 
   /** Never throws. */
   handle({ call, method, args }: Call): void {
+    if (this.#open >= maxCalls) {
+      this.#kill(`its code made more than ${maxCalls} pending calls on its job`)
+      return
+    }
     void this.#do(method, args).then(
       (value) => this.#reply({ type: 'reply', call, value }),
       (error: unknown) => this.#reply({ type: 'reply', call, error: toWire(error) }),
@@ -30,8 +37,6 @@ export class JobCallHandler {
   }
 
   async #do(method: Call['method'], args: Call['args']): Promise<unknown> {
-    // Only for code that bypasses its job object.
-    if (this.#open >= maxCalls) throw new TypeError(`a job has more than ${maxCalls} pending calls`)
     this.#open++
     try {
       const work = this.#job[method] as (...args: readonly unknown[]) => unknown

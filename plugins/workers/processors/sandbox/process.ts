@@ -2,8 +2,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
+import { guardMessages, messageOf } from 'zin'
 import type { ChildHandle, ChildOptions } from './child-handle.js'
-import { fromChild, watchFd } from './protocol.js'
+import { messageReader, watchFd } from './protocol.js'
 
 /** Memory that a process may use in addition to its old generation, in MiB: Node itself, code, new objects. */
 const besideHeapMb = 192
@@ -19,9 +20,12 @@ export function startProcess({ entry, env, memoryMb }: ChildOptions): ChildHandl
     serialization: 'advanced',
     stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
   })
-  // Node's own messages, which pass sockets on. Code of the processor could send one that makes Node throw in this process.
-  child.removeAllListeners('internalMessage')
   let cause = ''
+  const kill = (why = cause): void => {
+    cause = why
+    child.kill('SIGKILL')
+  }
+  guardMessages(child, (error) => kill(`its code wrote to the channel of its messages: ${messageOf(error)}`))
   const watch = child.stdio[watchFd] as Readable
   watch.on('error', () => undefined)
   watch.on('data', (data: Buffer) => {
@@ -47,12 +51,13 @@ export function startProcess({ entry, env, memoryMb }: ChildOptions): ChildHandl
     stderr: child.stderr as Readable,
     ended,
     post: (message) => void (child.connected && child.send(message)),
-    onMessage: (listener) =>
-      void child.on('message', (sent: unknown) => {
-        const message = fromChild(sent)
-        if (message?.type === 'fatal') cause = message.error.message
-        if (message !== undefined) listener(message)
-      }),
-    kill: () => void child.kill('SIGKILL'),
+    onMessage(listener) {
+      const read = messageReader((message) => {
+        if (message.type === 'fatal') cause = message.error.message
+        listener(message)
+      }, kill)
+      child.on('message', read)
+    },
+    kill,
   }
 }

@@ -92,6 +92,19 @@ export function fromChild(sent: unknown): FromChild | undefined {
     : undefined
 }
 
+/** Limit on messages that are not of the entry, of one child: more are a flood. */
+const mostForeign = 1_000
+
+/** Returns a listener that passes on the messages of the entry, and ends a child whose code floods this process. */
+export function messageReader(listener: (message: FromChild) => void, kill: (why: string) => void): (sent: unknown) => void {
+  let foreign = 0
+  return (sent) => {
+    const message = fromChild(sent)
+    if (message !== undefined) return listener(message)
+    if (++foreign > mostForeign) kill(`its code sent more than ${mostForeign} messages of its own`)
+  }
+}
+
 const nameOf = (sent: unknown): string => (typeof sent === 'string' ? sent.slice(0, 100) : 'something')
 
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value)

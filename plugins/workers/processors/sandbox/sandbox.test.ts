@@ -85,6 +85,17 @@ const all = {
     for (let i = 0; i < 50; i++) process.stdout.write('y'.repeat(10_000))
     return 'done'
   },
+  garbage: async (job) => { (await import('node:fs')).writeSync(3, Buffer.from(job.data.hex, 'hex')); await new Promise(() => setInterval(() => undefined, 99)) },
+  floodCalls: () => {
+    // It does not know its number.
+    for (let run = 0; run < 100; run++)
+      for (let call = 0; call < 80; call++) send({ zinProcessor: { type: 'call', run, call: 1000 + call, method: 'log', args: ['x'] } })
+    return new Promise(() => setInterval(() => undefined, 99))
+  },
+  floodMessages: () => {
+    for (let n = 0; n < 2000; n++) send({ n })
+    return new Promise(() => setInterval(() => undefined, 99))
+  },
   forge: async (job) => {
     send(null)
     send(5)
@@ -265,6 +276,23 @@ for (const isolation of ['thread', 'process'] as const) {
         assert.deepEqual(await others, ['fine', 'fine'])
         assert.equal(await run(doing('fine')), 'fine')
       })
+
+    if (isolation === 'process')
+      it('ends alone if it writes to the channel of its messages, and the next job runs', async () => {
+        for (const hex of ['00000004ffffffff', '00000004deadbeef'])
+          await assert.rejects(run(doing('garbage', { hex })), { code: 'PROCESSOR_DIED', message: /wrote to the channel of its messages/ })
+        assert.equal(await run(doing('fine')), 'fine')
+      })
+
+    it('ends alone if it floods the app with calls or messages, and the next job runs', async () => {
+      const hangs = { log: () => new Promise(() => undefined) }
+      await assert.rejects(run(doing('floodCalls', {}, hangs)), {
+        code: 'PROCESSOR_DIED',
+        message: /more than 64 pending calls on its job/,
+      })
+      await assert.rejects(run(doing('floodMessages')), { code: 'PROCESSOR_DIED', message: /sent more than 1000 messages of its own/ })
+      assert.equal(await run(doing('fine')), 'fine')
+    })
 
     const deaths = { exit: /exit code 3/, uncaught: /nobody caught this/, reject: /nobody awaited this/ }
     for (const [act, message] of Object.entries(deaths)) {

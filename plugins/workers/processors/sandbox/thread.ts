@@ -2,7 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { ChildHandle, ChildOptions } from './child-handle.js'
 import type { Entry } from './entry.js'
-import { fromChild } from './protocol.js'
+import { messageReader } from './protocol.js'
 
 export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle {
   const shared = { env, execArgv: [], argv: [], stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: memoryMb } }
@@ -11,6 +11,13 @@ export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle
   worker.on('error', (error: Error & { code?: string }) => {
     cause = error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? `more than ${memoryMb} MiB of memory` : error.message
   })
+  // The end is reported by the `exit` event.
+  const kill = (why = cause): void => {
+    cause = why
+    // What it has sent may be more than this process can take.
+    worker.removeAllListeners('message')
+    void worker.terminate()
+  }
   const ended = new Promise<string>((resolve) => {
     worker.on('exit', (code) => resolve(`exit code ${code}${cause === '' ? '' : ` (${cause})`}`))
   })
@@ -20,14 +27,14 @@ export function startThread({ entry, env, memoryMb }: ChildOptions): ChildHandle
     stderr: worker.stderr,
     ended,
     post: (message) => worker.postMessage(message),
-    onMessage: (listener) =>
-      void worker.on('message', (sent: unknown) => {
-        const message = fromChild(sent)
-        if (message?.type === 'fatal') cause = message.error.message
-        if (message !== undefined) listener(message)
-      }),
-    // The end is reported by the `exit` event.
-    kill: () => void worker.terminate(),
+    onMessage(listener) {
+      const read = messageReader((message) => {
+        if (message.type === 'fatal') cause = message.error.message
+        listener(message)
+      }, kill)
+      worker.on('message', read)
+    },
+    kill,
   }
 }
 
