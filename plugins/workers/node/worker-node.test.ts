@@ -260,3 +260,27 @@ it('a worker whose code did not load in time is FAILED, and starts by itself whe
   await node.close({ drainMs: 0, cancelMs: 0, reportMs: 2_000 })
   await cluster.close()
 })
+
+it('a node whose lease has ended keeps its workers, because it still runs, and others take them over until it is back', async () => {
+  const clock = fakeClock()
+  const hub = new MemoryHub()
+  const store = memoryState({ clock })
+  const [here, there] = ['here', 'there'].map((node) => localState({ clock, node, hub, store })) as [
+    ReturnType<typeof localState>,
+    ReturnType<typeof localState>,
+  ]
+  for (const { cluster, shared } of [here, there]) {
+    await shared.describe({ region: 'us-east-1', consumes: true })
+    await cluster.open()
+  }
+  const order = ({ shared }: typeof here) => placementOf({ nodes: 'all' }, 'mail', shared.known()).toSorted()
+  await eventually('both know both', () => [order(here), order(there)].every((nodes) => nodes.join() === 'here,there'))
+  clock.advance(15_001)
+  await there.cluster.heartbeat()
+  await eventually('the other one learns it', () => order(there).join() === 'there')
+  await eventually('and so does the node', () => here.cluster.nodes().some(({ alive, id }) => id === 'here' && !alive))
+  assert.deepEqual(order(here), ['here', 'there'])
+  await here.cluster.heartbeat()
+  await eventually('it is back', () => order(there).join() === 'here,there')
+  await Promise.all([here.cluster.close(), there.cluster.close()])
+})

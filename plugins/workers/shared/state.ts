@@ -53,9 +53,14 @@ export class SharedState {
     })
   }
 
-  /** Returns the nodes as this one last saw them, without I/O. */
+  /**
+   * Returns the nodes as this one last saw them, without I/O. This one is always alive: its lease may have ended while the store could not be
+   * written, but it still runs, and must not stop its workers for that.
+   */
   known(): readonly WorkerNodeInfo[] {
-    return this.#cluster.nodes().map(workerNode)
+    const own = this.#cluster.node
+    const others = this.#cluster.nodes().filter(({ id }) => id !== own.id)
+    return [...others, { ...own, alive: true }].map(workerNode)
   }
 
   /** Returns the nodes with their leases, in one round trip. */
@@ -192,6 +197,6 @@ export class SharedState {
   }
 }
 
-function workerNode({ id, alive, labels }: ClusterNode): WorkerNodeInfo {
+function workerNode({ id, alive, labels }: Pick<ClusterNode, 'id' | 'alive' | 'labels'>): WorkerNodeInfo {
   return { id, alive, region: String(labels[regionLabel] ?? ''), consumes: labels[consumesLabel] === true }
 }
