@@ -139,12 +139,30 @@ const replaced = /\b(READONLY|MASTERDOWN|UNBLOCKED|LOADING)\b/
 /** How ioredis treats such a reply. */
 const reconnect = 1
 const reconnectAndResend = 2
+/** Least and most time between two such reconnections of a client, in ms, and after how long without one the least counts again. */
+const [firstAgainMs, lastAgainMs, calmMs] = [1_000, 5_000, 30_000]
+
+/**
+ * Decides whether a client reconnects because of a reply: each reply to the commands in flight says the same, and the server at that address may
+ * stay a replica for long. @param now a monotonic time in ms.
+ */
+export function reconnections(now: () => number = () => performance.now()): (client: object) => boolean {
+  const last = new WeakMap<object, { readonly at: number; readonly waitMs: number }>()
+  return (client) => {
+    const { at, waitMs } = last.get(client) ?? { at: Number.NEGATIVE_INFINITY, waitMs: 0 }
+    const passed = now() - at
+    if (passed < waitMs) return false
+    last.set(client, { at: now(), waitMs: passed > calmMs ? firstAgainMs : Math.min(2 * waitMs, lastAgainMs) })
+    return true
+  }
+}
 
 function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRedisOptions): RedisClient {
   // Not import(), which reads every file twice: once to find its exported names.
   const ioredis = createRequire(import.meta.url)('ioredis') as typeof import('ioredis')
   const failFast = mode === 'fail-fast'
   const retry = (times: number): number => Math.min(50 * 2 ** Math.min(times, 6), 2000)
+  const mayReconnect = reconnections()
   const common: Omit<RedisOptions, 'replyMapping'> = {
     connectionName: name,
     connectTimeout: Math.min(connectTimeoutMs, 5000),
@@ -159,8 +177,10 @@ function makeClient({ target, name, mode, connectTimeoutMs, keyPrefix }: OpenRed
     // state drops what is sent without closing anything.
     socketTimeout: failFast ? commandTimeoutMs : silentMs,
     ...(failFast && { commandTimeout: commandTimeoutMs }),
-    // The server has not run the command.
-    reconnectOnError: ({ message }) => replaced.test(message) && (failFast ? reconnect : reconnectAndResend),
+    // The server has not run the command. `this` are the options of one client: duplicates have copies.
+    reconnectOnError(this: object, { message }) {
+      return replaced.test(message) && mayReconnect(this) && (failFast ? reconnect : reconnectAndResend)
+    },
     ...(keyPrefix !== undefined && { keyPrefix }),
     ...(target.username !== undefined && { username: target.username }),
     ...(target.password !== undefined && { password: target.password }),
