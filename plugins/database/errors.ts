@@ -55,6 +55,12 @@ export const databaseErrors = defineErrors({
     when: 'With `EDGE_REMOTE_MODE=registry`: a statement that is not registered on the proxy',
     fix: 'Register the SQL that the message shows, or set `EDGE_REMOTE_MODE=sql`',
   },
+  DATABASE_COLUMN: {
+    status: 400,
+    message: (where: string, column: string) => `A result of database ${where} cannot have a column named "${column}"`,
+    when: 'On MySQL and MariaDB: a result has a column with a name that JavaScript objects use themselves, such as `__proto__`',
+    fix: 'Select it under another name',
+  },
   DATABASE_TEXT: {
     status: 400,
     message: (name: string, { parameter, why }: SqliteValueError) =>

@@ -66,6 +66,28 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
   })
   after(() => server.stop())
 
+  it('has no column that is no field of an object: 400, and the connection goes on', async (t) => {
+    const host = await createTestHost({ plugins: [database()], env: server.env })
+    t.after(() => host.stop())
+    const tables = host.service(databaseService).tables()
+    for (const column of ['__proto__', 'toString', 'constructor']) {
+      const asked = sql<Record<string, unknown>>`select 1 as ${sql.ref(column)}`.execute(tables)
+      const found = await asked.then(
+        ({ rows }) => Object.entries(rows[0] ?? {}),
+        (error: { readonly code?: string; readonly status?: number }) => [error.code, error.status],
+      )
+      assert.ok(
+        JSON.stringify(found) === JSON.stringify([[column, 1]]) || found.join() === 'DATABASE_COLUMN,400',
+        `${column}: ${JSON.stringify(found)}`,
+      )
+      assert.deepEqual((await sql`select 1 as a`.execute(tables)).rows, [{ a: 1 }])
+    }
+    await assert.rejects(sql`select 1 as ${sql.ref('__proto__')}`.execute(tables), {
+      code: 'DATABASE_COLUMN',
+      message: /named "__proto__"/,
+    })
+  })
+
   for (const [mode, settings] of Object.entries(modes)) {
     it(`${mode}: come back as they were sent, and change no statement`, async (t) => {
       const admin = await createTestHost({ plugins: [database()], env: server.env })

@@ -170,6 +170,16 @@ describe('the relational proxy', () => {
     })
   })
 
+  it('returns columns by whatever name, or refuses them, and never with a 5xx', async () => {
+    await withProxy({}, async (rdb) => {
+      for (const column of ['__proto__', 'constructor', 'toString', 'a"b', '1']) {
+        const { status, text } = await sendWire(rdb, 'query', { sql: `select 1 as \`${column}\`, 2 as b` })
+        assert.ok(status === 200 || status === 400, `${column}: ${status} ${text}`)
+        if (status === 200) assert.ok(text.includes(JSON.stringify(column)), text)
+      }
+    })
+  })
+
   it('reloads a changed statements file as a whole, and keeps the current statements if it is invalid', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'zin-statements-'))
     const file = join(folder, 'statements.json')

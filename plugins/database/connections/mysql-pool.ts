@@ -1,7 +1,7 @@
 import { callbackify } from 'node:util'
 import type { MysqlPool, MysqlPoolConnection, MysqlQueryResult } from 'kysely'
 import type { Pool, PoolConnection } from 'mysql2'
-import { withDeadline, type ZinError } from 'zin'
+import { messageOf, withDeadline, type ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { isConflict, isUnavailable } from '../failures.js'
 import { reasonOf, silent } from './mysql-messages.js'
@@ -66,7 +66,7 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
   const run = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
     new Promise((resolve, reject) => {
       connection.query(sql, [...values], (error: unknown, result: unknown) => {
-        if (error) reject(mapUnavailable(error, `Database ${where} did not complete a statement`))
+        if (error) reject(columnFault(error, where) ?? mapUnavailable(error, `Database ${where} did not complete a statement`))
         else resolve(result as MysqlQueryResult)
       })
     })
@@ -90,6 +90,12 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
     }) as MysqlPoolConnection['query'],
     release: () => connection.release(),
   }
+}
+
+/** mysql2 makes no object of such a row. */
+function columnFault(error: unknown, where: string): ZinError | undefined {
+  const [, column] = /^The field name \((.{1,100})\) can't be the same as an object's private property/.exec(messageOf(error)) ?? []
+  return column === undefined ? undefined : databaseErrors.DATABASE_COLUMN(where, column)
 }
 
 /** Maps a driver error to a 503 when the server is unavailable; a deadlock error stays as it is, to be retried. */

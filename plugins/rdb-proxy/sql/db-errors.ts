@@ -56,6 +56,9 @@ export function wireErrorOf(error: unknown, options: { readonly reads: boolean; 
   if (error instanceof WireError) return error
   const facts = factsOf(error)
   const { errno, sqlState, message } = facts
+  // The driver makes no row of it, although rows are lists here.
+  if (/^The field name \(.{1,100}\) can't be the same as an object's private property/.test(message))
+    return new WireError('SQL_ERROR', 'A result cannot have a column named "__proto__"; select it under another name', { cause: error })
   const kind = constraintKinds.get(errno)
   const details: ErrorDetails = {
     ...(sqlState === '' ? {} : { sqlState }),
