@@ -81,6 +81,31 @@ describe('the clock of a node', () => {
     assert.match((await watch.measurement())?.problem ?? '', /3600 s ahead of that of Redis/)
   })
 
+  it('is not wrong while a store does not respond: the check uses the last comparison', async () => {
+    const clock = fakeClock()
+    let hangs = false
+    let release: () => void = () => undefined
+    const watch = new ClockWatch({
+      clock,
+      log: memoryLogger(),
+      sources: () => [
+        {
+          name: 'Redis',
+          read: () => (hangs ? new Promise((resolve) => (release = () => resolve(clock.now()))) : Promise.resolve(clock.now())),
+        },
+      ],
+      publish: async () => undefined,
+      others: async () => [],
+      windowMs: () => minute,
+    })
+    await watch.compare()
+    hangs = true
+    const comparing = watch.compare()
+    assert.equal((await watch.measurement())?.problem, undefined)
+    release()
+    await comparing
+  })
+
   it('is not judged while no store responds, and keeps its last state', async () => {
     const { state, stores, watch } = lab()
     state.down = true

@@ -36,6 +36,8 @@ export interface ClockReport {
 const readMs = 2_000
 /** A change of the wall clock by more than this is a step. */
 const stepMs = 2_000
+/** How long a health check waits for a comparison, in ms: less than its own deadline. */
+const waitMs = 500
 const late = `no response within ${readMs} ms`
 
 /** Compares the clock of this node with those of the stores and, through them, with those of the other nodes. */
@@ -67,7 +69,8 @@ export class ClockWatch {
   async measurement(): Promise<HealthMeasurement | null> {
     const { clock } = this.#parts
     const isSet = this.#ahead !== undefined && Math.abs(clock.now() - clock.monotonic() - this.#ahead) > stepMs
-    await (isSet ? this.compare() : this.#running)
+    // A store that does not respond is not a wrong clock.
+    await withDeadline((isSet ? this.compare() : this.#running) ?? Promise.resolve(), waitMs, '').catch(() => undefined)
     if (this.#report === undefined) return null
     const { offsetMs, state, text } = this.#report
     return { name: 'offset', value: offsetMs, unit: 'ms', ...(state !== 'right' && { problem: text, warns: state === 'off' }) }

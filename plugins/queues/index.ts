@@ -47,6 +47,7 @@ export { bullPriority, levelOf, type PriorityName, priorityOf } from './priority
 export { isRefusedOutcome } from './refused-outcome.js'
 export type { FoundJobs, Place } from './search/contract.js'
 export type { QueueTelemetry } from './telemetry.js'
+export { isWrongType } from './wrong-type.js'
 
 const maintainEveryMs = 60_000
 const tickMs = 1_000

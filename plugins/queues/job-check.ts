@@ -18,8 +18,8 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   if (bytes > maxBytes) throw queueErrors.PAYLOAD_TOO_LARGE(queue, bytes, maxBytes)
   const unstorable: readonly (readonly [part: string, refused: boolean])[] = [
     ['data', !isStorableJson(json)],
-    ['name', !isStorableText(jobName)],
-    ['deduplication id', !isStorableText(options.deduplication?.id ?? '')],
+    ['name', !isKeptText(jobName)],
+    ['deduplication id', !isKeptText(options.deduplication?.id ?? '')],
   ]
   const [part] = unstorable.find(([, refused]) => refused) ?? []
   if (part !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its ${part} contains ${unstorableText}`)
@@ -36,6 +36,9 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
     )
   }
 }
+
+/** The embedded store reads a text without a byte order mark at its start, as readers of UTF-8 do. */
+const isKeptText = (text: string): boolean => isStorableText(text) && !text.startsWith('\ufeff')
 
 function jsonOf(queue: string, data: unknown): string {
   try {
@@ -92,7 +95,8 @@ export function isStorableText(text: string): boolean {
   return !/\0|\p{Surrogate}/u.test(text)
 }
 
-const unstorableText = 'the character NUL or a lone surrogate, which some stores cannot store. Remove it, or encode the text as base64'
+const unstorableText =
+  'the character NUL, a lone surrogate, or a byte order mark at its start, which some stores cannot store. Remove it, or encode the text as base64'
 
 /** Looks for the escapes that JSON.stringify writes for these characters, and ignores the same six characters after an escaped backslash. */
 function isStorableJson(json: string): boolean {

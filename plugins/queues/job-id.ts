@@ -10,7 +10,7 @@ const mostCharacters = 200
 export function jobIdFault(id: string): string | undefined {
   if (id === '') return 'is empty'
   if (id.length > mostCharacters) return `is longer than ${mostCharacters} characters`
-  if (/[\p{Cc}\p{Surrogate}]/u.test(id)) return 'contains a control character or a lone surrogate'
+  if (/[\p{Cc}\p{Surrogate}\ufeff]/u.test(id)) return 'contains a control character, a byte order mark or a lone surrogate'
   if (id.includes(':')) return 'contains a colon, which separates the parts of keys'
   if (/^-?\d+$/.test(id)) return 'is a number, like the ids that the queue assigns'
   if (isUnaddressable(id)) return `is "${id}", which stands for something else in URLs or in the queue store`

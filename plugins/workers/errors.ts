@@ -154,6 +154,13 @@ const managementErrors = defineErrors({
     when: "Of an attempt: its node did not renew the job's lock in time, and another may run the job",
     fix: 'Do not block the event loop; raise `jobLockMs`',
   },
+  WORKER_QUEUE_BROKEN: {
+    status: 503,
+    message: (name: string, reason: string) =>
+      `Worker "${name}" cannot take or finish jobs: another program has overwritten a key of its queue (${reason})`,
+    when: 'A key of the queue has another type than the queue gave it; shown in the status of the worker',
+    fix: 'Find the key with `TYPE` in Redis, and delete it or restore it from a backup',
+  },
   WORKER_NOT_FETCHING: {
     status: 503,
     message: (name: string, waiting: number, seconds: number) =>
@@ -231,5 +238,8 @@ const managementErrors = defineErrors({
     fix: 'Follow the message',
   },
 })
+
+/** Whether an error in the status of a worker says that it takes or finishes no jobs. */
+export const isStuckError = (code: string | undefined): boolean => code === 'WORKER_NOT_FETCHING' || code === 'WORKER_QUEUE_BROKEN'
 
 export const workerErrors = { ...managementErrors, ...processorErrors, ...inputErrors }

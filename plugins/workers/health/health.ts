@@ -1,6 +1,7 @@
-import { messageOf } from 'zin'
+import { messageOf, ZinError } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { stateOf, statusesOf } from '../control/state.js'
+import { isStuckError } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { WorkerJobs } from '../jobs/jobs.js'
 import type { ReportedStatus } from '../shared/contract.js'
@@ -36,13 +37,14 @@ export class Health {
     const { shared, hooks, jobs, now } = this.#parts
     const { name, features } = worker.record
     const wanted = worker.desired.state === 'running'
-    const [known, [attempts], oldest, added, storeFault] = await Promise.all([
+    const [known, [attempts], waiting, added, storeFault] = await Promise.all([
       reported,
       shared.counts([name], { since: now() - windowMs }),
-      wanted && !worker.desired.paused ? jobs.oldestWaiting(worker.record) : undefined,
+      wanted && !worker.desired.paused ? jobs.oldestWaiting(worker.record).catch(unlessBroken) : undefined,
       hooks.collectHealthTerms.active ? hooks.collectHealthTerms.call(name) : undefined,
       wanted ? this.#storeFault() : undefined,
     ])
+    const [oldest, broken] = typeof waiting === 'string' ? [undefined, waiting] : [waiting, undefined]
     const statuses = statusesOf(worker, known)
     const placed = statuses.filter((status) => status.placed)
     const checks = statuses.flatMap(({ alive, check, node }) => (alive && check !== undefined ? [{ node, ...check }] : []))
@@ -57,7 +59,7 @@ export class Health {
       failingChecks: checks.filter((check) => !check.healthy).map((check) => check.error ?? 'no reason given'),
       nodes: wanted ? placed.length : 0,
       nodesDown: placed.filter((status) => !status.alive || status.state === 'FAILED').length,
-      stuck: placed.find(({ alive, error }) => alive && error?.code === 'WORKER_NOT_FETCHING')?.error?.message,
+      stuck: placed.find(({ alive, error }) => alive && isStuckError(error?.code))?.error?.message ?? broken,
       storeFault,
       oldestWaitingMs: oldest === undefined ? 0 : Math.max(0, now() - oldest),
     })
@@ -73,4 +75,10 @@ export class Health {
       this.#store = { at, fault: queues.ping().then(() => undefined, messageOf) }
     return this.#store.fault
   }
+}
+
+/** A broken queue is a reason for a lower score, not for none. */
+function unlessBroken(error: unknown): string {
+  if (error instanceof ZinError && error.code === 'QUEUE_BROKEN') return error.message
+  throw error
 }

@@ -24,6 +24,7 @@ export function reachOf(queues: Queues, timeout?: number): Reach {
       const away = late || queues.isUnavailable(error)
       if (unknown && repeat !== undefined)
         throw workerErrors.JOB_OUTCOME_UNKNOWN(what, late ? error.message : 'the queue store did not confirm it', repeat)
+      if (error instanceof ZinError && error.code === 'QUEUE_DISK_FULL') throw error
       throw away ? workerErrors.QUEUE_CONNECTION_ERROR(what, messageOf(error)) : error
     }
   }

@@ -1,6 +1,6 @@
 import type { Job, Processor, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
-import { isRefusedOutcome, type Queues } from 'zin/plugins/queues'
+import { isRefusedOutcome, isWrongType, type Queues } from 'zin/plugins/queues'
 import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
 import { stopReason } from '../jobs/stop-reason.js'
@@ -79,8 +79,14 @@ export class Consumer {
    * Connects within the connection timeout, or throws QUEUE_CONNECTION_ERROR. The consumer takes no jobs until it is resumed.
    *
    * @param signal aborts the wait for the connection.
+   * @param onBroken called with each error that says that a key of the queue was overwritten.
    */
-  static async open(record: WorkerRecord, attempts: Attempts, parts: ConsumerParts, signal: AbortSignal): Promise<Consumer> {
+  static async open(
+    record: WorkerRecord,
+    attempts: Attempts,
+    parts: ConsumerParts,
+    { signal, onBroken }: { readonly signal: AbortSignal; readonly onBroken: (error: Error) => void },
+  ): Promise<Consumer> {
     const { queues, log } = parts
     const { records, run, running } = attempts
     // A job that was being fetched at the time of the pause still arrives.
@@ -98,7 +104,10 @@ export class Consumer {
       ...(record.rateLimit === null ? {} : { limiter: record.rateLimit }),
     })
     const complain = complainer(record.name, parts)
-    worker.on('error', (error) => isRefusedOutcome(error) || complain(error))
+    worker.on('error', (error) => {
+      if (isWrongType(error)) onBroken(error)
+      if (!isRefusedOutcome(error)) complain(error)
+    })
     worker.on('completed', (job, result) => records.completed(job, result))
     worker.on('lockRenewalFailed', (ids: readonly string[]) => {
       for (const id of ids) {

@@ -20,6 +20,7 @@ import { demandStartAllowed, isDenial } from './start-gate.js'
 import { isTransient, mayPass, StartRetry } from './start-retry.js'
 import { statusError } from './status-error.js'
 import { type StopLimits, StopWaits } from './stop-waits.js'
+import { Stuck } from './stuck.js'
 
 /** A worker on this node. Brings it from its observed to its desired state in sequential steps. */
 export class LocalWorker {
@@ -29,6 +30,7 @@ export class LocalWorker {
   readonly #parts: LocalWorkerParts
   readonly #versions: LoadedVersions
   readonly #consumers = new Consumers()
+  readonly #stuck = new Stuck()
   readonly #waits: StopWaits
   readonly #retry = new StartRetry()
   readonly #refusals: Refusals
@@ -154,7 +156,7 @@ export class LocalWorker {
   asksFor(at: number): string | undefined {
     const { current } = this.#consumers
     if (current === undefined || this.state !== 'running') return undefined
-    if (isStuck(this.#local) && current.fetching.taken > 0) this.#unstuck('it takes jobs again')
+    if (isStuck(this.#local) && this.#stuck.isOver(current.fetching.taken, at)) this.#unstuck('it takes jobs again')
     return this.#consumers.asks(at) ? this.#worker?.record.queueName : undefined
   }
 
@@ -162,7 +164,7 @@ export class LocalWorker {
   async checkFetching(waiting: number, at: number): Promise<void> {
     const { current } = this.#consumers
     if (current === undefined) return
-    if (isStuck(this.#local) && waiting === 0) this.#unstuck('no job waits that it could take')
+    if (isStuck(this.#local) && waiting === 0 && !this.#stuck.isBroken(at)) this.#unstuck('no job waits that it could take')
     const ms = this.#consumers.waitedInVain(waiting, at)
     if (ms !== undefined) await this.#inTurn(() => this.#replaceConsumer(current, waiting, Math.round(ms / 1000)))
   }
@@ -228,9 +230,29 @@ export class LocalWorker {
     const { signal } = this.#closing
     const refusal = await this.#versions.begin(worker, desired.version, { gate, signal })
     if (refusal !== undefined) await this.#refuse(worker, desired, refusal.error)
-    const attempts = makeAttempts(this, this.#versions, worker.record.queueName, this.#parts)
-    this.#consumers.current = await Consumer.open(worker.record, attempts, this.#parts, signal)
+    this.#consumers.current = await this.#openConsumer(worker)
     if (!desired.paused) await this.#consumers.current.resume()
+  }
+
+  /** A key of the queue was overwritten: jobs can no longer be taken, or no longer end. @param why of the store. */
+  broken(why: string): void {
+    const { clock, decide, id, log } = this.#parts
+    const { current } = this.#consumers
+    if (this.#closed || current === undefined || this.state !== 'running') return
+    const isNew = !isStuck(this.#local)
+    this.#stuck.broken(current.fetching.taken, clock.monotonic())
+    if (!isNew) return
+    const error = workerErrors.WORKER_QUEUE_BROKEN(this.name, why)
+    log.error({ worker: this.name }, error.message)
+    decide({ worker: this.name, verdict: 'failed', reason: `${error.message} (node ${id})`, inputs: { node: id } })
+    this.#note({ type: 'stuck', error: this.#errorStatus(error) })
+    this.#parts.changed()
+  }
+
+  #openConsumer(worker: StoredWorker): Promise<Consumer> {
+    const attempts = makeAttempts(this, this.#versions, worker.record.queueName, this.#parts)
+    const onBroken = (error: Error): void => this.broken(messageOf(error))
+    return Consumer.open(worker.record, attempts, this.#parts, { signal: this.#closing.signal, onBroken })
   }
 
   async #replaceConsumer(stuck: Consumer, waiting: number, seconds: number): Promise<void> {
@@ -247,9 +269,8 @@ export class LocalWorker {
     this.#note({ type: 'stuck', error: this.#errorStatus(error) })
     this.#parts.changed()
     try {
-      const attempts = makeAttempts(this, this.#versions, queueName, this.#parts)
-      const open = () => Consumer.open(worker.record, attempts, this.#parts, this.#closing.signal)
-      await this.#consumers.replace(open, this.#concurrency)
+      await this.#consumers.replace(() => this.#openConsumer(worker), this.#concurrency)
+      this.#stuck.replaced()
     } catch (failure) {
       log.warn({ worker: name, err: failure }, `worker "${name}": its consumer could not be replaced: ${messageOf(failure)}`)
     }

@@ -1,6 +1,6 @@
 import { messageOf, withDeadline } from 'zin'
 import type { LocalWorkers, LocalWorker as LocalWorkerView } from '../contract.js'
-import { workerErrors } from '../errors.js'
+import { isStuckError, workerErrors } from '../errors.js'
 import type { AttemptDelta } from '../shared/contract.js'
 import type { SharedState } from '../shared/state.js'
 import { stalledCheckMs } from './consumer.js'
@@ -127,9 +127,7 @@ export class WorkerNode {
   check(): void {
     const [problem, ...others] = this.#all().flatMap((local) => {
       const { error, state } = local.status() ?? {}
-      return state === 'FAILED' || error?.code === 'WORKER_NOT_FETCHING'
-        ? [`${local.name} ${state}: ${error?.message ?? 'no reason given'}`]
-        : []
+      return state === 'FAILED' || isStuckError(error?.code) ? [`${local.name} ${state}: ${error?.message ?? 'no reason given'}`] : []
     })
     if (problem !== undefined) throw new Error(others.length === 0 ? problem : `${problem} (and ${others.length} more)`)
   }
@@ -204,7 +202,13 @@ export class WorkerNode {
       const sample = samples?.get(queue)
       return sample === undefined || sample.paused ? 0 : sample.counts.waiting
     }
-    if (samples !== undefined) await Promise.all(asking.map(({ worker, queue }) => worker.checkFetching(waitingIn(queue), at)))
+    if (samples === undefined) return
+    const check = async ({ worker, queue }: (typeof asking)[number]): Promise<void> => {
+      const why = samples.get(queue)?.broken
+      if (why === undefined) await worker.checkFetching(waitingIn(queue), at)
+      else worker.broken(why)
+    }
+    await Promise.all(asking.map(check))
   }
 
   /** Returns the version on the node that was lost last, or the one that runs here if none is known. */

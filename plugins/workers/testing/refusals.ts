@@ -144,6 +144,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   VERSION_REFUSED: 'seams.contract.ts',
   INVALID_REFUSAL: 'seams.contract.ts',
   JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
+  WORKER_QUEUE_BROKEN: 'broken-queue.services.test.ts',
   WORKER_NOT_FETCHING: 'node/worker-node.test.ts',
   PROCESSOR_LOAD_TIMEOUT: 'processors/sandbox/pool.test.ts',
   PROCESSOR_DIED: 'processors/sandbox/sandbox.test.ts',

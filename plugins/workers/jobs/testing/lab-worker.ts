@@ -31,7 +31,10 @@ export class LabWorker {
       onJobComplete: tell('completed', onJobComplete),
       onJobFailed: tell('failed', onJobFailed),
     } as HookSlots
-    this.#consumer = Consumer.open(record, makeAttempts(telling), parts, new AbortController().signal)
+    this.#consumer = Consumer.open(record, makeAttempts(telling), parts, {
+      signal: new AbortController().signal,
+      onBroken: () => undefined,
+    })
     // A node does this for its workers.
     this.#stalledChecks = setInterval(() => void this.#checkStalled(), stalledCheckMs(parts.jobLockMs))
     this.#consumer.then((consumer) => consumer.resume()).catch((error: unknown) => this.#told.emit('error', error))
