@@ -13,6 +13,8 @@ interface Channel {
  * @param broken called with the error when the channel can no longer be read: end the child.
  *
  * @example
+ * import { fork } from 'node:child_process'
+ *
  * const child = fork('task.mjs')
  * guardMessages(child, () => child.kill('SIGKILL'))
  */
