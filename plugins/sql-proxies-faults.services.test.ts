@@ -143,24 +143,30 @@ describe('the relational proxy, when its dependencies fail', () => {
 
   it('reports a connection lost during a statement immediately, and the outcome of a write as unknown', async () => {
     await withProxy({}, async (rdb) => {
-      const cut = async (path: string, sql: string, accept = 'application/json') => {
+      let cuts = 0
+      const cut = async (path: string, sqlOf: (mark: string) => string, accept = 'application/json') => {
+        const mark = `to be cut ${++cuts}`
+        const sql = sqlOf(mark)
         const response = sendWire(rdb, path, { sql, options: { timeoutMs: 30_000 } }, { headers: { accept } })
         const running = async () =>
-          admin.run("select id from information_schema.processlist where info like '%to be cut%' and info not like '%processlist%'")
+          // Earlier statements may still be ending, and this one may still be prepared.
+          admin.run(
+            `select id from information_schema.processlist where info like '%${mark}%' and info not like '%processlist%' and state = 'User sleep'`,
+          )
         await eventually('it runs', async () => (await running()).length === 1)
         for (const { id } of await running()) await admin.run(`kill ${Number(id)}`)
         return response
       }
-      const lost = await cut('query', "select sleep(25) as s, 'to be cut' as t")
+      const lost = await cut('query', (mark) => `select sleep(25) as s, '${mark}' as t`)
       assert.deepEqual([lost.status, lost.body.code, lost.body.retryable], [503, 'DB_UNAVAILABLE', true])
-      const unknown = await cut('exec', `insert into ${table} select 91, concat('to be cut', sleep(25))`)
+      const unknown = await cut('exec', (mark) => `insert into ${table} select 91, concat('${mark}', sleep(25))`)
       assert.deepEqual(
         [unknown.status, unknown.body.code, unknown.body.retryable, unknown.body.details.outcome],
         [503, 'DB_UNAVAILABLE', false, 'unknown'],
       )
       const streamed = await cut(
         'query',
-        "select seq, sleep(if(seq > 1, 25, 0)) as s, 'to be cut' as t from seq_1_to_3",
+        (mark) => `select seq, sleep(if(seq > 1, 25, 0)) as s, '${mark}' as t from seq_1_to_3`,
         'application/x-ndjson',
       )
       assert.match(streamed.text, /"DB_UNAVAILABLE"/)

@@ -17,13 +17,18 @@ const list = defineCommand({
     const { queues } = await app.request<QueueStats>({ method: 'GET', path: '/api/queue/stats' })
     const rows = Object.entries(queues).map(([name, entry]) => ({ name, ...entry }))
     if (print.json) return print.table(rows)
+    const broken = rows.filter((row) => row.broken === true)
     print.table(
-      rows.map(({ active, averageProcessingTime, completed, failed, name, oldestWaitingMs, paused, size }) => ({
-        ...{ name, size, active, completed, failed, paused },
-        'average ms': averageProcessingTime,
-        'oldest ms': oldestWaitingMs,
-      })),
+      rows.map(
+        ({ active, averageProcessingTime, completed, failed, name, oldestWaitingMs, paused, size, ...row }): Record<string, unknown> =>
+          row.broken === true
+            ? { name, size: 'broken' }
+            : { ...{ name, size, active, completed, failed, paused }, 'average ms': averageProcessingTime, 'oldest ms': oldestWaitingMs },
+      ),
+      ['name', 'size', 'active', 'completed', 'failed', 'paused', 'average ms', 'oldest ms'],
     )
+    for (const { name, reason } of broken) print.error(`queue "${name}" cannot be read: ${reason}`)
+    return broken.length === 0 ? 0 : 1
   },
 })
 

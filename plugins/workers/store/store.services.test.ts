@@ -5,8 +5,10 @@ import type { Redis } from 'ioredis'
 import { database, databaseService } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { cleanUp } from '../../../scripts/testing/clean-up.js'
 import { mysqlEnv } from '../../../scripts/testing/mysql-database.js'
 import { commandsDuring } from '../../../scripts/testing/redis-monitor.js'
+import { redisServer } from '../../../scripts/testing/redis-server.js'
 import { stored } from '../testing/stored-worker.js'
 import { dbStore } from './db.js'
 import { docStore } from './docstore.js'
@@ -92,10 +94,18 @@ describe('1,000 workers in Redis', () => {
     await Promise.all(workers.map((worker) => store.remove(worker)))
   })
 
-  it('are stored even if the server has lost its scripts', async () => {
-    const store = redisStore(service, `forgotten-${unique}`)
-    await service.redis?.script('FLUSH')
+  it('are stored even if the server has lost its scripts', async (t) => {
+    const later = cleanUp(t)
+    // Of its own: tests beside this one use scripts of the shared server.
+    const server = await redisServer()
+    later(() => server.stop())
+    const own = await createTestHost({ plugins: [database(), kv()], env: { REDIS_URL: server.url } })
+    later(() => own.stop())
+    const store = redisStore(own.service(kvService), 'forgotten')
     const worker = stored('worker')
+    assert.equal(await store.insert(worker), true)
+    assert.equal(await store.remove(worker), true)
+    await own.service(kvService).redis?.script('FLUSH')
     assert.equal(await store.insert(worker), true)
     assert.deepEqual((await store.page({ offset: 0, limit: 10, inactive: false })).workers, [worker])
     assert.equal(await store.remove(worker), true)
