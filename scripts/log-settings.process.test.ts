@@ -67,6 +67,12 @@ describe('the app', () => {
     assert.match(messages(out)[0] ?? '', /^a line at warn/)
   })
 
+  it('logs to a pipe in colours only if FORCE_COLOR says so', async () => {
+    const [plain, coloured] = await Promise.all([run('start', {}), run('start', { FORCE_COLOR: '1' })])
+    assert.match(plain.out, /^\S+ INFO: noisy: a line at info/m)
+    assert.match(coloured.out, /^\S+ \u001b\[32mINFO\S+ noisy: a line at info/m)
+  })
+
   it('logs where LOG_CHANNEL says', async () => {
     const [stderr, file, silent] = await Promise.all([
       run('start', { LOG_CHANNEL: 'stderr' }),

@@ -136,7 +136,10 @@ async function readDotEnv({ cwd, env }: Terminal): Promise<void> {
   await loadEnv(file === undefined ? cwd : dirname(file), env)
 }
 
-/** Runs a command with a signal that Ctrl-C aborts; a second Ctrl-C exits the process. A command whose output nobody reads ends with 0. */
+/**
+ * Runs a command with a signal that Ctrl-C aborts; a second Ctrl-C exits the process. A command whose output nobody reads ends with 0; one
+ * whose output cannot be written, with 1.
+ */
 async function withSignals(command: Command, run: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const controller = new AbortController()
   const onSignal = (): void => {
@@ -144,7 +147,7 @@ async function withSignals(command: Command, run: (signal: AbortSignal) => Promi
     controller.abort()
   }
   const onClosed = ({ code }: NodeJS.ErrnoException): void => {
-    if (code === 'EPIPE') process.exit(0)
+    process.exit(code === 'EPIPE' ? 0 : 1)
   }
   const runsApp = handlesSignals(command)
   const signals: readonly NodeJS.Signals[] = runsApp ? [] : ['SIGINT', 'SIGTERM']

@@ -1,7 +1,9 @@
+import { Socket } from 'node:net'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import { type LoggerOptions as PinoOptions, pino } from 'pino'
 import { wantsColors } from '../util/colors.js'
 import { logErrors } from './errors.js'
+import { PipeSink } from './pipe-sink.js'
 import { maskText, redactFacts } from './redact.js'
 import { textFormatter } from './text.js'
 import type { LogFields, Logger, LogLevel } from './types.js'
@@ -21,12 +23,13 @@ export interface LoggerOptions {
 
 /** A logger that owns its destination. */
 export interface OwnedLogger extends Logger {
-  /** Flushes and closes the file. Lines logged later are dropped. Never rejects. */
+  /** Flushes and closes the file or pipe, within 1 s. Lines logged later are dropped. Never rejects. */
   close(): Promise<void>
 }
 
 interface Sink {
-  write(line: string): void
+  /** @param fatal whether the line is at level fatal. */
+  write(line: string, fatal: boolean): void
   close(): Promise<void>
   readonly colors: boolean
 }
@@ -38,25 +41,34 @@ interface Sink {
  * @throws ZinError ZIN_LOG_CHANNEL for an unknown channel, or `file` without a path.
  */
 export function createLogger(options: LoggerOptions): OwnedLogger {
-  const sink = openSink(options)
+  const sink = openSink(options, (lines, ms) => notice(lines, ms))
   const silent = options.channel === 'silent'
   const format = options.format === 'text' && !silent ? textFormatter(sink.colors) : (line: string) => line
   let closed = false
   let added: readonly LogFields[] = []
-  const logger = pino(
-    {
-      level: silent ? 'silent' : options.level,
-      base: { pid: process.pid, app: options.name },
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }), log: redactFacts },
-      // redactFacts has already converted errors to plain objects.
-      serializers: { err: (error: unknown) => error },
-      mixin: () => (added.length === 0 ? noFields : Object.assign({}, ...added.map((fields) => fields()))),
-      // pino's default would write into the result of the mixin.
-      mixinMergeStrategy: (facts, fields) => (fields === noFields ? facts : { ...fields, ...facts }),
-    },
-    { write: (line: string) => void (closed || sink.write(format(maskText(line)))) },
-  )
+  const settings: PinoOptions = {
+    level: silent ? 'silent' : options.level,
+    base: { pid: process.pid, app: options.name },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label) => ({ level: label }), log: redactFacts },
+    // redactFacts has already converted errors to plain objects.
+    serializers: { err: (error: unknown) => error },
+    mixin: () => (added.length === 0 ? noFields : Object.assign({}, ...added.map((fields) => fields()))),
+    // pino's default would write into the result of the mixin.
+    mixinMergeStrategy: (facts, fields) => (fields === noFields ? facts : { ...fields, ...facts }),
+  }
+  const logger = pino(settings, {
+    write: (line: string) => void (closed || sink.write(format(maskText(line)), line.startsWith('{"level":"fatal"'))),
+  })
+  /** Tells that lines were dropped. Also while the log closes; without the fields of whoever logs at that moment. */
+  const notice = (lines: number, ms: number): string => {
+    let text = ''
+    const write = (line: string): void => {
+      text = format(line)
+    }
+    pino({ ...settings, mixin: () => noFields }, { write }).warn({ lines, ms }, 'lines of the log were dropped, because nothing read them')
+    return text
+  }
   const close = async (): Promise<void> => {
     if (closed) return
     closed = true
@@ -80,14 +92,16 @@ function maskedChild(child: (bindings: Record<string, unknown>) => unknown): Log
   }
 }
 
-function openSink({ channel, destination: given, dataDir }: LoggerOptions): Sink {
+type Notice = (lines: number, ms: number) => string
+
+function openSink({ channel, destination: given, dataDir }: LoggerOptions, notice: Notice): Sink {
   const destination = given ?? (channel === 'file' && dataDir !== undefined ? join(dataDir, 'logs', 'zin.log') : undefined)
   if (typeof destination === 'object') return streamSink(destination)
   switch (channel) {
     case 'console':
-      return descriptorSink(destination ?? 1)
+      return destination === undefined ? standardSink(1, notice) : descriptorSink(destination)
     case 'stderr':
-      return descriptorSink(destination ?? 2)
+      return destination === undefined ? standardSink(2, notice) : descriptorSink(destination)
     case 'file':
       if (destination !== undefined) return descriptorSink(destination)
       throw logErrors.ZIN_LOG_CHANNEL('the log channel "file" needs a data folder or the path of a file')
@@ -111,6 +125,13 @@ function streamSink(stream: NodeJS.WritableStream): Sink {
 const closeMs = 1_000
 /** Limit of the lines that wait for space on a full disk, in bytes. Later ones are lost. */
 const mostWaiting = 2 ** 20
+
+/** Writes to stdout or stderr. A pipe is written without waiting for its reader, except on Windows. */
+function standardSink(fd: 1 | 2, notice: Notice): Sink {
+  const stream = fd === 1 ? process.stdout : process.stderr
+  const isPipe = stream instanceof Socket && !stream.isTTY && process.platform !== 'win32'
+  return isPipe ? new PipeSink({ stream, fd, closeMs, notice, colors: wantsColors(stream, process.env) }) : descriptorSink(fd)
+}
 
 /**
  * Writes synchronously, so that no line is lost when the process dies. On a full disk, lines wait for a later write: whoever logs must not fail,
