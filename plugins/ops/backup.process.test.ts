@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type AppFolder, appFolder, type RunningApp } from '../../scripts/testing/app-folder.js'
@@ -107,6 +107,51 @@ describe('zin backup', () => {
       assert.match(refused.err, /folder that does not exist yet/)
     }
     assert.deepEqual(await readdir(app.folder), before)
+  })
+
+  it('refuses a target in the data directory, or around it, also along symbolic links', async (t) => {
+    const data = join(app.folder, '.zin', 'data')
+    const link = (name: string, to: string) => symlink(to, join(app.folder, name), 'junction')
+    await link('to-data', data)
+    await mkdir(join(data, 'inner'))
+    await link('to-inner', join(data, 'inner'))
+    await link('to-app', app.folder)
+    await link('dangling', join(app.folder, 'nothing'))
+    t.after(async () => {
+      await rm(join(data, 'inner'), { recursive: true, force: true })
+      for (const name of ['to-data', 'to-inner', 'to-app', 'dangling']) await rm(join(app.folder, name))
+    })
+    const before = [await readdir(app.folder), await readdir(data, { recursive: true })]
+    const refusals: readonly (readonly [target: string, reason: RegExp, dataDir?: string])[] = [
+      [join('to-data', 'copy'), /is in the data directory/],
+      [join('to-inner', 'copy'), /is in the data directory/],
+      [join('to-app', '.zin', 'data', 'copy'), /is in the data directory/],
+      ['copy-of-link', /is in the data directory/, join(app.folder, 'to-app')],
+      ['to-data', /exists/],
+      ['dangling', /exists/],
+      [join('to-app', '.zin'), /exists/],
+      // A data directory that does not exist yet.
+      ['around', /contains the data directory/, join(app.folder, 'to-app', 'around', 'data')],
+    ]
+    for (const [target, reason, dataDir] of refusals) {
+      const { code, err } = await app.zin(['backup', target], dataDir === undefined ? {} : { ZIN_DATA_DIR: dataDir })
+      assert.equal(code, 2, err)
+      assert.match(err, reason)
+      assert.match(err, /\[BACKUP_TARGET\]|folder that does not exist yet, outside of the data directory/)
+    }
+    assert.deepEqual([await readdir(app.folder), await readdir(data, { recursive: true })], before)
+  })
+
+  it('copies through a symbolic link to a folder elsewhere, and names beginning with points are not mistaken for parents', async (t) => {
+    await symlink(app.folder, join(app.folder, 'to-app'), 'junction')
+    t.after(() => rm(join(app.folder, 'to-app')))
+    for (const target of [join('to-app', 'linked'), '..beside']) {
+      const { code, err } = await app.zin(['backup', target])
+      assert.equal(code, 0, err)
+    }
+    assert.ok((await readdir(join(app.folder, 'linked'))).includes('app.db'))
+    const inside = await app.zin(['backup', join('.zin', 'data', '..inside')])
+    assert.equal(inside.code, 2, inside.err)
   })
 
   it('names the tools to use when jobs and tables are on servers', async () => {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
-import { dirname, isAbsolute, join, relative } from 'node:path'
+import { cp, lstat, mkdir, readdir, readFile, realpath, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, sep } from 'node:path'
 import type { BackupPart } from 'zin'
 import { opsErrors } from './errors.js'
 
@@ -59,7 +59,7 @@ export async function backUp({ check, collect, collectInApp, dataDir, target }: 
       if (found instanceof Error) throw opsErrors.BACKUP_FAILED(plugin, found)
       checked[plugin] = found
     }
-    if (existsSync(target)) throw opsErrors.BACKUP_TARGET(`${target} exists`)
+    await checkNew(target)
     await rename(partial, target)
     return { target, checked, elsewhere }
   } catch (error) {
@@ -70,12 +70,31 @@ export async function backUp({ check, collect, collectInApp, dataDir, target }: 
 
 async function checkTarget(dataDir: string, target: string): Promise<void> {
   const parent = dirname(target)
-  if (existsSync(target)) throw opsErrors.BACKUP_TARGET(`${target} exists`)
-  const inside = relative(dataDir, target)
-  if (!inside.startsWith('..') && !isAbsolute(inside)) throw opsErrors.BACKUP_TARGET(`${target} is in the data directory`)
+  await checkNew(target)
+  // Along symbolic links, a folder has several paths.
+  const [data, copy] = [await realPathOf(dataDir), await realPathOf(target)]
+  if (isWithin(data, copy)) throw opsErrors.BACKUP_TARGET(`${target} is in the data directory`)
+  if (isWithin(copy, data)) throw opsErrors.BACKUP_TARGET(`${target} contains the data directory`)
   if (!existsSync(parent)) throw opsErrors.BACKUP_TARGET(`The folder ${parent} does not exist`)
   const [{ bavail, bsize }, needed] = [await statfs(parent), (await sizeOf(dataDir)) * spare]
   if (bavail * bsize < needed) throw opsErrors.BACKUP_NO_SPACE(parent, bavail * bsize, needed)
+}
+
+async function checkNew(target: string): Promise<void> {
+  const found = await lstat(target).catch(() => undefined)
+  if (found) throw opsErrors.BACKUP_TARGET(`${target} exists`)
+}
+
+/** Resolves the symbolic links in the part of an absolute path that exists. */
+async function realPathOf(path: string): Promise<string> {
+  const parent = dirname(path)
+  return realpath(path).catch(async () => (parent === path ? path : join(await realPathOf(parent), basename(path))))
+}
+
+/** Whether an absolute path is the folder or is in it. */
+function isWithin(folder: string, path: string): boolean {
+  const inside = relative(folder, path)
+  return inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)
 }
 
 async function sizeOf(folder: string): Promise<number> {

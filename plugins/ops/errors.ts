@@ -43,7 +43,7 @@ export const opsErrors = defineErrors({
     status: 400,
     message: (what: string) => `${what}. Pass the path of a folder that does not exist yet, outside of the data directory`,
     usage: true,
-    when: '`zin backup`: the target exists, is in the data directory, or its parent folder does not exist',
+    when: '`zin backup`: the target exists, is in the data directory or contains it, or its parent folder does not exist',
     fix: 'Pass the path of a new folder',
   },
   BACKUP_NO_SPACE: {
