@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis'
 import { defineService } from 'zin'
 
 export interface SetOptions {
-  /** Time to live in ms; without it the key does not expire. */
+  /** Time to live in ms, above 0, rounded up; without it the key does not expire. Anything else is KV_TTL_INVALID. */
   readonly ttlMs?: number
   /** Write only when the key is absent; atomic. */
   readonly ifAbsent?: boolean
@@ -24,7 +24,10 @@ export interface Kv {
   set(key: string, value: string, options?: SetOptions): Promise<boolean>
   /** True when the key existed. */
   delete(key: string): Promise<boolean>
-  /** Adds `by` (default 1) and returns the sum; `ttlMs` counts from the first increment. Atomic. */
+  /**
+   * Adds `by` (default 1) and returns the sum; `ttlMs` counts from the first increment. Atomic. Rejects with KV_NOT_A_NUMBER unless the value
+   * and `by` are integers.
+   */
   increment(key: string, options?: { readonly by?: number; readonly ttlMs?: number }): Promise<number>
   /** The key that holds the value of {@link birth}, to be read together with other keys. Absent after a flush. */
   readonly birthKey: string

@@ -33,8 +33,15 @@ export const kvErrors = defineErrors({
   },
   KV_NOT_A_NUMBER: {
     status: 500,
-    message: (key: string) => `increment requires an integer, and the value at key "${key}" is not an integer`,
-    when: '`increment` of a value that is not an integer',
-    fix: 'Use another key for it',
+    message: (key: string, what = 'the value there') => `increment of the key "${key}" requires integers, and ${what} is not an integer`,
+    when: '`increment` of a value that is not an integer, or by a number that is not a safe integer',
+    fix: 'Use another key for it, or pass an integer',
+  },
+  KV_TTL_INVALID: {
+    status: 500,
+    message: (key: string, ttlMs: number) =>
+      `The key "${key}" cannot be written with ttlMs ${ttlMs}: pass a finite number of ms above 0, or omit it for a key that does not expire`,
+    when: '`set` or `increment` with a `ttlMs` that is not a finite number above 0',
+    fix: 'Pass a finite number of ms, or omit it for a key that does not expire',
   },
 })

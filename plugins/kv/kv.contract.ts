@@ -180,6 +180,40 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.equal(await kv.get('word'), 'abc')
     })
 
+    it('refuses to increment by what is not an integer, and writes nothing', async () => {
+      await kv.set('sum', '1')
+      for (const by of [Infinity, -Infinity, NaN, 0.5, 2 ** 53]) {
+        for (const key of ['sum', 'no-sum']) await assert.rejects(kv.increment(key, { by }), { code: 'KV_NOT_A_NUMBER', status: 500 })
+      }
+      assert.deepEqual(await kv.getMany(['sum', 'no-sum']), ['1', null])
+      assert.equal(await kv.increment('sum', { by: 2 ** 52 }), 2 ** 52 + 1)
+    })
+
+    it('refuses a TTL that is not a finite number above 0, and writes nothing', async () => {
+      await kv.set('life', '1')
+      for (const ttlMs of [Infinity, -Infinity, NaN, 0, -0.5, -1, Number.MAX_SAFE_INTEGER]) {
+        const refused = { code: 'KV_TTL_INVALID', status: 500 }
+        for (const options of [{ ttlMs }, { ttlMs, ifAbsent: true }, { ttlMs, ifValue: '1' }]) {
+          for (const key of ['life', 'no-life']) await assert.rejects(kv.set(key, '2', options), refused)
+        }
+        for (const key of ['life', 'no-life']) await assert.rejects(kv.increment(key, { ttlMs }), refused)
+      }
+      assert.deepEqual(await kv.getMany(['life', 'no-life']), ['1', null])
+    })
+
+    it('keeps a key with a TTL of a fraction of a ms, or of thousands of years', async () => {
+      const forever = 2 ** 52
+      for (const options of [{ ttlMs: forever + 0.5 }, { ttlMs: forever, ifValue: '1' }])
+        assert.equal(await kv.set('long', '1', options), true)
+      assert.equal(await kv.set('longer', '1', { ttlMs: forever, ifAbsent: true }), true)
+      assert.equal(await kv.increment('longest', { ttlMs: forever }), 1)
+      assert.deepEqual(await kv.getMany(['long', 'longer', 'longest']), ['1', '1', '1'])
+      assert.equal(await kv.set('shortest', '1', { ttlMs: 0.5 }), true)
+      assert.equal(await kv.increment('shortest-sum', { ttlMs: 40.5 }), 1)
+      await pass(50)
+      assert.deepEqual(await kv.getMany(['shortest', 'shortest-sum']), [null, null])
+    })
+
     it('reports a ping in whole milliseconds, and rejects an aborted one', async () => {
       assert.ok(Number.isInteger(await kv.ping()))
       await assert.rejects(kv.ping(AbortSignal.abort()), { name: 'AbortError' })

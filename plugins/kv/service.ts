@@ -13,6 +13,18 @@ export interface OwnedKv extends Kv {
 
 const birthKey = 'since'
 
+/** The options with a TTL in whole ms, which every backend can store. Throws KV_TTL_INVALID. */
+function withLife<Options extends { readonly ttlMs?: number }>(
+  key: string,
+  options: Options | undefined,
+  now: number,
+): Options | undefined {
+  if (options?.ttlMs === undefined) return options
+  const ttlMs = Math.ceil(options.ttlMs)
+  if (!(ttlMs > 0 && Number.isSafeInteger(now + ttlMs))) throw kvErrors.KV_TTL_INVALID(key, options.ttlMs)
+  return { ...options, ttlMs }
+}
+
 export function createKv(driver: Kv['driver'], clock: Clock): OwnedKv {
   let store: KvStore | undefined
   const use = <T>(call: (store: KvStore) => Promise<T>): Promise<T> =>
@@ -24,9 +36,13 @@ export function createKv(driver: Kv['driver'], clock: Clock): OwnedKv {
     },
     get: (key) => use((store) => store.get(key)),
     getMany: (keys) => use((store) => store.getMany(keys)),
-    set: (key, value, options) => use((store) => store.set(key, value, options)),
+    set: (key, value, options) => use(async (store) => store.set(key, value, withLife(key, options, clock.now()))),
     delete: (key) => use((store) => store.delete(key)),
-    increment: (key, options) => use((store) => store.increment(key, options)),
+    increment: (key, options) =>
+      use(async (store) => {
+        if (!Number.isSafeInteger(options?.by ?? 1)) throw kvErrors.KV_NOT_A_NUMBER(key, `by (${options?.by})`)
+        return store.increment(key, withLife(key, options, clock.now()))
+      }),
     birthKey,
     birth: () =>
       use(async (store) => {

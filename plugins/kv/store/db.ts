@@ -28,7 +28,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
   const rowOf = (key: string, value: string, ttlMs: number | undefined, now: number) => ({
     id: idOf(key),
     value,
-    expires_at: ttlMs === undefined ? null : now + Math.ceil(ttlMs),
+    expires_at: ttlMs === undefined ? null : now + ttlMs,
   })
 
   const setIfAbsent = async (key: string, value: string, ttlMs: number | undefined): Promise<boolean> => {

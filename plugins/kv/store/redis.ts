@@ -53,18 +53,17 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
       return client.isCluster ? send(() => Promise.all(keys.map((key) => client.get(key)))) : send(() => client.mget(...keys))
     },
     set: (key, value, { ttlMs, ifAbsent = false, ifValue } = {}) => {
-      const life = ttlMs === undefined ? 0 : lifeOf(ttlMs)
       if (ifValue !== undefined) {
-        return change(() => client.eval(swapScript, 1, key, ifValue, value, life)).then((reply) => reply === 1)
+        return change(() => client.eval(swapScript, 1, key, ifValue, value, ttlMs ?? 0)).then((reply) => reply === 1)
       }
       if (ttlMs === undefined) return change(() => (ifAbsent ? client.set(key, value, 'NX') : client.set(key, value))).then(isOk)
-      return change(() => (ifAbsent ? client.set(key, value, 'PX', life, 'NX') : client.set(key, value, 'PX', life))).then(isOk)
+      return change(() => (ifAbsent ? client.set(key, value, 'PX', ttlMs, 'NX') : client.set(key, value, 'PX', ttlMs))).then(isOk)
     },
     delete: (key) => change(() => client.del(key)).then((count) => count > 0),
     increment: (key, { by = 1, ttlMs } = {}) =>
       change(async () => {
         try {
-          return Number(await client.eval(incrementScript, 1, key, by, ttlMs === undefined ? 0 : lifeOf(ttlMs)))
+          return Number(await client.eval(incrementScript, 1, key, by, ttlMs ?? 0))
         } catch (error) {
           throw messageOf(error).includes('not an integer') ? kvErrors.KV_NOT_A_NUMBER(key) : error
         }
@@ -82,11 +81,6 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
       return Promise.resolve()
     },
   }
-}
-
-/** Redis accepts integers from 1. */
-function lifeOf(ttlMs: number): number {
-  return Math.max(1, Math.ceil(ttlMs))
 }
 
 const unavailable: ReadonlySet<unknown> = new Set(['KV_UNAVAILABLE', 'KV_OUTCOME_UNKNOWN', 'KV_NOT_STARTED'])
