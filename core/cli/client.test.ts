@@ -79,7 +79,14 @@ test('--url takes precedence over --host and --port, these over the running app,
   assert.equal(await baseUrl({ port: 5 }), 'http://127.0.0.1:5')
   assert.equal(await baseUrl({ host: '::1', port: 5 }), 'http://[::1]:5')
   assert.equal(await baseUrl({}), 'http://127.0.0.1:4321')
-  const others = [{ pid: 2 ** 30 }, { started: '1' }, { boot: 'earlier' }, { folder: '1:2' }, { machine: 'elsewhere' }]
+  const others = [
+    { pid: 2 ** 30 },
+    { started: '1' },
+    { boot: 'earlier' },
+    { folder: '1:2' },
+    { machine: 'elsewhere' },
+    { namespace: 'pid:[1]' },
+  ]
   const notThis = others.map((other) => ({ host: 'h', port: 2, ...other }))
   for (const run of ['{broken', { pid: 'x', host: 'h', port: 1 }, { host: 7, port: 1 }, { host: 'h', port: '1' }, ...notThis, 'null']) {
     assert.equal(await baseUrl({}, await appIn(t, 7000, run)), 'http://127.0.0.1:7000')

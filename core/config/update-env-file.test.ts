@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync, unlinkSync, writeFileSync } from 'node:fs'
 import { link, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -58,6 +59,37 @@ describe('changing a .env file', () => {
       await change()
       assert.equal(await readFile(file, 'utf8'), "N='3'\n")
       await assert.rejects(stat(own), { code: 'ENOENT' })
+    }))
+
+  it('frees the lock of a killed process of another container whose pid a process of this one has', () =>
+    withFile(async (file, folder) => {
+      await writeFile(file, 'N=1\n')
+      const own = `${file}.new.${process.ppid}.1.${crypto.randomUUID()}`
+      await writeFile(own, 'N=2\n')
+      await link(own, `${file}.new`)
+      await assert.rejects(
+        updateEnvFile(file, () => ({ N: '3' })),
+        { code: 'ENV_FILE_BUSY' },
+      )
+      await utimes(own, 1, 1)
+      await updateEnvFile(file, () => ({ N: '3' }))
+      assert.equal(await readFile(file, 'utf8'), "N='3'\n")
+      assert.deepEqual(await readdir(folder), ['.env'])
+    }))
+
+  it('neither writes nor removes the lock when another process has taken it meanwhile', () =>
+    withFile(async (file, folder) => {
+      const lock = `${file}.new`
+      await writeFile(file, 'N=1\n')
+      const late = updateEnvFile(file, () => {
+        // What another process does that takes this one for killed.
+        for (const name of readdirSync(folder)) if (name.startsWith('.env.new')) unlinkSync(join(folder, name))
+        writeFileSync(lock, 'of another process')
+        return { N: '2' }
+      })
+      await assert.rejects(late, { code: 'ENV_FILE_BUSY' })
+      assert.equal(await readFile(lock, 'utf8'), 'of another process')
+      assert.equal(await readFile(file, 'utf8'), 'N=1\n')
     }))
 
   it('removes the temporary files that killed processes left behind, and no other', () =>

@@ -1,6 +1,7 @@
-import { link, open, readdir, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, readdir, readFile, realpath, rename, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ZinError } from '../errors.js'
+import { pidNamespace } from '../util/process-mark.js'
 import { tellWatcher } from '../util/watcher-channel.js'
 import { parseEnvFile } from './env-file.js'
 import { configErrors } from './errors.js'
@@ -22,13 +23,14 @@ export async function updateEnvFile(
   // Keep a symbolic link and replace its target.
   const file = await realpath(path).catch(() => path)
   const lock = `${file}.new`
-  const own = `${lock}.${process.pid}.${crypto.randomUUID()}`
+  const namespace = namespaceNumber(await pidNamespace())
+  const own = `${lock}.${process.pid}.${namespace}.${crypto.randomUUID()}`
   const handle = await open(own, 'wx', 0o600)
   try {
-    await discardIfStale(lock)
+    await discardIfStale(lock, namespace)
     await hold(lock, own)
     try {
-      await removeLeftovers(lock, own).catch(() => undefined)
+      await removeLeftovers(lock, own, namespace).catch(() => undefined)
       const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return ''
         throw error
@@ -40,9 +42,12 @@ export async function updateEnvFile(
       await handle.writeFile(changed)
       await handle.sync()
       tellWatcher({ zin: 'wrote', text: changed })
-      await rename(own, file)
+      await rename(own, file).catch((error: NodeJS.ErrnoException) => {
+        // This process was stopped for so long that another one took it for killed.
+        throw error.code === 'ENOENT' ? busy(lock) : error
+      })
     } finally {
-      await unlink(lock).catch(() => undefined)
+      if (await isLink(lock, handle)) await unlink(lock).catch(() => undefined)
     }
   } finally {
     await handle.close()
@@ -57,18 +62,24 @@ async function hold(lock: string, own: string): Promise<void> {
   })
 }
 
+/** Whether the lock is still that of this process: a link to its file. */
+async function isLink(lock: string, handle: FileHandle): Promise<boolean> {
+  const [held, own] = await Promise.all([stat(lock, { bigint: true }).catch(() => undefined), handle.stat({ bigint: true })])
+  return held?.ino === own.ino && held.dev === own.dev
+}
+
 const STALE_MS = 30_000
 
 /** Removes the lock of a killed process. One process at a time checks and removes, so that none removes a lock that another has just taken. */
-async function discardIfStale(lock: string): Promise<void> {
-  if (!(await isStale(lock))) return
+async function discardIfStale(lock: string, namespace: string): Promise<void> {
+  if (!(await isStale(lock, namespace))) return
   const guard = `${lock}.discard`
   const handle = await open(guard, 'wx').catch((error: NodeJS.ErrnoException) => {
     throw error.code === 'EEXIST' ? busy(guard) : error
   })
   try {
     await handle.close()
-    if (!(await isStale(lock))) return
+    if (!(await isStale(lock, namespace))) return
     const maker = await makerOf(lock)
     if (maker !== undefined) await unlink(maker.path)
     await unlink(lock)
@@ -77,10 +88,10 @@ async function discardIfStale(lock: string): Promise<void> {
   }
 }
 
-async function isStale(lock: string): Promise<boolean> {
+async function isStale(lock: string, namespace: string): Promise<boolean> {
   if (!(await isOld(lock))) return false
   const maker = await makerOf(lock)
-  return maker === undefined || isGone(maker.pid)
+  return maker === undefined || isGone(maker, namespace)
 }
 
 async function isOld(path: string): Promise<boolean> {
@@ -88,14 +99,28 @@ async function isOld(path: string): Promise<boolean> {
   return found !== undefined && Date.now() - found.mtimeMs > STALE_MS
 }
 
+/** A file that a process is writing; its name contains the pid and the number of its PID namespace. Earlier versions wrote no namespace. */
+interface TemporaryFile {
+  readonly path: string
+  readonly pid: number
+  readonly namespace: string
+}
+
 /** Whether the process that made an old file no longer exists. */
-function isGone(pid: number): boolean {
+function isGone({ pid, namespace }: TemporaryFile, own: string): boolean {
+  // The same pid is another process in another container, which cannot be seen: only the age of the file counts.
+  if (namespace !== '' && namespace !== own) return true
   // This process may have the id of one that was killed; its own updates never take this long.
   return pid === process.pid || !lives(pid)
 }
 
-/** Finds the temporary file that the lock is linked to; its name contains the pid of the owner. */
-async function makerOf(lock: string): Promise<{ readonly path: string; readonly pid: number } | undefined> {
+/** The number in `pid:[4026531836]`; 0 without one. */
+function namespaceNumber(namespace: string): string {
+  return /\d+/.exec(namespace)?.[0] ?? '0'
+}
+
+/** Finds the temporary file that the lock is linked to. */
+async function makerOf(lock: string): Promise<TemporaryFile | undefined> {
   const held = await stat(lock).catch(() => undefined)
   if (held === undefined) return undefined
   for (const file of await temporaryFiles(lock)) if ((await stat(file.path).catch(() => undefined))?.ino === held.ino) return file
@@ -103,18 +128,21 @@ async function makerOf(lock: string): Promise<{ readonly path: string; readonly 
 }
 
 /** Lists the temporary files of all processes. */
-async function temporaryFiles(lock: string): Promise<readonly { readonly path: string; readonly pid: number }[]> {
+async function temporaryFiles(lock: string): Promise<readonly TemporaryFile[]> {
   const prefix = `${basename(lock)}.`
   const names = (await readdir(dirname(lock))).filter((name) => name.startsWith(prefix))
   return names
-    .map((name) => ({ path: join(dirname(lock), name), pid: Number.parseInt(name.slice(prefix.length), 10) }))
+    .map((name) => {
+      const [pid = '', ...rest] = name.slice(prefix.length).split('.')
+      return { path: join(dirname(lock), name), pid: Number.parseInt(pid, 10), namespace: rest.length > 1 ? `${rest[0]}` : '' }
+    })
     .filter(({ pid }) => pid > 0)
 }
 
 /** Removes the temporary files of killed processes, because they contain secrets. Call it while holding the lock. */
-async function removeLeftovers(lock: string, own: string): Promise<void> {
-  for (const { path, pid } of await temporaryFiles(lock)) {
-    if (path !== own && (await isOld(path)) && isGone(pid)) await unlink(path).catch(() => undefined)
+async function removeLeftovers(lock: string, own: string, namespace: string): Promise<void> {
+  for (const file of await temporaryFiles(lock)) {
+    if (file.path !== own && (await isOld(file.path)) && isGone(file, namespace)) await unlink(file.path).catch(() => undefined)
   }
 }
 

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { messageOf } from '../errors.js'
 import type { Address } from '../util/address.js'
-import { markProcess, type ProcessMark, parseProcessMark, processMarkState } from '../util/process-mark.js'
+import { isSameProcess, markProcess, type ProcessMark, parseProcessMark, processMarkState } from '../util/process-mark.js'
 
 const fileIn = (dataDir: string): string => join(dataDir, 'run.json')
 
@@ -29,9 +29,7 @@ export async function runningAddress(dataDir: string): Promise<Address | undefin
 /** Removes the file, unless another process has replaced it since or the folder has become read-only. */
 export async function removeRunFile(dataDir: string): Promise<void> {
   const found = await readRunFile(dataDir)
-  const me = await markProcess(dataDir)
-  const isOwn = found?.mark.pid === me.pid && found.mark.started === me.started
-  if (isOwn) await rm(fileIn(dataDir), { force: true }).catch(() => undefined)
+  if (found && isSameProcess(found.mark, await markProcess(dataDir))) await rm(fileIn(dataDir), { force: true }).catch(() => undefined)
 }
 
 async function readRunFile(dataDir: string): Promise<{ readonly address: Address; readonly mark: ProcessMark } | undefined> {

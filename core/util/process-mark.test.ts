@@ -21,6 +21,11 @@ describe('the mark of a process in a folder', () => {
     ['is gone when no process has its pid', { pid: 2 ** 30 }, 'gone'],
     ['is gone in a copy of the folder', { folder: '1:2' }, 'gone'],
     ['cannot be judged on another machine', { machine: 'elsewhere', pid: 2 ** 30, started: '1' }, 'elsewhere'],
+    ['cannot be judged in another PID namespace', { namespace: 'pid:[1]', pid: 2 ** 30, started: '1' }, 'elsewhere'],
+    ['cannot be judged in another PID namespace, even with the pid and start time of this process', { namespace: 'pid:[1]' }, 'elsewhere'],
+    ['cannot be judged in a container of a machine with the same name', { namespace: 'pid:[1]', boot: 'another' }, 'elsewhere'],
+    ['is gone without a namespace and a process, as earlier versions wrote it', { namespace: '', pid: 2 ** 30 }, 'gone'],
+    ['counts without a namespace, as earlier versions wrote it', { namespace: '' }, 'running'],
     ['counts without a folder, as earlier versions wrote it', { folder: '' }, 'running'],
   ]
   for (const [title, changed, state] of changes) {

@@ -1,4 +1,4 @@
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, readlink, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 
 /** A process and the folder that it uses, as written into a file of that folder. */
@@ -8,8 +8,10 @@ export interface ProcessMark {
   readonly started: string
   /** The boot id of the machine that `started` is relative to. Empty if the system does not report one. */
   readonly boot: string
-  /** The name of the machine. */
+  /** The name of the machine. Containers may have the same name. */
   readonly machine: string
+  /** The PID namespace in which `pid` is counted: what the link /proc/self/ns/pid says. Empty if the system has none. */
+  readonly namespace: string
   /**
    * Device and inode of the folder. They stay the same when the folder is moved while the process runs, and along every path to it; a copy
    * has others. Empty if unknown.
@@ -18,10 +20,13 @@ export interface ProcessMark {
 }
 
 /**
- * `running`: the process runs and uses this folder. `elsewhere`: it is a process of another machine, which cannot be seen from here. `gone`:
- * it has ended, or the file was copied with its folder.
+ * `running`: the process runs and uses this folder. `elsewhere`: it is a process of another machine or container, which cannot be seen from
+ * here. `gone`: it has ended, or the file was copied with its folder.
  */
 export type MarkState = 'running' | 'elsewhere' | 'gone'
+
+/** The PID namespace of a Linux machine itself; it has this number at every boot. */
+const ofMachine = 'pid:[4026531836]'
 
 /** Returns the mark of this process in a folder, which must exist. */
 export async function markProcess(folder: string): Promise<ProcessMark> {
@@ -30,15 +35,28 @@ export async function markProcess(folder: string): Promise<ProcessMark> {
     started: (await processOf(process.pid))?.started ?? String(performance.timeOrigin),
     boot: await bootId(),
     machine: hostname(),
+    namespace: await pidNamespace(),
     folder: await folderId(folder),
   }
 }
 
 /** Returns the mark in a parsed file; undefined if it contains none. */
 export function parseProcessMark(value: unknown): ProcessMark | undefined {
-  const { boot = '', folder = '', machine, pid, started = '' } = (value ?? {}) as Partial<Record<keyof ProcessMark, unknown>>
+  const {
+    boot = '',
+    folder = '',
+    machine,
+    namespace = '',
+    pid,
+    started = '',
+  } = (value ?? {}) as Partial<Record<keyof ProcessMark, unknown>>
   if (typeof pid !== 'number' || !Number.isInteger(pid) || pid <= 0 || typeof machine !== 'string') return undefined
-  return { pid, machine, started: String(started), boot: String(boot), folder: String(folder) }
+  return { pid, machine, started: String(started), boot: String(boot), namespace: String(namespace), folder: String(folder) }
+}
+
+/** Whether two marks are of one process, in whatever folder. */
+export function isSameProcess(one: ProcessMark, other: ProcessMark): boolean {
+  return (['pid', 'started', 'boot', 'machine', 'namespace'] as const).every((name) => one[name] === other[name])
 }
 
 /**
@@ -48,7 +66,12 @@ export function parseProcessMark(value: unknown): ProcessMark | undefined {
  */
 export async function processMarkState(mark: ProcessMark, me: ProcessMark): Promise<MarkState> {
   if (mark.machine !== me.machine) return 'elsewhere'
-  if (mark.boot !== '' && mark.boot !== me.boot) return 'gone'
+  // Earlier versions wrote no namespace.
+  if (mark.namespace !== '' && mark.namespace !== me.namespace) return 'elsewhere'
+  if (mark.boot !== '' && mark.boot !== me.boot) {
+    // A container of another machine may have the same name and the same number of its namespace.
+    return mark.namespace === '' || mark.namespace === ofMachine ? 'gone' : 'elsewhere'
+  }
   if (mark.folder !== '' && me.folder !== '' && mark.folder !== me.folder) return 'gone'
   if (mark.pid === me.pid) return mark.started === me.started ? 'running' : 'gone'
   try {
@@ -60,6 +83,11 @@ export async function processMarkState(mark: ProcessMark, me: ProcessMark): Prom
   // A zombie: it has ended, but its parent has not read its exit code.
   if (found?.state === 'Z' || found?.state === 'X') return 'gone'
   return found === undefined || mark.started === '' || found.started === mark.started ? 'running' : 'gone'
+}
+
+/** Returns the PID namespace of this process; empty if the system has none. */
+export async function pidNamespace(): Promise<string> {
+  return readlink('/proc/self/ns/pid').catch(() => '')
 }
 
 async function bootId(): Promise<string> {

@@ -109,6 +109,13 @@ export const queueErrors = defineErrors({
     when: 'At boot: another process owns the data directory',
     fix: 'Stop that process, choose another `ZIN_DATA_DIR`, or set `REDIS_URL`',
   },
+  QUEUE_DATA_TAKEN: {
+    status: 503,
+    message: (dir: string, loss: string) =>
+      `The lock of the data directory ${dir} ${loss}. So that no job is lost, this process no longer uses the embedded queue. Make sure that only one process uses the directory, and restart this one; or set REDIS_URL to run several processes`,
+    when: 'Another process took over the data directory, because this one did not update its lock for 20 s, or the lock was deleted',
+    fix: 'Stop the other process, then restart this one; or set `REDIS_URL`',
+  },
   QUEUE_DATA_VERSION: {
     message: (dir: string, found: string, embedded: string) =>
       `The queue data in ${dir} was written by PostgreSQL ${found}, and this version of Zin embeds ${embedded}. Run the version that wrote it until its jobs are done, then move the folder away; or set REDIS_URL`,

@@ -129,7 +129,7 @@ export const queues = definePlugin({
       const opened = openEmbeddedBackend(store)
       await service.open(opened)
       ctx.every(maintainEveryMs, async () => {
-        if (store.disk.lacks()) return
+        if (store.lost || store.disk.lacks()) return
         await opened.deletion.expire()
         await store.maintain()
       })

@@ -298,6 +298,7 @@ function isEventId(id: string): boolean {
 const unavailable: ReadonlySet<unknown> = new Set([
   'QUEUE_CONNECTION_ERROR',
   'QUEUE_DISK_FULL',
+  'QUEUE_DATA_TAKEN',
   'JOB_OUTCOME_UNKNOWN',
   'QUEUES_NOT_STARTED',
 ])

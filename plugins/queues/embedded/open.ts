@@ -27,6 +27,8 @@ export interface EmbeddedOptions {
 export interface EmbeddedStore {
   readonly pool: PglitePool
   readonly disk: Disk
+  /** Another process has taken over the data: every statement is refused. */
+  readonly lost: boolean
   maintain(): Promise<void>
   /** Rewrites the files, so that nothing of a removed row remains in them. Takes time in proportion to the data. */
   scrub(): Promise<void>
@@ -50,7 +52,7 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const template = 'template' in options ? options.template : builtTemplate()
   engine.catch(() => undefined)
   const disk = new Disk(dataDir)
-  const lock = await lockData(dataDir)
+  const lock = await lockData(dataDir, { log, onLost: (error) => log?.error(error.message) })
   const dir = join(dataDir, 'queue')
   let postgres: Postgres | undefined
   try {
@@ -63,7 +65,7 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
     postgres = await startEngine(loaded, dir, fsync).catch((error: unknown) => {
       throw disk.lacks() ? queueErrors.QUEUE_DISK_FULL(dataDir, disk.free) : queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
     })
-    const session = new PgliteSession(postgres, { disk, log, reopen: () => startEngine(loaded, dir, fsync) })
+    const session = new PgliteSession(postgres, { disk, lock, log, reopen: () => startEngine(loaded, dir, fsync) })
     const pool = new PglitePool(session)
     await migrate(pool)
     // This process owns the directory, so the previous holder of these jobs has ended and their locks can be released now.
@@ -74,11 +76,15 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
     return {
       pool,
       disk,
+      get lost() {
+        return lock.lost !== undefined
+      },
       maintain: () => maintain(session),
       scrub: () => scrub(session),
       async copyTo(folder) {
         const release = await session.acquire()
         try {
+          await session.confirm()
           // Every commit is in the log, so the copy is what a crash would leave, and opens like that.
           await copyFolder(dir, folder)
         } finally {

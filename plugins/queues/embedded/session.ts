@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import { serialize } from 'pg-protocol'
 import { type Logger, messageOf } from 'zin'
 import { queueErrors } from '../errors.js'
+import type { DataLock } from './data-lock.js'
 import type { Disk } from './disk.js'
 import type { Postgres } from './engine.js'
 import { type ProtocolMessage, type QueryResult, type ReadResponse, readResponse } from './response.js'
@@ -25,6 +26,7 @@ export interface QueryResponse {
 
 export interface SessionParts {
   readonly disk: Disk
+  readonly lock: Pick<DataLock, 'confirm' | 'lost'>
   /** Opens the data again after PostgreSQL has ended. */
   readonly reopen: () => Promise<Postgres>
   readonly log?: Logger | undefined
@@ -97,6 +99,7 @@ export class PgliteSession {
   /** Runs one statement, or several without values. The caller holds the session. */
   async run(text: string, values: readonly unknown[] = []): Promise<QueryResponse> {
     if (this.#closed) throw new Error(closedMessage)
+    await this.confirm()
     if (!this.#postgres) await this.#reopen()
     await this.#mindSpace()
     const known = this.#prepared.get(text)
@@ -109,12 +112,23 @@ export class PgliteSession {
     return { result, inTransaction, error: error && this.#errorOf(error) }
   }
 
+  /** Throws if another process has taken over the data, and then writes nothing any more. The caller holds the session. */
+  async confirm(): Promise<void> {
+    const { lock } = this.#parts
+    await lock.confirm()
+    if (!lock.lost) return
+    this.#postgres?.abandon()
+    this.#postgres = undefined
+    throw new StoreUnavailableError(lock.lost)
+  }
+
   /** Waits for the running statement, then ends the session; later statements are rejected. */
   async close(): Promise<void> {
     const release = await this.acquire()
     this.#closed = true
     this.listeners.clear()
     try {
+      await this.confirm().catch(() => undefined)
       await this.#postgres?.close()
     } finally {
       release()
