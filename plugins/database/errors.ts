@@ -68,11 +68,18 @@ export const databaseErrors = defineErrors({
     when: 'On SQLite: a text with the character NUL',
     fix: 'Remove the character, or validate the request; JSON texts escape it',
   },
+  DATABASE_NUMBER: {
+    status: 400,
+    message: (where: string, parameter: number, value: number) =>
+      `Database ${where} cannot store ${value}, parameter ${parameter} of the statement`,
+    when: 'On MySQL and MariaDB: a number that is not finite',
+    fix: 'Validate the request: a schema with `number` or `integer` refuses it',
+  },
   DATABASE_VALUE: {
     status: 500,
-    message: (name: string, sql: string, { parameter, why }: SqliteValueError) =>
+    message: (name: string, sql: string, { parameter, why }: Pick<SqliteValueError, 'parameter' | 'why'>) =>
       `Database "${name}" cannot store a value: parameter ${parameter} of ${JSON.stringify(sql.slice(0, shownSql))} ${why}`,
-    when: 'On SQLite: a value is `undefined`, NaN, a Date, an object, a function, a symbol, or a bigint over 64 bits',
+    when: 'A value is `undefined`, a list, an object, a function or a symbol; on SQLite also NaN, a Date, or a bigint over 64 bits',
     fix: 'Pass the form that the message names',
   },
   DATABASE_NOT_STARTED: {

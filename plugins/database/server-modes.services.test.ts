@@ -88,6 +88,30 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
     })
   })
 
+  it('takes no list or object as a parameter, which the driver would write as SQL, and no number that is not finite', async (t) => {
+    const host = await createTestHost({ plugins: [database()], env: server.env })
+    t.after(() => host.stop())
+    const tables = host.service(databaseService).tables()
+    await sql`create or replace table people (name varchar(20), password varchar(20), made datetime(3), bytes blob)`.execute(tables)
+    await sql`insert into people values (${'ann'}, ${'secret'}, ${new Date(0)}, ${new Uint8Array([1, 255])})`.execute(tables)
+    const log = (given: unknown) => sql`select name from people where name = 'ann' and password = ${given}`.execute(tables)
+    for (const given of [
+      { password: 1 },
+      ['secret', 'x'],
+      [['secret']],
+      { toString: () => 'x' },
+      undefined,
+      Symbol('x'),
+      new Map(),
+      new Date(NaN),
+    ])
+      await assert.rejects(log(given), { code: 'DATABASE_VALUE', status: 500 }, String(typeof given))
+    for (const given of [Infinity, -Infinity, NaN]) await assert.rejects(log(given), { code: 'DATABASE_NUMBER', status: 400 })
+    assert.deepEqual((await log('secret')).rows, [{ name: 'ann' }])
+    const { rows } = await sql<{ made: Date; bytes: Buffer }>`select made, bytes from people`.execute(tables)
+    assert.deepEqual([rows[0]?.made, [...(rows[0]?.bytes ?? [])]], [new Date(0), [1, 255]])
+  })
+
   for (const [mode, settings] of Object.entries(modes)) {
     it(`${mode}: come back as they were sent, and change no statement`, async (t) => {
       const admin = await createTestHost({ plugins: [database()], env: server.env })

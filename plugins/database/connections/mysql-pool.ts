@@ -63,16 +63,18 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
     })
   }
 
+  const bind = (sql: string, values: readonly unknown[]): unknown[] => values.map((value, index) => bindable(value, index + 1, sql, where))
+
   const run = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
     new Promise((resolve, reject) => {
-      connection.query(sql, [...values], (error: unknown, result: unknown) => {
+      connection.query(sql, bind(sql, values), (error: unknown, result: unknown) => {
         if (error) reject(columnFault(error, where) ?? mapUnavailable(error, `Database ${where} did not complete a statement`))
         else resolve(result as MysqlQueryResult)
       })
     })
 
   async function* rowsOf<T>(sql: string, values: readonly unknown[]): AsyncIterableIterator<T> {
-    const stream = connection.query(sql, [...values]).stream({ objectMode: true })
+    const stream = connection.query(sql, bind(sql, values)).stream({ objectMode: true })
     const rows = stream[Symbol.asyncIterator]()
     try {
       // Only the wait for a row counts, not the time the reader spends between rows.
@@ -90,6 +92,28 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
     }) as MysqlPoolConnection['query'],
     release: () => connection.release(),
   }
+}
+
+/**
+ * Returns a parameter as mysql2 writes it into a statement. It would write lists and objects as SQL, such as `name = value`, so that a value of
+ * another type than expected could change what the statement means.
+ */
+function bindable(value: unknown, parameter: number, sql: string, where: string): unknown {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint') return value
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return value
+    throw databaseErrors.DATABASE_NUMBER(where, parameter, value)
+  }
+  if (Buffer.isBuffer(value) || (value instanceof Date && !Number.isNaN(value.getTime()))) return value
+  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  const why = `is ${kindOf(value)}; pass text, a number, a boolean, bytes, a valid Date or null, and objects as JSON`
+  throw databaseErrors.DATABASE_VALUE(where, sql, { parameter, why })
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  if (value instanceof Date) return 'an invalid Date'
+  return typeof value === 'object' ? 'an object' : typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`
 }
 
 /** mysql2 makes no object of such a row. */
