@@ -20,7 +20,11 @@ const worker = (more: Partial<LocalWorker> = {}): LocalWorker => ({
 /** A monitor of one worker on a clock that only moves by hand. */
 const setUp = (
   first: LocalWorker,
-  { ping = async () => undefined, threshold = 2 }: { ping?: () => Promise<unknown>; threshold?: number } = {},
+  {
+    intervalMs = 1000,
+    ping = async () => undefined,
+    threshold = 2,
+  }: { intervalMs?: number; ping?: () => Promise<unknown>; threshold?: number } = {},
 ) => {
   const clock = fakeClock()
   const state = { workers: [first], failed: [] as Error[], critical: [] as CheckOutcome[], results: [] as CheckOutcome[], reported: 0 }
@@ -38,7 +42,7 @@ const setUp = (
     check: (one, earlier) => checkWorker(one, earlier, { clock, timeoutMs: 20, ping }),
     clock,
     log: log as never,
-    intervalMs: 1000,
+    intervalMs,
     threshold,
     onResult: async (_name, outcome) => void state.results.push(outcome),
     onCritical: (_name, outcome) => void state.critical.push(outcome),
@@ -56,6 +60,25 @@ const setUp = (
 }
 
 describe('the monitor', () => {
+  it('checks again after 10 s, not after the whole interval, when a store did not respond', async () => {
+    let isDown = true
+    const ping = async () => {
+      if (isDown) throw new Error('the store does not respond')
+    }
+    const { state, pass } = setUp(worker(), { intervalMs: 60_000, ping })
+    await pass(30_000)
+    isDown = false
+    await pass(10_000)
+    assert.deepEqual(
+      state.results.map(({ healthy }) => healthy),
+      [false, true],
+    )
+    await pass(59_999)
+    assert.equal(state.results.length, 2)
+    await pass(1)
+    assert.equal(state.results.length, 3)
+  })
+
   it('checks a worker within one interval, then once an interval', async () => {
     let checks = 0
     const { state, pass } = setUp(worker({ healthCheck: () => ({ healthy: checks++ >= 0 }) }))

@@ -21,6 +21,9 @@ export interface MonitorParts {
   readonly random: () => number
 }
 
+/** When a check is repeated that failed because of something else, such as a store that did not respond, in ms: it may have passed. */
+const againMs = 10_000
+
 interface Watched extends EarlierChecks {
   /** When the next check is due, by the monotonic clock. */
   dueAt: number
@@ -82,8 +85,10 @@ export class Monitor {
   async #run(worker: LocalWorker, watched: Watched): Promise<void> {
     const { check, clock, intervalMs, local, log, onResult, random, threshold } = this.#parts
     const { name } = worker
+    let waitMs = intervalMs
     try {
       const outcome = await check(worker, watched)
+      if (!outcome.healthy && !outcome.counts) waitMs = Math.min(intervalMs, againMs)
       // The result belongs to a version that has been replaced in the meantime.
       if (this.#watched.get(name) !== watched) return
       watched.failures = outcome.failures
@@ -97,7 +102,7 @@ export class Monitor {
       log.error({ worker: name, err: error }, `the health check of worker "${name}" could not be processed: ${messageOf(error)}`)
     } finally {
       this.#running.delete(name)
-      watched.dueAt = clock.monotonic() + intervalMs * (0.9 + 0.2 * random())
+      watched.dueAt = clock.monotonic() + waitMs * (0.9 + 0.2 * random())
     }
   }
 
