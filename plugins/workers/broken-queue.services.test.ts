@@ -5,6 +5,7 @@ import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { connectRedis } from '../../scripts/testing/redis-client.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
+import { workerErrors } from './errors.js'
 import { workersService } from './index.js'
 import { faultHost } from './testing/fault-scene.js'
 
@@ -28,8 +29,9 @@ it('a worker whose queue another program has broken says so, with a health below
   for (const key of keys) await client.call('SET', host.service(queuesService).queue(`has-${key}`).toKey(key), 'text of another program')
   for (const name of [...keys, 'fine']) await service.resume(`has-${name}`)
   for (const key of keys) {
-    const error = async () => (await service.get(`has-${key}`)).lastError ?? ''
-    await eventually(`the worker with a broken "${key}" says so`, async () => (await error()).includes('has overwritten a key of its queue'))
+    const [says] = workerErrors.WORKER_QUEUE_BROKEN(`has-${key}`, '|').message.split('|')
+    const saysSo = async () => (await service.get(`has-${key}`)).lastError?.startsWith(says ?? '') === true
+    await eventually(`the worker with a broken "${key}" says so`, saysSo)
     const { score, terms } = await service.health(`has-${key}`)
     assert.ok(score < 50, `${key}: ${score}`)
     assert.ok(
