@@ -96,6 +96,7 @@ export type { EventStream, EventStreamLimits, StreamedEvent } from './http/event
 export { EventStreams } from './http/event-stream.js'
 export { announcesBody } from './http/headers.js'
 export { HostCheck } from './http/host-check.js'
+export { reportedPath } from './http/matched-route.js'
 export type {
   MiddlewareContext,
   MiddlewareSpec,

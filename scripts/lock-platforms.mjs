@@ -88,15 +88,42 @@ async function complete(lock) {
       lock.packages[top in lock.packages ? `${parent}/${top}` : top] = entries[index]
     }
   }
+  const unproven = withoutIntegrity(lock)
+  for (let start = 0; start < unproven.length; start += atOnce) {
+    const some = unproven.slice(start, start + atOnce)
+    const found = await Promise.all(some.map(published))
+    for (const [index, { key }] of some.entries()) addIntegrity(lock.packages[key], found[index]?.['dist.integrity'])
+  }
   const sorted = Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, 'en'))
   writeFileSync(file, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
-  const unproven = wanted.filter(({ name }) => lock.packages[`node_modules/${name}`]?.integrity === undefined).length
   console.log(
-    `Added ${wanted.length} native packages of other platforms to package-lock.json; this registry does not have ${unproven} of them.`,
+    `Added ${wanted.length} native packages of other platforms to package-lock.json; this registry has no integrity of ${withoutIntegrity(lock).length} packages.`,
   )
 }
 
+/** Sets the integrity where npm writes it: after the version. */
+function addIntegrity(entry, integrity) {
+  if (integrity === undefined) return
+  const { version, ...others } = { ...entry }
+  for (const key of Object.keys(entry)) delete entry[key]
+  Object.assign(entry, { version, integrity, ...others })
+}
+
+/**
+ * Returns the packages of a lock file whose content npm could not check, because the file has no integrity for them.
+ * @param {{packages: Record<string, {version?: string, integrity?: string, link?: boolean, dev?: boolean}>}} lock
+ * @returns {{key: string, name: string, version: string, dev: boolean}[]}
+ */
+export function withoutIntegrity(lock) {
+  return Object.entries(lock.packages)
+    .filter(([key, { integrity, link }]) => key !== '' && integrity === undefined && link !== true)
+    .map(([key, { dev, version }]) => ({ key, name: key.split('node_modules/').at(-1), version, dev: dev === true }))
+}
+
 function check(lock) {
+  const unproven = withoutIntegrity(lock).filter(({ dev }) => !dev)
+  for (const { name, version } of unproven) console.error(`package-lock.json has no integrity of ${name}@${version}. Run npm run lock`)
+  if (unproven.length > 0) process.exitCode = 1
   const missing = missingPlatforms(lock)
   if (missing.length === 0) return
   console.error(

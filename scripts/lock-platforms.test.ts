@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { missingPlatforms, platformOf } from './lock-platforms.mjs'
+import { missingPlatforms, platformOf, withoutIntegrity } from './lock-platforms.mjs'
 
 describe('the lock file on other platforms', () => {
   it('lacks an optional package that is neither in the folder of its dependent nor above it', () => {
@@ -14,6 +14,18 @@ describe('the lock file on other platforms', () => {
     assert.deepEqual(missingPlatforms({ packages }), [
       { parent: 'node_modules/tool', name: 'tool-darwin-arm64', version: '1.0.0', dev: true },
       { parent: 'node_modules/outer/node_modules/inner', name: 'inner-win32-x64', version: '2.0.0', dev: false },
+    ])
+  })
+
+  it('lists packages whose content npm cannot check', () => {
+    const packages = {
+      '': {},
+      'node_modules/zin': { link: true },
+      'node_modules/a': { version: '1.0.0', integrity: 'sha512-x' },
+      'node_modules/a/node_modules/@x/b': { version: '2.0.0', dev: true },
+    }
+    assert.deepEqual(withoutIntegrity({ packages }), [
+      { key: 'node_modules/a/node_modules/@x/b', name: '@x/b', version: '2.0.0', dev: true },
     ])
   })
 

@@ -256,6 +256,32 @@ test('forwarded addresses count from the trusted end, and not at all without tru
   assert.equal((await ask(2)).ip, '10.0.0.1')
 })
 
+test('the host and the protocol are those of the outermost trusted proxy', async (t) => {
+  const seen = route({ method: 'GET', path: '/seen', handler: (ctx) => ({ protocol: ctx.protocol, host: ctx.host }) })
+  const headers = { 'x-forwarded-proto': 'http, https, http', 'x-forwarded-host': 'evil.test, outer.test, inner.test' }
+  const ask = async (trustedProxies: number) => (await makeApp(t, [seen], { trustedProxies }).app.inject({ path: '/seen', headers })).body
+  assert.deepEqual(await ask(1), { protocol: 'http', host: 'inner.test' })
+  assert.deepEqual(await ask(2), { protocol: 'https', host: 'outer.test' })
+})
+
+test('the log and the hooks get no path that contains personal data', async (t) => {
+  const fails = route({
+    method: 'GET',
+    path: '/people/:id',
+    privatePath: true,
+    handler: () => {
+      throw new Error('planted')
+    },
+  })
+  const failed: string[] = []
+  const { app, log } = makeApp(t, [fails], { logRequests: true, onError: (_error, { path }) => void failed.push(path) })
+  assert.equal((await app.inject({ path: '/people/ann-4711' })).status, 500)
+  await app.close()
+  assert.deepEqual(failed, ['/people/:id'])
+  assert.match(log.text(), /people\/:id/)
+  assert.doesNotMatch(log.text(), /ann-4711/)
+})
+
 test('each request is one line in the log, without its query; probes are logged at debug', async (t) => {
   const probe = { ...hello, path: '/live', probe: true }
   const requestLines = async (options: Parameters<typeof makeApp>[2]) => {

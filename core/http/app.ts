@@ -83,7 +83,7 @@ export class HttpApp {
       errors: new ErrorResponder(options),
       hosts: this.#hosts,
       appName: encodeURIComponent(info.title),
-      trustsProxies: trustedProxies > 0,
+      trustedProxies,
       logRequests,
       requestEnd,
       isDraining: () => this.#draining,
@@ -141,6 +141,7 @@ export class HttpApp {
     return {
       route,
       info: infoOf({ plugin, route }),
+      privatePath: route.privatePath === true,
       bodyLimit: route.bodyLimit ?? bodyLimit,
       refusalKeys: this.#middleware.refusalKeysFor(use),
       run: routeSteps(route, this.#middleware.handlersFor(use), this.#schemas, production ? undefined : log.child({ plugin })),

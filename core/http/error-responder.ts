@@ -5,6 +5,7 @@ import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
 import { httpErrors, statusError } from './errors.js'
+import { reportedPath } from './matched-route.js'
 
 export interface ErrorResponderOptions {
   readonly log: Logger
@@ -41,7 +42,7 @@ export class ErrorResponder {
     const { headersSent, destroyed, writableEnded } = ctx.res
     const isCut = headersSent && !destroyed && !writableEnded
     const status = isCut ? cutStatus(cause) : error.status
-    const failed: FailedRequest = { id: requestId, method: ctx.method, path: ctx.path, status }
+    const failed: FailedRequest = { id: requestId, method: ctx.method, path: reportedPath(ctx, ctx.path), status }
     if (status >= 500) this.#report(cause, failed)
     // Part of the response was sent; only closing the connection shows the client that it is incomplete.
     if (isCut) cut(ctx, cause)

@@ -102,6 +102,18 @@ export const httpErrors = defineErrors({
     when: 'The body is compressed',
     fix: 'Send the body without `Content-Encoding`',
   },
+  EXPECTATION_FAILED: {
+    status: 417,
+    message: () => 'The only expectation that this app meets is "Expect: 100-continue"',
+    when: 'The header `Expect` is not `100-continue`',
+    fix: 'Send the request without the header',
+  },
+  HOST_MISSING: {
+    status: 400,
+    message: () => 'The request has no Host header, which HTTP/1.1 requires',
+    when: 'An HTTP/1.1 request has no `Host` header',
+    fix: 'Send the header, with the name and the port of the app',
+  },
   MISDIRECTED: {
     status: 421,
     message: () => 'This app does not serve the host named in the Host or X-Forwarded-Host header; see app.allowedHosts in zin.config.ts',

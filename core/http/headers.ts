@@ -8,6 +8,19 @@ export function inboundRequestId(req: IncomingMessage): string | undefined {
   return typeof inbound === 'string' && wellFormedId.test(inbound) ? inbound : undefined
 }
 
+/** Lists to which each proxy adds a value. `X-Forwarded-For` is read by Koa, which counts from the end, too. */
+const forwarded = ['x-forwarded-host', 'x-forwarded-proto'] as const
+
+/** Keeps of each forwarded list the value of the outermost trusted proxy. Those before it come from the client. */
+export function keepTrusted({ headers }: IncomingMessage, proxies: number): void {
+  for (const name of forwarded) {
+    const value = headers[name]
+    if (typeof value !== 'string' || !value.includes(',')) continue
+    const values = value.split(',')
+    headers[name] = values[Math.max(0, values.length - proxies)]?.trim()
+  }
+}
+
 const guarded = (name: string): boolean => name === 'host' || name === 'authorization' || name.startsWith('content-')
 
 /**

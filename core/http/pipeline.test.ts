@@ -49,7 +49,8 @@ test('behind a trusted proxy the forwarded host must be allowed, too; without on
   }
   const listed = ['inner.example', 'app.example']
   assert.equal(await ask(1, 'app.example', listed), 'app.example')
-  for (const evil of ['evil.test', 'evil.test, app.example', 'app.example@evil.test', 'app.example.evil.test'])
+  assert.equal(await ask(1, 'evil.test, app.example', listed), 'app.example')
+  for (const evil of ['evil.test', 'app.example, evil.test', 'app.example@evil.test', 'app.example.evil.test'])
     assert.equal(await ask(1, evil, listed), 'MISDIRECTED', evil)
   assert.equal(await ask(0, 'evil.test', listed), 'inner.example')
   assert.equal(await ask(1, 'any.test'), 'any.test')
@@ -84,6 +85,7 @@ test('the phases run in order: the first of many faults decides, and a probe is 
     ['BAD_REQUEST_TARGET', 'POST /a/../nowhere', 'POST /nowhere'],
     ['DUPLICATE_HEADER', 'Content-Type: text/plain\r\nContent-Type: text/plain', 'Content-Type: text/plain'],
     ['UNSUPPORTED_TRANSFER_ENCODING', 'Transfer-Encoding: gzip, chunked', 'Transfer-Encoding: chunked'],
+    ['EXPECTATION_FAILED', 'Expect: 200-ok', 'Z: y'],
     ['TOO_EARLY', 'Early-Data: 1', 'X: y'],
     ['TOO_MANY_REQUESTS', 'X-Global: no', 'X-Global: ok'],
     ['NOT_FOUND', 'POST /nowhere', 'POST /echo'],

@@ -6,7 +6,7 @@ import { readBody } from './body.js'
 import { chain, type MaybePromise, type Step } from './chain.js'
 import type { ErrorResponder } from './error-responder.js'
 import { httpErrors, statusError } from './errors.js'
-import { inboundRequestId, repeatedHeader } from './headers.js'
+import { inboundRequestId, keepTrusted, repeatedHeader } from './headers.js'
 import type { HostCheck } from './host-check.js'
 import { closeAfterUnreadBody } from './linger.js'
 import { type MatchedRoute, setMatchedRoute } from './matched-route.js'
@@ -18,7 +18,7 @@ import type { Route } from './route.js'
 import { routeHandler } from './route-handler.js'
 import { RouteTable } from './router.js'
 import { sendResponse } from './send-response.js'
-import { pathOf, queryOf, targetProblem } from './target.js'
+import { originForm, pathOf, queryOf, targetProblem } from './target.js'
 import type { Schemas } from './validate.js'
 
 /** Dependencies shared by all pipelines of an app. */
@@ -30,7 +30,8 @@ export interface PipelineParts extends RequestEndParts {
   readonly hosts: HostCheck | undefined
   /** The app's name, encoded as clients send it in `X-Zin-App`. */
   readonly appName: string
-  readonly trustsProxies: boolean
+  /** Number of trusted proxies in front of the app. */
+  readonly trustedProxies: number
   readonly isDraining: () => boolean
 }
 
@@ -79,11 +80,14 @@ export class Pipeline {
 
   /** Phases 1 and 2. */
   receive(req: IncomingMessage, res: ServerResponse): void {
-    const { koa, ids, trustsProxies } = this.#parts
+    const { koa, ids, trustedProxies } = this.#parts
+    const { url = '' } = req
+    if (!url.startsWith('/')) req.url = originForm(url, req.headers.host)
+    if (trustedProxies > 0) keepTrusted(req, trustedProxies)
     const ctx = koa.createContext(req, res) as Context
     res.statusCode = 404
     const inbound = inboundRequestId(req)
-    const requestId = (trustsProxies ? inbound : undefined) ?? ids.next()
+    const requestId = (trustedProxies > 0 ? inbound : undefined) ?? ids.next()
     res.setHeader('x-request-id', requestId)
     const probe = this.#probeFor(req)
     const context: RequestContext = { requestId, userId: undefined, route: undefined, traceId: undefined }
@@ -103,7 +107,10 @@ export class Pipeline {
 
   readonly #enter: Step = (ctx) => {
     this.#checkHead(ctx)
-    return this.#run(ctx)
+    if (ctx.req.url !== '*') return this.#run(ctx)
+    // RFC 9110 9.3.7: it asks only whether the server responds.
+    ctx.status = 204
+    return undefined
   }
 
   /** Phase 3: rejects what must not reach a plugin, because it is ambiguous or meant for another app. */
@@ -111,6 +118,7 @@ export class Pipeline {
     const { koa, hosts, appName } = this.#parts
     const { req, res } = ctx
     const { headers } = req
+    if (headers.host === undefined && req.httpVersion === '1.1') throw httpErrors.HOST_MISSING()
     // Behind a trusted proxy `ctx.host` comes from X-Forwarded-Host.
     const isServed = hosts === undefined || (hosts.accepts(headers.host) && (!koa.proxy || hosts.accepts(ctx.host)))
     if (!isServed) throw httpErrors.MISDIRECTED()
@@ -118,7 +126,7 @@ export class Pipeline {
     const app = headers['x-zin-app']
     if (app !== undefined && app !== appName) throw httpErrors.OTHER_APP()
 
-    const problem = targetProblem(req.url ?? '')
+    const problem = isServerOptions(req) ? undefined : targetProblem(req.url ?? '')
     if (problem !== undefined) throw httpErrors.BAD_REQUEST_TARGET(problem)
 
     const repeated = repeatedHeader(req)
@@ -130,6 +138,9 @@ export class Pipeline {
       res.shouldKeepAlive = false
       throw httpErrors.UNSUPPORTED_TRANSFER_ENCODING()
     }
+
+    const { expect } = headers
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue') throw httpErrors.EXPECTATION_FAILED()
 
     // RFC 8470 5.1: several or invalid values count as 1.
     if (headers['early-data'] !== undefined && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
@@ -239,3 +250,6 @@ const isPrivate = (res: ServerResponse): boolean =>
   res.statusCode === 401 || res.statusCode === 403 || (res.statusCode >= 400 && !res.hasHeader('Cache-Control'))
 
 const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !ctx.res.headersSent
+
+/** `OPTIONS *` (RFC 9110 9.3.7) is about the server, not about a path. */
+const isServerOptions = ({ method, url }: IncomingMessage): boolean => url === '*' && method === 'OPTIONS'

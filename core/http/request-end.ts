@@ -5,6 +5,7 @@ import type { Logger, LogLevel } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { logAccess } from './access-log.js'
 import { cutStatus } from './error-responder.js'
+import { reportedPath } from './matched-route.js'
 import type { RequestContext } from './request-context.js'
 import { pathOf } from './target.js'
 
@@ -44,7 +45,7 @@ export function followToEnd(parts: RequestEndParts, ctx: Context, { context, inb
     const ms = clock.monotonic() - began
     const { errored, statusCode, writableFinished: complete } = res
     const status = errored ? cutStatus(errored) : statusCode
-    if (isLogged) logAccess(log, level, ctx, { method, path, status, ms, inbound, context })
+    if (isLogged) logAccess(log, level, ctx, { method, path: reportedPath(ctx, path), status, ms, inbound, context })
     if (!isReported) return
     const { requestId: id, route, traceId } = context
     // The path of a probe is that of its route.

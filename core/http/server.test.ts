@@ -34,7 +34,9 @@ test('S1: the path that is routed is the path of the request line, or the reques
     '/a/%2e%2e/b',
     '/a\\b',
     '/a#b',
-    'http://localhost/a',
+    'http://localhost//a',
+    'http://localhost/a/../b',
+    'http://other/a',
     'localhost/a',
     '*',
     '/a"b',
@@ -59,7 +61,7 @@ test('S1: the path that is routed is the path of the request line, or the reques
     assert.equal(statusOf(response), 200, target)
     assert.ok(response.includes(JSON.stringify({ path: new URL(target, 'http://localhost').pathname }).slice(0, -1)), response)
   }
-  assert.equal(statusOf(await exchange(port, rawRequest('OPTIONS *'))), 400)
+  assert.equal(statusOf(await exchange(port, rawRequest('OPTIONS *'))), 204)
   assert.equal(await exchange(port, rawRequest('CONNECT localhost:80')), '')
 })
 
@@ -172,6 +174,20 @@ test('a client that expects 100-continue gets it if the body is read, and otherw
     rawRequest('POST /echo', [...headers.slice(0, 2), 'Content-Length: 5000']).replace('Connection: close\r\n', ''),
   )
   assert.equal(statusOf(tooLarge), 413)
+})
+
+test('requests without a host, with another expectation, in absolute form and for the whole server get responses in our form', async (t) => {
+  const port = await listen(makeApp(t, [hello]).app)
+  const ask = async (line: string, ...headers: readonly string[]) =>
+    exchange(port, [`${line} HTTP/1.1`, 'Connection: close', ...headers, '', ''].join('\r\n'))
+  const missing = await ask('GET /hello')
+  assert.deepEqual([statusOf(missing), /"code":"(\w+)"/.exec(missing)?.[1]], [400, 'HOST_MISSING'])
+  const expecting = await ask('GET /hello', 'Host: localhost', 'Expect: the-moon')
+  assert.deepEqual([statusOf(expecting), /"code":"(\w+)"/.exec(expecting)?.[1]], [417, 'EXPECTATION_FAILED'])
+  assert.match(await ask('GET http://localhost/hello', 'Host: localhost'), /200 OK[\s\S]*\{"hello":true\}$/)
+  assert.equal(statusOf(await ask('GET http://evil.test/hello', 'Host: localhost')), 400)
+  assert.equal(statusOf(await ask('OPTIONS *', 'Host: localhost')), 204)
+  assert.equal(statusOf(await ask('GET *', 'Host: localhost')), 400)
 })
 
 test('pipelined requests get their responses in order', async (t) => {

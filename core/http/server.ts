@@ -29,13 +29,23 @@ export class HttpServer {
 
   constructor(listener: RequestListener, clock: Clock) {
     this.#http = createServer(
-      { IncomingMessage: Incoming, headersTimeout, requestTimeout, keepAliveTimeout, connectionsCheckingInterval: 5000 },
+      // Node would refuse a request without `Host` with an empty body; the pipeline does it with ours.
+      {
+        IncomingMessage: Incoming,
+        headersTimeout,
+        requestTimeout,
+        keepAliveTimeout,
+        connectionsCheckingInterval: 5000,
+        requireHostHeader: false,
+      },
       listener,
     )
     // By default Node silently drops headers beyond 2000, which checks would then miss. Their total size is bounded anyway.
     this.#http.maxHeadersCount = 0
     // Without this listener Node sends `100 Continue` to every client; ours sends it when the body is read.
     this.#http.on('checkContinue', listener)
+    // Without this one, it responds to any other expectation with an empty 417.
+    this.#http.on('checkExpectation', listener)
     this.#http.on('clientError', respondToClientError)
     this.#http.on('connection', (socket: Socket) => {
       this.#sockets.add(socket)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { pathOf, queryOf, targetProblem } from './target.js'
+import { originForm, pathOf, queryOf, targetProblem } from './target.js'
 
 test('ordinary targets are accepted', () => {
   const targets = [
@@ -69,4 +69,18 @@ test('the first question mark separates path and query', () => {
   assert.equal(queryOf('/a?b?c'), 'b?c')
   assert.equal(pathOf('/a'), '/a')
   assert.equal(queryOf('/a'), '')
+})
+
+test('a target in absolute form becomes one in origin form if it names the host of the Host header', () => {
+  const converted = [
+    ['http://app.test/a?b', '/a?b'],
+    ['HTTP://APP.test', '/'],
+    ['https://app.test?x=1', '/?x=1'],
+    ['http://app.test//a', '//a'],
+  ] as const
+  for (const [target, origin] of converted) assert.equal(originForm(target, 'app.test'), origin)
+  for (const target of ['http://evil.test/a', 'http://app.test:80/a', 'http://user@app.test/a', 'ftp://app.test/', 'app.test:443', '*']) {
+    assert.equal(originForm(target, 'app.test'), target)
+  }
+  assert.equal(originForm('http://app.test/a', undefined), 'http://app.test/a')
 })

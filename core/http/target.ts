@@ -18,12 +18,24 @@ export function queryOf(target: string): string {
   return start === -1 ? '' : target.slice(start + 1)
 }
 
+const absolute = /^https?:\/\/([^/?#]*)(.*)$/i
+
+/**
+ * Returns a target in origin form. One in absolute form (RFC 9112 3.2.2) is converted if it names the host of the `Host` header: otherwise
+ * two readers of the request could see different hosts.
+ */
+export function originForm(target: string, host: string | undefined): string {
+  const [, authority, rest = ''] = absolute.exec(target) ?? []
+  if (authority === undefined || authority.toLowerCase() !== host?.toLowerCase()) return target
+  return rest.charCodeAt(0) === SLASH ? rest : `/${rest}`
+}
+
 /**
  * Returns why a raw request target is rejected, or `undefined`. The path that is routed, the path that a signature
  * covers and the path that a URL parser returns must be the same text.
  */
 export function targetProblem(target: string): string | undefined {
-  if (target.charCodeAt(0) !== SLASH) return 'is not in origin form, a path that begins with one slash'
+  if (target.charCodeAt(0) !== SLASH) return 'is not a path that begins with one slash, or a URL of the host in the Host header'
   if (target.charCodeAt(1) === SLASH) return 'begins with two slashes'
   if (forbidden.test(target)) return 'contains a fragment, a space, a control character or a non-ASCII byte'
   const path = pathOf(target)

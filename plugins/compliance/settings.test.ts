@@ -6,6 +6,7 @@ import { databaseService } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { queuesService } from 'zin/plugins/queues'
 import type { TestHost } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { auditedApp, payloadKey } from './audit/audit.contract.js'
 import { complianceService } from './index.js'
 import { complianceSettings } from './settings.js'
@@ -82,6 +83,36 @@ describe('settings of compliance', () => {
             ['asked', null, `job:letters/${id}`],
             hipaa ? ['refused', 'WORKER_HIPAA', `job:letters/${id}`] : ['asked', null, `job:letters/${id}`],
           ],
+        )
+      })
+
+      it(`${hipaa ? 'hides results and errors from' : 'shows results and errors to'} them under /api/workers, too, and records each view`, async () => {
+        const queues = host.service(queuesService)
+        const body = { name: 'mails', queueName: 'results', autoStart: false }
+        const created = await host.inject({ method: 'POST', path: '/api/workers', body })
+        assert.equal(created.status, 201, created.text)
+        queues.worker('results', async ({ name }) => {
+          if (name === 'fails') throw new Error('an error with marker-4711')
+          return { text: 'marker-4711', password: 'a-password-4711' }
+        })
+        for (const name of ['completes', 'fails']) {
+          const { id = '' } = await queues.add('results', name, {}, { attempts: 1 })
+          await eventually('the job has ended', async () => /completed|failed/.test((await queues.job('results', id))?.state ?? ''))
+          const shown = await host.inject({ method: 'GET', path: `/api/workers/mails/jobs/${id}` })
+          const { job } = shown.body as { job: { status: string; withheld: boolean } }
+          assert.deepEqual([shown.status, job.status, job.withheld], [200, name === 'fails' ? 'failed' : 'completed', hipaa])
+          assert.equal(shown.text.includes('marker-4711'), !hipaa)
+          assert.doesNotMatch(shown.text, /a-password-4711/)
+          const { entries } = await host.service(complianceService).entries({ action: 'payload.view', target: `job:results/${id}` })
+          const recorded = entries.map(({ outcome }) => outcome)
+          assert.deepEqual(recorded, [hipaa ? 'refused' : 'asked'])
+          const listed = await host.inject({ method: 'GET', path: '/api/jobs/failed?queue=results' })
+          assert.equal(listed.text.includes('an error with marker-4711'), name === 'fails' && !hipaa)
+        }
+        const { entries } = await host.service(complianceService).entries({ action: 'errors.view' })
+        assert.deepEqual(
+          entries.map(({ outcome, target }) => [outcome, target]),
+          [[hipaa ? 'refused' : 'asked', 'queue:results']],
         )
       })
 

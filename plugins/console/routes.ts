@@ -2,6 +2,7 @@ import type { Context } from 'koa'
 import { defineRoute, type Route } from 'zin'
 import type { Asset } from './assets.js'
 import type { AttentionService } from './attention/attention.js'
+import type { AttentionItem } from './attention/items.js'
 import { attentionResponse, bootResponse, pluginsResponse, workersQuery, workersResponse } from './schema.js'
 import { assetResponse } from './send-asset.js'
 import type { ConsoleService } from './service.js'
@@ -46,7 +47,10 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
       tag,
       use: ['ops'],
       response: { 200: attentionResponse },
-      handler: () => attention.look(),
+      handler: async (ctx) => {
+        const { items, ...found } = await attention.look()
+        return { ...found, items: items.map(({ error, ...item }) => withError(item, service.showsErrors(ctx) ? error : undefined)) }
+      },
     }),
     defineRoute({
       method: 'GET',
@@ -69,6 +73,10 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
       handler: () => service.plugins(),
     }),
   ]
+}
+
+function withError(item: Omit<AttentionItem, 'error'>, error: string | undefined): Omit<AttentionItem, 'error'> {
+  return error === undefined ? item : { ...item, text: `${item.text}: ${error}` }
 }
 
 function send(ctx: Context, asset: Asset, named: Parameters<typeof assetResponse>[2]): void {

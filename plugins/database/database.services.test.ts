@@ -70,6 +70,25 @@ describe('database on a server that refuses the connection', () => {
     })
   })
 
+  it('refuses a statement that is larger than the server accepts, as what it is, and keeps its connections', async () => {
+    const lengthOf = async (text: string): Promise<number> => {
+      const { rows } = await sql<{ length: number }>`select char_length(${text}) as length`.execute(database.tables())
+      return Number(rows[0]?.length)
+    }
+    const limit = Number((await sql<{ bytes: number }>`select @@max_allowed_packet as bytes`.execute(database.tables())).rows[0]?.bytes)
+    // Each quote takes two bytes in the statement.
+    const fits = "'".repeat(limit / 2 - 200)
+    assert.equal(await lengthOf(fits), fits.length)
+    for (const text of ['x'.repeat(limit), `${fits}${"'".repeat(200)}`, 'ä'.repeat(limit / 2)]) {
+      await assert.rejects(lengthOf(text), (error) => {
+        assert.match(String(error), /max_allowed_packet/)
+        assert.equal(database.isUnavailable(error), false)
+        return true
+      })
+    }
+    assert.equal(await lengthOf('still here'), 10)
+  })
+
   it('reconnects when the server closed its connections', async () => {
     const { rows } = {
       rows: await database

@@ -35,6 +35,13 @@ export const databaseErrors = defineErrors({
     when: '`zin backup`: the copy of a SQLite file does not pass its integrity check',
     fix: 'Check the disk and the original, and repeat the backup',
   },
+  DATABASE_TOO_LARGE: {
+    status: 413,
+    message: (where: string, bytes: number, limit: number) =>
+      `A statement for database ${where} has ${bytes} bytes with its values, and the server accepts ${limit} (max_allowed_packet). Write less at a time, or raise the limit on the server`,
+    when: 'A statement with its values is larger than `max_allowed_packet` of the server',
+    fix: 'Write less at a time, or raise `max_allowed_packet` on the server',
+  },
   DATABASE_BUSY: {
     status: 503,
     message: (name: string, waitedMs: number) =>

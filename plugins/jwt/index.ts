@@ -1,4 +1,4 @@
-import { definePlugin, messageOf, optional } from 'zin'
+import { definePlugin, messageOf, optional, reportedPath } from 'zin'
 import { kvService } from 'zin/plugins/kv'
 import { parseSecrets } from 'zin/signing'
 import { devCommand } from './cli.js'
@@ -66,7 +66,8 @@ export const jwt = definePlugin({
     middleware(
       authMiddleware({
         tokens,
-        refused: (ctx, error, layer) => log.debug({ layer, path: ctx.path, why: messageOf(error.cause ?? error) }, 'bearer token refused'),
+        refused: (ctx, error, layer) =>
+          log.debug({ layer, path: reportedPath(ctx, ctx.path), why: messageOf(error.cause ?? error) }, 'bearer token refused'),
       }),
     )
   },

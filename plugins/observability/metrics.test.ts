@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { createServer, get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, connect } from 'node:net'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { definePlugin, type MetricSample, type Plugin } from 'zin'
 import { autoscale } from 'zin/plugins/autoscale'
@@ -64,6 +65,20 @@ describe('the exporter', () => {
       get(`${base}/metrics`, { headers: { host: 'evil.example' } }, (response) => resolve(response.resume().statusCode))
     })
     assert.equal(rebound, 421)
+  })
+
+  it('responds although other clients hold as many connections as it allows, without a request or with half of one', async (t) => {
+    const host = await minimal(t, on)
+    const port = host.service(metricsService).address?.port ?? 0
+    const held = Array.from({ length: 120 }, (_, i) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => undefined)
+      if (i % 2 === 0) socket.write('GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n')
+      return socket
+    })
+    t.after(() => held.forEach((socket) => void socket.destroy()))
+    await Promise.all(held.map((socket) => once(socket, 'connect')))
+    for (let n = 0; n < 5; n++) assert.ok((await scrape(host)).size > 0)
   })
 
   it('binds to METRICS_HOST', async (t) => {

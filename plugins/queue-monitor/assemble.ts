@@ -56,7 +56,7 @@ const coolDownMs = 300_000
 export function assemble(input: AssembleInput): MonitorAssembly {
   const { clock, hooks, log, manage, options, services } = input
   const { cluster, kv } = services
-  const { apiKeys, auth, monitor: config, redact } = options
+  const { apiKeys, auth, monitor: config } = options
   const queues = visibleQueues(services.queues)
   const credentials = new Credentials(auth, apiKeys)
   const guard = new MonitorGuard({
@@ -67,12 +67,7 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   const attempts = new WorkerAttempts(() => (services.workers?.enabled === true ? services.workers : undefined))
   const snapshots = new Snapshots({ queues, attempts, kv, clock })
   const history = new History(kv, config.retention ?? weekMs)
-  const views = new PayloadViews({
-    queues,
-    names: redact,
-    beforePayloadView: hooks.slot('beforePayloadView'),
-    redactPayload: hooks.slot('redactPayload'),
-  })
+  const views = new PayloadViews(queues)
   const delivery = assembleDelivery(input, queues, credentials)
   const attemptHistory = new AttemptHistory({ kv, queues, clock, log, keptMs: weekMs })
   const monitor = createMonitor({
@@ -81,7 +76,6 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     snapshots,
     history,
     views,
-    secret: redact,
     attempts: attemptHistory,
     decisions: () => services.decisions,
     clock,
@@ -106,7 +100,7 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     manage,
   })
   const store = new OperationStore(kv, clock)
-  const operations = new Operations({ queues, store, actions, clock, log, manage })
+  const operations = new Operations({ queues, views, store, actions, clock, log, manage })
   const deletes = new Deletes({ queues, store, actions, clock, manage })
   return { actions, alerts, attempts, attemptHistory, deletes, guard, monitor, operations, sampler, ...delivery }
 }

@@ -99,6 +99,11 @@ export interface JobDetails {
   /** Size of the redacted payload as JSON, in bytes; null unless requested. */
   readonly payloadBytes: number | null
   readonly payloadTruncated: boolean
+  /**
+   * Whether the error, the stacks or progress that is not a number are left out: they require `payload:read`, and if a plugin encrypts them,
+   * that no plugin denies the view.
+   */
+  readonly withheld: boolean
   /** Stack traces of failed attempts, oldest first; only when a single job is read. */
   readonly stacktrace?: readonly string[]
 }

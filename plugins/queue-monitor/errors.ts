@@ -75,12 +75,6 @@ export const monitorErrors = defineErrors({
     when: 'The state of the job does not allow the action',
     fix: 'Read the job again; the message states which state the action requires',
   },
-  JOB_ACTION_DENIED: {
-    status: 403,
-    message: (plugin: string, reason: string) => `Plugin "${plugin}" refused this: ${reason}`,
-    when: 'A listener of `beforeJobRetry` or `beforePayloadView` denied the action',
-    fix: 'See the reason in the message',
-  },
   INVALID_JOB_FILTER: {
     status: 400,
     message: (what: string) => `The filter is not valid: ${what}`,

@@ -1,20 +1,6 @@
-import type { Gate, HookSpecs, Notify, Settle, Waterfall } from 'zin'
+import type { Gate, HookSpecs, Notify, Settle } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { QueueAlert } from './alerts/alerts.js'
-
-/** An access to the payload or log of a job. */
-export interface PayloadView {
-  readonly queue: string
-  readonly jobId: string
-  readonly actor: Actor
-  /**
-   * `payload`: the data in a list or in details. `download`: the data as a file. `logs`: the log of the job. `copy`: the data for another
-   * job.
-   */
-  readonly what: 'payload' | 'download' | 'logs' | 'copy'
-  /** Whether the permission payload:read was granted to the actor explicitly; false if access is unrestricted by default. */
-  readonly granted: boolean
-}
 
 /** An action of an operator on jobs or a queue. */
 export interface MonitorAction {
@@ -41,8 +27,6 @@ export interface WebhookChange {
 
 /** Hooks fired by the plugin. */
 export interface QueueMonitorHooks {
-  beforePayloadView: Gate<[view: PayloadView]>
-  redactPayload: Waterfall<unknown, [queue: string]>
   beforeJobRetry: Gate<[queue: string, jobId: string]>
   onMonitorAction: Settle<[action: MonitorAction]>
   onQueueAlert: Notify<[alert: QueueAlert]>
@@ -50,16 +34,6 @@ export interface QueueMonitorHooks {
 }
 
 export const queueMonitorHooks = {
-  beforePayloadView: {
-    kind: 'gate',
-    args: ['view'],
-    summary: 'The payload or log of a job is about to be shown or copied; deny to prevent it',
-  },
-  redactPayload: {
-    kind: 'waterfall',
-    args: ['payload', 'queue'],
-    summary: 'A payload that is about to be shown, after redaction by the option `redact`',
-  },
   beforeJobRetry: { kind: 'gate', args: ['queue', 'jobId'], summary: 'An operator is about to retry a failed job; deny to prevent it' },
   onMonitorAction: {
     kind: 'settle',

@@ -5,11 +5,17 @@ import { database } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
-import { queuesService } from 'zin/plugins/queues'
+import { type JobViews, queuesService } from 'zin/plugins/queues'
 import { createTestHost, describePlugin, fake } from 'zin/testing'
 import { queueMonitor } from './index.js'
 
-const noQueues = fake(queuesService, { backend: 'embedded', names: async () => [], sample: async () => new Map() })
+const fakeViews = { redactAlso: () => () => undefined } as Pick<JobViews, 'redactAlso'> as JobViews
+const noQueues = fake(queuesService, {
+  backend: 'embedded',
+  names: async () => [],
+  sample: async () => new Map(),
+  views: fakeViews,
+})
 
 describePlugin(() => [database(), kv(), cluster(), ops()], queueMonitor, {
   services: [noQueues],

@@ -28,7 +28,7 @@ export type { AlertRule } from './alerts/rules.js'
 export type * from './contract.js'
 export { queueMonitorService } from './contract.js'
 export type { Delivery, DeliveryEvent, DeliveryState } from './deliveries/delivery.js'
-export type { MonitorAction, PayloadView, QueueMonitorHooks, WebhookChange } from './hooks.js'
+export type { MonitorAction, QueueMonitorHooks, WebhookChange } from './hooks.js'
 export type { QueueMonitorOptions } from './options.js'
 
 /** Interval at which job attempts are stored, in ms. */
@@ -82,6 +82,7 @@ export const queueMonitor = definePlugin({
     // Only one node exports queue metrics; otherwise every node would export the same series.
     ctx.hooks.on('collectMetrics', async () => (sampler.leads ? queueMetrics(await monitor.stats()) : []))
     ctx.onStart(() => {
+      ctx.onStop(services.queues.views.redactAlso(options.redact))
       if (services.workers?.enabled) {
         ctx.hooks.on('onAttemptEnd', (end) => attemptHistory.ended(end))
         ctx.every(attemptsMs, () => attemptHistory.flush())

@@ -4,6 +4,7 @@ import { deny } from 'zin'
 import { eventually } from '../../scripts/testing/eventually.js'
 import type { JobDetails } from './contract.js'
 import { deletesContract } from './deletes.contract.js'
+import { flowAccessContract } from './flow-access.contract.js'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
 import { operatorOf } from './testing/operator.js'
 
@@ -107,6 +108,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
     })
 
     deletesContract(() => app)
+    flowAccessContract(() => app)
 
     it('run at most four operations at a time, also when more are requested concurrently', async () => {
       await app.queues.addBulk(

@@ -196,6 +196,25 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       assert.equal((await get(`/api/jobs/mails-a:${good}?include=payload`, keys.adminA)).status, 200)
     })
 
+    it('hides errors, stacks and the errors of attempts from keys without payload:read, and says so', async () => {
+      const paths = [
+        `/api/jobs/mails-a:${bad}`,
+        '/api/jobs/failed?queue=mails-a',
+        `/api/jobs/mails-a:${bad}/attempts`,
+        `/api/jobs?q=${bad}`,
+      ]
+      for (const path of paths) {
+        const [hidden, shown] = await Promise.all([get(path, keys.readA), get(path, keys.adminA)])
+        assert.deepEqual([hidden.status, shown.status], [200, 200], path)
+        assert.doesNotMatch(JSON.stringify(hidden.body), /no such mailbox/, path)
+        assert.match(JSON.stringify(shown.body), /no such mailbox/, path)
+      }
+      const { error, stacktrace, withheld } = (await get(`/api/jobs/mails-a:${bad}`, keys.readA)).body
+      assert.deepEqual([error, stacktrace, withheld], [null, [], true])
+      assert.equal((await get('/api/jobs?q=error:mailbox', keys.readA)).body.code, 'MONITOR_FORBIDDEN')
+      assert.deepEqual((await get('/api/jobs?q=mailbox', keys.readA)).body.jobs, [])
+    })
+
     it('accepts basic auth, and rejects wrong credentials without revealing which part is wrong', async () => {
       const auth = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
       const as = (text: string, more: object = {}) => app.call('GET', '/api/queue/stats', { headers: { ...auth(text), ...more } })

@@ -119,8 +119,8 @@ export const queueMonitorOptions = defineOptions(
         'Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names or `*`. Production refuses keys of fewer than 16 characters',
     }),
     redact: Type.Array(Type.String({ minLength: 1 }), {
-      default: ['password', 'passwd', 'secret', 'token', 'authorization', 'apikey', 'cookie', 'creditcard', 'cardnumber'],
-      description: 'Payload fields whose name contains one of these strings (ignoring case, `-` and `_`) are shown as `[redacted]`',
+      default: [],
+      description: 'Further names for the option `redact` of the plugin queues, which redacts fields such as `password` by default',
     }),
   }),
 )

@@ -7,7 +7,6 @@ import type { JobAttempt, JobDetails, JobFlow, QueueMonitor } from './contract.j
 import { monitorErrors } from './errors.js'
 import type { History } from './history/history.js'
 import type { AttemptHistory } from './jobs/attempts.js'
-import { detailsOf } from './jobs/details.js'
 import { existingQueue, findJob } from './jobs/find.js'
 import { flowOf } from './jobs/flow.js'
 import { listJobs } from './jobs/lists.js'
@@ -24,8 +23,6 @@ export interface MonitorParts {
   readonly snapshots: Snapshots
   readonly history: History
   readonly views: PayloadViews
-  /** Name parts of redacted fields. */
-  readonly secret: readonly string[]
   readonly attempts: AttemptHistory
   readonly decisions: () => Decisions | undefined
   readonly clock: Clock
@@ -50,17 +47,7 @@ export interface MonitorReads extends QueueMonitor {
 
 const app = pluginScope('app')
 
-export function createMonitor({
-  attempts,
-  clock,
-  decisions,
-  history,
-  queues,
-  scopeOf,
-  secret,
-  snapshots,
-  views,
-}: MonitorParts): MonitorReads {
+export function createMonitor({ attempts, clock, decisions, history, queues, scopeOf, snapshots, views }: MonitorParts): MonitorReads {
   const lanes = new Lanes()
   const entry: QueueMonitor['queueStats'] = async (queue, scope = app) => {
     demandQueue(scope, queue)
@@ -81,11 +68,11 @@ export function createMonitor({
     jobs: (status, query = {}, scope = app) => lanes.run(scope, () => listJobs({ queues, views }, status, query, scope)),
     async job(id, { payload = false, queue } = {}, scope = app): Promise<JobDetails> {
       const { job, state } = await findJob(queues, id, queue, scope)
-      return { ...detailsOf(job, state, payload ? await views.show(job, scope) : undefined), stacktrace: job.stacktrace ?? [] }
+      return views.detailsOfOne(job, state, scope, payload)
     },
-    search: (query, scope) => lanes.run(scope, () => searchJobs(queues, query, secret, scope)),
+    search: (query, scope) => lanes.run(scope, () => searchJobs({ queues, views }, query, scope)),
     async fields(queue, scope) {
-      return { queue, fields: fieldsOf(queues, await existingQueue(queues, queue, scope), secret) }
+      return { queue, fields: fieldsOf(queues, await existingQueue(queues, queue, scope)) }
     },
     async download(id, queue, scope) {
       const { job } = await findJob(queues, id, queue, scope)
@@ -104,7 +91,9 @@ export function createMonitor({
     },
     async attempts(id, queue, scope) {
       const { job, state } = await findJob(queues, id, queue, scope)
-      return { attempts: await attempts.read(job, state) }
+      const read = await attempts.read(job, state)
+      const shows = read.every(({ error }) => error === null) || (await views.showsErrors(job, scope))
+      return { attempts: shows ? read : read.map((attempt) => ({ ...attempt, error: null })) }
     },
   }
 }

@@ -27,6 +27,7 @@ import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { JobTextPart } from './hooks.js'
 import type { FoundJobs } from './search/contract.js'
 import type { QueueTelemetry } from './telemetry.js'
+import type { JobViews } from './views.js'
 
 /** Jobs of one queue by state. `waiting` counts plain and prioritised jobs, paused or not. */
 export interface QueueCounts {
@@ -102,6 +103,8 @@ export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'fail
 /** BullMQ queues on Redis or on the embedded store, which behave the same. */
 export interface Queues {
   readonly backend: 'redis' | 'embedded'
+  /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
+  readonly views: JobViews
   /** The producer for a queue: one per name, shared and owned by this plugin. */
   queue(name: string): Queue
   /**

@@ -97,6 +97,18 @@ export const queueErrors = defineErrors({
     when: 'A search uses a field that is not declared for the queue',
     fix: 'Declare the field in the option `search`',
   },
+  PAYLOAD_VIEW_FORBIDDEN: {
+    status: 403,
+    message: () => 'This requires the permission payload:read',
+    when: 'The caller lacks the permission `payload:read`',
+    fix: 'Use credentials with the permission',
+  },
+  JOB_ACTION_DENIED: {
+    status: 403,
+    message: (plugin: string, reason: string) => `Plugin "${plugin}" refused this: ${reason}`,
+    when: 'A listener of `beforePayloadView` or `beforeJobRetry` denied the action',
+    fix: 'See the reason in the message',
+  },
   QUEUE_TELEMETRY_SET: {
     status: 409,
     message: () => 'The telemetry of the queues is already set; only one plugin can set it',

@@ -1,4 +1,4 @@
-import type { HookSpecs, Settle, Waterfall } from 'zin'
+import type { ActionActor, Gate, HookSpecs, Settle, Waterfall } from 'zin'
 import type { NewJob } from './contract.js'
 import type { Place } from './search/contract.js'
 
@@ -11,7 +11,24 @@ export interface JobAddition {
   readonly schedule?: string
 }
 
-/** Hooks that the queues plugin fires; their return values are stored. */
+/** An access to the payload or log of a job, or to parts of many. */
+export interface PayloadView {
+  /** `*` for a search of all queues. */
+  readonly queue: string
+  /** Empty for a list and a search. */
+  readonly jobId: string
+  readonly actor: ActionActor
+  /**
+   * `payload`: the data in a list or in details, or the result. `download`: the data as a file. `logs`: the log of the job, or the errors of
+   * its attempts. `copy`: the data for another job. `errors`: encrypted errors in a list of the queue. `search`: a search by
+   * fields of the data or by encrypted errors.
+   */
+  readonly what: 'payload' | 'download' | 'logs' | 'copy' | 'errors' | 'search'
+  /** Whether the permission payload:read was granted to the actor explicitly; false if access is unrestricted by default. */
+  readonly granted: boolean
+}
+
+/** Hooks that the queues plugin fires; what the hooks for jobs return is stored. */
 export interface QueueHooks {
   beforeJobsAdd: Waterfall<readonly NewJob[], [queue: string, addition: JobAddition]>
   transformJobData: Waterfall<unknown, [queue: string]>
@@ -22,6 +39,8 @@ export interface QueueHooks {
   restoreJobText: Waterfall<string, [queue: string, part: JobTextPart]>
   placeJobField: Waterfall<readonly Place[], [queue: string, path: string]>
   afterJobsPurge: Settle<[queue: string, jobs: readonly PurgedJob[]]>
+  beforePayloadView: Gate<[view: PayloadView]>
+  redactPayload: Waterfall<unknown, [queue: string]>
 }
 
 /** A job that was purged. */
@@ -69,6 +88,16 @@ export const queueHooks = {
     kind: 'settle',
     args: ['queue', 'jobs'],
     summary: 'Jobs were removed with all their traces: remove what your plugin stores about them, too',
+  },
+  beforePayloadView: {
+    kind: 'gate',
+    args: ['view'],
+    summary: 'The payload, result or log of a job is about to be shown, copied or searched; deny to prevent it',
+  },
+  redactPayload: {
+    kind: 'waterfall',
+    args: ['payload', 'queue'],
+    summary: 'A payload or result that is about to be shown, after redaction by the option `redact`',
   },
 } satisfies HookSpecs<QueueHooks>
 

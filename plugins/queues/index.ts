@@ -37,16 +37,19 @@ export type {
   UndoRoom,
 } from './deletion/contract.js'
 export { mostDeleted } from './deletion/contract.js'
+export { queueErrors } from './errors.js'
 export type { FollowOptions, QueueEvent } from './event-stream.js'
-export type { JobAddition, JobTextPart, PurgedJob, QueueHooks } from './hooks.js'
+export type { JobAddition, JobTextPart, PayloadView, PurgedJob, QueueHooks } from './hooks.js'
 export { isInternalQueue, isStorableText, resultFault } from './job-check.js'
 export { jobIdFault } from './job-id.js'
 export { KeepJobError } from './keep-job.js'
 export type { QueuesOptions } from './options.js'
 export { bullPriority, levelOf, type PriorityName, priorityOf } from './priority.js'
+export { replacement } from './redact.js'
 export { isRefusedOutcome } from './refused-outcome.js'
 export type { FoundJobs, Place } from './search/contract.js'
 export type { QueueTelemetry } from './telemetry.js'
+export type { JobViews, ViewedJob, Viewer } from './views.js'
 export { isWrongType } from './wrong-type.js'
 
 const maintainEveryMs = 60_000
@@ -74,6 +77,7 @@ export const queues = definePlugin({
       log,
       maxJobBytes: settings.QUEUE_MAX_JOB_BYTES,
       search: options.search,
+      redact: options.redact,
       hooks: {
         beforeJobsAdd: hooks.slot('beforeJobsAdd'),
         transformJobData: hooks.slot('transformJobData'),
@@ -84,6 +88,8 @@ export const queues = definePlugin({
         restoreJobText: hooks.slot('restoreJobText'),
         placeJobField: hooks.slot('placeJobField'),
         afterJobsPurge: hooks.slot('afterJobsPurge'),
+        beforePayloadView: hooks.slot('beforePayloadView'),
+        redactPayload: hooks.slot('redactPayload'),
       },
     })
     ctx.provide(queuesService, service)

@@ -13,5 +13,10 @@ export const queuesOptions = defineOptions(
       description:
         'Searchable fields by queue: up to 10 paths into the job data, such as `customer.id`; see Search. A field can contain text, a number, a boolean or a list',
     }),
+    redact: Type.Array(Type.String({ minLength: 1 }), {
+      default: ['password', 'passwd', 'secret', 'token', 'authorization', 'apikey', 'cookie', 'creditcard', 'cardnumber'],
+      description:
+        'Fields of payloads, results and progress whose name contains one of these strings (ignoring case, `-` and `_`) are shown to operators as `[redacted]`',
+    }),
   }),
 )

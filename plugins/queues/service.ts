@@ -23,6 +23,7 @@ import { Search } from './search/service.js'
 import { closeWorker, within } from './shutdown.js'
 import { storedJobClass, useJobClass } from './stored-job.js'
 import type { QueueTelemetry } from './telemetry.js'
+import { createViews } from './views.js'
 import { createWorker } from './worker.js'
 
 export interface QueuesDeps {
@@ -32,6 +33,8 @@ export interface QueuesDeps {
   readonly maxJobBytes: number
   /** Searchable fields by queue, as paths into the data. */
   readonly search: Readonly<Record<string, readonly string[]>>
+  /** Parts of the names of secret fields. */
+  readonly redact: readonly string[]
   readonly hooks: PayloadSlots
 }
 
@@ -46,7 +49,7 @@ export interface OwnedQueues extends Queues {
 const closeMs = 1500
 /** How long the lock on a job that is being failed keeps workers away; after that a worker fails it. */
 const failMs = 30_000
-export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, search: declared }: QueuesDeps): OwnedQueues {
+export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, redact, search: declared }: QueuesDeps): OwnedQueues {
   const onError = quietErrors(log, clock)
   const payloads = new Payloads(hooks, clock, maxJobBytes, (queue, error) => onError({ queue, kept: true }, error))
   let jobClass: typeof Job | undefined
@@ -147,6 +150,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, se
   })
   return {
     backend: kind,
+    views: createViews({ names: redact, hooks }),
     queue,
     worker(name, processor, options = {}) {
       checkName(name)

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
-import { definePlugin, EventStreams, optional } from 'zin'
+import { definePlugin, EventStreams, optional, type RouteContext } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { decisionsService } from 'zin/plugins/decisions'
 import { healthChecksService } from 'zin/plugins/health'
 import { kvService } from 'zin/plugins/kv'
-import { opsService } from 'zin/plugins/ops'
-import { queuesService } from 'zin/plugins/queues'
+import { type Ops, opsService } from 'zin/plugins/ops'
+import { queuesService, type Viewer } from 'zin/plugins/queues'
 import { assemble } from './assemble.js'
 import { workerCommands } from './cli.js'
 import { workersService } from './contract.js'
@@ -16,6 +16,7 @@ import { workerMetrics } from './metrics.js'
 import { migrateWorkerCommand } from './migrate.js'
 import { workersOptions } from './options.js'
 import { routesOf } from './routes/index.js'
+import type { Access } from './routes/shared.js'
 import { workerSettings } from './settings.js'
 
 export type * from './contract.js'
@@ -100,7 +101,13 @@ export const workers = definePlugin({
       const streams = new EventStreams()
       ctx.hooks.on('onClose', () => streams.closeAll())
       ctx.onStop(() => streams.closeAll())
-      ctx.routes(routesOf(parts.workers, streams, (request, permission) => services.ops.demand(request, permission), ctx.clock))
+      const { ops, queues } = services
+      const access: Access = {
+        demand: (request, permission) => ops.demand(request, permission),
+        viewer: (request) => viewerOf(ops, request),
+        views: queues.views,
+      }
+      ctx.routes(routesOf(parts.workers, streams, access, ctx.clock))
       ctx.commands([...workerCommands, migrateWorkerCommand({ app: host.app, database: services.database })])
     }
     ctx.hooks.on('collectFatalFacts', (error) => ({ ...parts.crash(error) }))
@@ -122,3 +129,12 @@ export const workers = definePlugin({
     ctx.onStop(() => parts.close())
   },
 })
+
+/** A caller that has passed the guard of operator routes, as a viewer of payloads. */
+function viewerOf(ops: Ops, ctx: RouteContext): Viewer {
+  return {
+    actor: ops.access(ctx)?.actor ?? { kind: 'plugin', id: 'workers', via: 'plugin' },
+    may: (permission) => ops.allow(ctx, permission),
+    granted: (permission) => ops.grants(ctx, permission),
+  }
+}

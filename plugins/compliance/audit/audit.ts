@@ -1,5 +1,5 @@
 import { messageOf, withDeadline } from 'zin'
-import type { PayloadView } from 'zin/plugins/queue-monitor'
+import type { PayloadView } from 'zin/plugins/queues'
 import type { AuditListOptions, AuditPage, AuditStatus } from '../contract.js'
 import { complianceErrors } from '../errors.js'
 import { keysFor } from '../keys.js'

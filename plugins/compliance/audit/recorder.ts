@@ -1,6 +1,7 @@
 import { type ActionActor, type ActionEnd, type Clock, type Denial, deny, type ManagementAction, requestContext, ZinError } from 'zin'
 import type { Ops } from 'zin/plugins/ops'
-import type { MonitorAction, PayloadView } from 'zin/plugins/queue-monitor'
+import type { MonitorAction } from 'zin/plugins/queue-monitor'
+import type { PayloadView } from 'zin/plugins/queues'
 import type { AttemptEnd, WorkerChange } from 'zin/plugins/workers'
 import { complianceErrors } from '../errors.js'
 import { addedJobs } from './added.js'
@@ -86,10 +87,10 @@ export class Recorder {
   }
 
   readonly beforePayloadView = ({ actor, jobId, queue, what }: PayloadView): Promise<Denial | undefined> =>
-    this.#store(this.#facts({ action: `${what}.view`, target: `job:${queue}/${jobId}`, outcome: 'asked' }, actor))
+    this.#store(this.#facts({ action: `${what}.view`, target: viewed(queue, jobId), outcome: 'asked' }, actor))
 
   readonly payloadViewRefused = ({ actor, jobId, queue, what }: PayloadView, reason: string): void =>
-    this.#parts.writer.put(this.#facts({ action: `${what}.view`, target: `job:${queue}/${jobId}`, outcome: 'refused', reason }, actor))
+    this.#parts.writer.put(this.#facts({ action: `${what}.view`, target: viewed(queue, jobId), outcome: 'refused', reason }, actor))
 
   /** Records how many jobs a bulk operation changed; its start is a separate entry. */
   readonly afterMonitorAction = ({ action, actor, jobId, jobs, queue }: MonitorAction): void => {
@@ -182,6 +183,11 @@ export class Recorder {
 }
 
 const empty = { device: null, before: null, after: null, reason: null, address: null, requestId: null, ref: null } as const
+
+/** The target of a view: a job, or the queue that is searched. */
+function viewed(queue: string, jobId: string): string {
+  return jobId === '' ? `queue:${queue}` : `job:${queue}/${jobId}`
+}
 
 /** Returns the code or class of an error. */
 function codeOf(error: Error | undefined): string {

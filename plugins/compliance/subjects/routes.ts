@@ -15,6 +15,7 @@ export function subjectRoutes(subjects: Subjects, ops: Ops): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/compliance/subjects/:id/export',
+      privatePath: true,
       summary: 'All data that the app stores about a subject',
       description:
         'Jobs in all states with their decrypted data, results, errors and logs, plus the records of other plugins. Requires the permission compliance:subjects.',
@@ -33,6 +34,7 @@ export function subjectRoutes(subjects: Subjects, ops: Ops): readonly Route[] {
     defineRoute({
       method: 'DELETE',
       path: '/api/compliance/subjects/:id',
+      privatePath: true,
       summary: 'Erase all data that the app stores about a subject',
       description:
         'Removes jobs in all states; running jobs are removed when they end. A 202 means that it is still in progress: GET /api/compliance/erasures/:id shows how far it is. Requires the permission compliance:subjects.',
@@ -51,6 +53,7 @@ export function subjectRoutes(subjects: Subjects, ops: Ops): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/compliance/erasures/:id',
+      privatePath: true,
       summary: 'Progress of an erasure',
       tag,
       use,

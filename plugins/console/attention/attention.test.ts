@@ -98,10 +98,10 @@ describe('what needs attention', () => {
   it('states which job blocks others, why it fails, and where to find it', () => {
     const entry = { waiting: 31, throughput: 0, oldestWaitingMs: 840_000 } as QueueStats['queues'][string]
     const item = retriedJob(job({ id: 'a/b', error: 'card declined\n    at x' }), entry)
-    assert.deepEqual([item.tone, item.to], ['bad', '/queues/mails/jobs/a%2Fb'])
+    assert.deepEqual([item.tone, item.error, item.to], ['bad', 'card declined', '/queues/mails/jobs/a%2Fb'])
     assert.equal(
       item.text.replaceAll('\u00a0', ' '),
-      'job a/b (mail) has failed 9 of 100 attempts and is being retried, while 30 jobs wait, the oldest for 14 min: card declined',
+      'job a/b (mail) has failed 9 of 100 attempts and is being retried, while 30 jobs wait, the oldest for 14 min',
     )
   })
 

@@ -16,6 +16,8 @@ export interface AttentionItem {
   readonly queue?: string
   /** What is wrong, with numbers. */
   readonly text: string
+  /** The error of a job, which is part of its payload: for callers with `payload:read`. */
+  readonly error?: string
   /** ISO 8601; absent if unknown. */
   readonly since?: string
   /** Path in the console for details. */
@@ -102,8 +104,8 @@ export function retriedJob(
     text: [
       `job ${id} (${cut(name)}) has failed ${exact(attempts)} of ${exact(maxAttempts)} attempts and is being retried`,
       held ? `, while ${plural(others, 'job')} wait${others === 1 ? 's' : ''}${waiting}` : '',
-      error === null ? '' : `: ${cut(error.split('\n')[0] ?? '')}`,
     ].join(''),
+    ...(error === null ? {} : { error: cut(error.split('\n')[0] ?? '') }),
     since: createdAt,
     to: `/queues/${encodeURIComponent(queue)}/jobs/${encodeURIComponent(id)}`,
   }

@@ -25,13 +25,16 @@ export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool 
   const fail = (error: unknown) => mapUnavailable(error, `Database ${options.where} cannot be reached`)
   /** No statement runs on a connection whose session is not set up. */
   const setUp = async (connection: PoolConnection): Promise<MysqlPoolConnection> => {
+    let limit: number
     try {
-      await withDeadline(setUpSession(connection), options.statementTimeoutMs, () => silent(options.where, options.statementTimeoutMs))
+      limit = await withDeadline(setUpSession(connection), options.statementTimeoutMs, () =>
+        silent(options.where, options.statementTimeoutMs),
+      )
     } catch (error) {
       discard(connection)
       throw fail(error)
     }
-    const made = boundedConnection(connection, options)
+    const made = boundedConnection(connection, options, limit)
     known.set(connection, made)
     return made
   }
@@ -48,7 +51,11 @@ export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool 
   }
 }
 
-function boundedConnection(connection: PoolConnection, { statementTimeoutMs, where, onLost }: BoundedPoolOptions): MysqlPoolConnection {
+function boundedConnection(
+  connection: PoolConnection,
+  { statementTimeoutMs, where, onLost }: BoundedPoolOptions,
+  maxBytes: number,
+): MysqlPoolConnection {
   let lost: ZinError | undefined
 
   const inTime = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -63,7 +70,15 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
     })
   }
 
-  const bind = (sql: string, values: readonly unknown[]): unknown[] => values.map((value, index) => bindable(value, index + 1, sql, where))
+  const bind = (sql: string, values: readonly unknown[]): unknown[] => {
+    const bound = values.map((value, index) => bindable(value, index + 1, sql, where))
+    // The server would close the connection in the middle of the statement, which looks like an outage.
+    if (mostBytes(sql, bound) > maxBytes) {
+      const bytes = Buffer.byteLength(connection.format(sql, bound)) + 1
+      if (bytes > maxBytes) throw databaseErrors.DATABASE_TOO_LARGE(where, bytes, maxBytes)
+    }
+    return bound
+  }
 
   const run = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
     new Promise((resolve, reject) => {
@@ -108,6 +123,13 @@ function bindable(value: unknown, parameter: number, sql: string, where: string)
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
   const why = `is ${kindOf(value)}; pass text, a number, a boolean, bytes, a valid Date or null, and objects as JSON`
   throw databaseErrors.DATABASE_VALUE(where, sql, { parameter, why })
+}
+
+/** An upper bound of the size of a statement in which mysql2 has written its values: escaped text, and bytes in hexadecimal. */
+function mostBytes(sql: string, values: readonly unknown[]): number {
+  let sum = 3 * sql.length + 1
+  for (const value of values) sum += 40 + (typeof value === 'string' || Buffer.isBuffer(value) ? 3 * value.length : 0)
+  return sum
 }
 
 function kindOf(value: unknown): string {

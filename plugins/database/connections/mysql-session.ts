@@ -21,18 +21,20 @@ const expected: Readonly<Record<string, string>> = {
   tx_isolation: isolation,
 }
 
-const show = `show session variables where variable_name in (${Object.keys(expected)
+const packetLimit = 'max_allowed_packet'
+
+const show = `show session variables where variable_name in (${[...Object.keys(expected), packetLimit]
   .map((name) => `'${name}'`)
   .join(', ')})`
 
 /**
  * Sets everything that decides what a statement and its values mean, and reads it back: `sql_mode`, time zone, character set, isolation and
- * autocommit. Call it when a connection is open and after each reset, before any other statement. Rejects with DATABASE_SESSION if the server
+ * autocommit. Resolves to the size in bytes of the largest statement that the server accepts. Call it when a connection is open and after each reset, before any other statement. Rejects with DATABASE_SESSION if the server
  * keeps something else; the connection must then not be used.
  *
  * @param readOnly whether transactions may only read. Default false.
  */
-export async function setUpSession(socket: MysqlSocket, { readOnly = false }: { readonly readOnly?: boolean } = {}): Promise<void> {
+export async function setUpSession(socket: MysqlSocket, { readOnly = false }: { readonly readOnly?: boolean } = {}): Promise<number> {
   await query(socket, `set names utf8mb4, session time_zone = '+00:00', session sql_mode = '${sqlMode}', session autocommit = 1`)
   await query(socket, `set session transaction isolation level repeatable read${readOnly ? ', read only' : ''}`)
   const rows = await query<Readonly<Record<string, string>>>(socket, show)
@@ -42,6 +44,7 @@ export async function setUpSession(socket: MysqlSocket, { readOnly = false }: { 
     return has === undefined ? !name.endsWith('_isolation') : has.split(',').toSorted().join() !== value.split(',').toSorted().join()
   })
   if (wrong !== undefined) throw databaseErrors.DATABASE_SESSION(wrong[0], wrong[1], found.get(wrong[0]) ?? 'nothing')
+  return Number(found.get(packetLimit) ?? Number.POSITIVE_INFINITY)
 }
 
 /** One statement on a connection. */

@@ -1,5 +1,5 @@
 import type { Context, Next } from 'koa'
-import type { Clock, Logger } from 'zin'
+import { type Clock, type Logger, reportedPath } from 'zin'
 import type { TraceContext } from 'zin/plugins/observability'
 import type { Scope, Scopes } from './scopes.js'
 import { newTrace, readTrace, type Trace } from './trace.js'
@@ -65,7 +65,7 @@ function line(
     ...(foreignId === undefined ? {} : { clientTraceId: foreignId }),
     ...(restart && incoming !== undefined ? { linkedTraceId: incoming.traceId } : {}),
     method: ctx.method,
-    path: ctx.path,
+    path: reportedPath(ctx, ctx.path),
     durationMs: Math.round(ms * 10) / 10,
   }
 }

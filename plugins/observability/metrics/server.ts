@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { addressKind, HostCheck, type Logger, messageOf } from 'zin'
 import type { Metrics } from '../contract.js'
 import { observabilityErrors } from '../errors.js'
@@ -33,10 +33,11 @@ export class MetricsServer {
   /** Throws METRICS_PORT_UNAVAILABLE. */
   async open(): Promise<void> {
     const { host, port } = this.#options
-    const server = createServer({ requestTimeout: timeoutMs, headersTimeout: timeoutMs, maxHeaderSize: 8192 }, (request, response) => {
+    const limits = { requestTimeout: timeoutMs, headersTimeout: timeoutMs, maxHeaderSize: 8192, connectionsCheckingInterval: 1_000 }
+    const server = createServer(limits, (request, response) => {
       void this.#serve(request, response)
     })
-    server.maxConnections = maxConnections
+    limitConnections(server)
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
@@ -78,6 +79,32 @@ export class MetricsServer {
       this.#options.log.error({ err: error }, `the metrics could not be collected: ${messageOf(error)}`)
       end(response, 500, 'The metrics could not be collected; see the app log for the reason\n')
     }
+  }
+}
+
+/** Keeps at most `maxConnections`. A new one replaces the oldest that has no request, so that idle and half-open ones block nobody. */
+function limitConnections(server: Server): void {
+  const open = new Set<Socket>()
+  const idle = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    if (open.size >= maxConnections) {
+      const [oldest = socket] = idle
+      oldest.destroy()
+      // Its close event comes later.
+      forget(oldest)
+      if (oldest === socket) return
+    }
+    open.add(socket)
+    idle.add(socket)
+    socket.once('close', () => forget(socket))
+  })
+  server.on('request', ({ socket }, response) => {
+    idle.delete(socket)
+    response.once('close', () => open.has(socket) && idle.add(socket))
+  })
+  function forget(socket: Socket): void {
+    open.delete(socket)
+    idle.delete(socket)
   }
 }
 

@@ -9,7 +9,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { Context, Middleware, Next } from 'koa'
-import { requestContext } from 'zin'
+import { reportedPath, requestContext } from 'zin'
 import type { ObservedQuery } from 'zin/plugins/database'
 import { isDeferral, type JobMiddleware } from 'zin/plugins/workers'
 import type { contextManager } from './context-manager.js'
@@ -47,12 +47,14 @@ export function requestSpans({ tracer, propagator, sampling, contexts }: RootSpa
   }
 }
 
-function describeRequest(span: Span, { method, path, res }: Context, verb: string): void {
+function describeRequest(span: Span, ctx: Context, verb: string): void {
+  const { method, path, res } = ctx
   const request = requestContext()
   if (request !== undefined) request.traceId = span.spanContext().traceId
-  span.setAttributes({ 'http.request.method': method, 'url.path': path.slice(0, 500) })
+  span.setAttribute('http.request.method', method)
   res.once('close', () => {
     const route = request?.route?.path
+    span.setAttribute('url.path', reportedPath(ctx, path).slice(0, 500))
     if (route !== undefined) span.updateName(`${verb} ${route}`).setAttribute('http.route', route)
     span.setAttribute('http.response.status_code', res.statusCode)
     if (res.statusCode >= 500 || res.errored) span.setStatus({ code: SpanStatusCode.ERROR })

@@ -49,6 +49,8 @@ type Job {
   "The redacted payload as JSON."
   payload: String
   payloadBytes: Float payloadTruncated: Boolean!
+  "Whether the error is left out: it requires the permission payload:read, and a plugin may deny the view of an encrypted one."
+  withheld: Boolean!
 }`
 
 export interface GraphqlRequest {

@@ -1,5 +1,6 @@
 import type { Job } from 'bullmq'
 import { levelOf } from 'zin/plugins/queues'
+import type { Scope } from '../access/scope.js'
 import type { JobDetails, MonitorStatus } from '../contract.js'
 import type { ShownPayload } from './payloads.js'
 
@@ -10,9 +11,21 @@ export function statusOf(state: string): MonitorStatus {
   return Object.hasOwn(statuses, state) ? (statuses[state] as MonitorStatus) : 'waiting'
 }
 
+/** What a caller sees of a job. */
+export interface DetailsView {
+  readonly scope: Scope
+  /** Whether the error, the stacks and the progress are shown. */
+  readonly texts: boolean
+  readonly shown?: ShownPayload | undefined
+}
+
 /** Converts a BullMQ job to job details. */
-export function detailsOf(job: Job, state: string, shown?: ShownPayload): JobDetails {
+export function detailsOf(job: Job, state: string, { scope, shown, texts }: DetailsView): JobDetails {
   const status = statusOf(state)
+  const error = status === 'completed' ? null : job.failedReason || null
+  const progress = job.progress ?? null
+  const isCount = typeof progress !== 'object' && typeof progress !== 'string'
+  const parent = job.parentKey === undefined ? null : withoutPrefix(job.parentKey, job)
   const ended = status === 'completed' || status === 'failed'
   const { finishedOn, processedOn } = job
   const delay = Number(job.delay ?? 0)
@@ -27,18 +40,19 @@ export function detailsOf(job: Job, state: string, shown?: ShownPayload): JobDet
     startedAt: isoOf(processedOn),
     completedAt: status === 'completed' ? isoOf(finishedOn) : null,
     failedAt: status === 'failed' ? isoOf(finishedOn) : null,
-    error: status === 'completed' ? null : job.failedReason || null,
+    error: texts ? error : null,
     processingTime: ended && finishedOn && processedOn ? Math.max(0, finishedOn - processedOn) : null,
     name: job.name,
     state,
     priority: levelOf(job.priority),
     readyAt: state === 'delayed' ? isoOf(job.timestamp + delay) : null,
-    progress: job.progress ?? null,
+    progress: texts || isCount ? progress : null,
     attemptsStarted: job.attemptsStarted,
     stalls: job.stalledCounter,
-    parent: job.parentKey === undefined ? null : withoutPrefix(job.parentKey, job),
+    parent: parent !== null && scope.sees(parent.slice(0, parent.indexOf(':'))) ? parent : null,
     payloadBytes: shown?.payloadBytes ?? null,
     payloadTruncated: shown?.payloadTruncated ?? false,
+    withheld: !texts && (error !== null || !isCount || (job.stacktrace?.length ?? 0) > 0),
   }
 }
 

@@ -26,7 +26,7 @@ export async function flowOf(queues: Queues, id: string, queue: string | undefin
   }
   let left = mostJobs - 1
   const nodeOf = async ({ job, state }: QueueJob, level: number): Promise<JobFlowNode> => {
-    const keys = level < mostLevels ? await childrenOf(job) : []
+    const { keys } = level < mostLevels ? await childrenOf(job) : { keys: [] }
     const shown = keys.slice(0, Math.min(mostChildren, left))
     left -= shown.length
     const jobs = (await Promise.all(shown.map(read))).filter((one) => one !== undefined)
@@ -45,15 +45,15 @@ export async function flowOf(queues: Queues, id: string, queue: string | undefin
   return { id: given.job.id ?? '', queue: given.job.queueName, root: await nodeOf(root, 0) }
 }
 
-/** Returns the keys of the children, including finished ones, without duplicates. */
-export async function childrenOf(job: Job): Promise<readonly string[]> {
+/** Returns the keys of the children, including finished ones, without duplicates, and whether these are all of them. */
+export async function childrenOf(job: Job): Promise<{ readonly keys: readonly string[]; readonly complete: boolean }> {
   const count = mostChildren * 4
   const part = { cursor: 0, count }
-  const { failed, ignored, processed, unprocessed } = await job.getDependencies({
-    failed: part,
-    ignored: part,
-    processed: part,
-    unprocessed: part,
-  })
-  return [...new Set([...(unprocessed ?? []), ...Object.keys(processed ?? {}), ...(failed ?? []), ...Object.keys(ignored ?? {})])]
+  const found = await job.getDependencies({ failed: part, ignored: part, processed: part, unprocessed: part })
+  const { failed, ignored, processed, unprocessed } = found
+  const { nextFailedCursor, nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor } = found
+  return {
+    keys: [...new Set([...(unprocessed ?? []), ...Object.keys(processed ?? {}), ...(failed ?? []), ...Object.keys(ignored ?? {})])],
+    complete: ![nextFailedCursor, nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor].some((cursor) => Number(cursor ?? 0) > 0),
+  }
 }

@@ -3,7 +3,6 @@ import type { Queues } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import type { JobDetails, JobListQuery, JobPage, ListedStatus } from '../contract.js'
 import { monitorErrors } from '../errors.js'
-import { detailsOf } from './details.js'
 import { existingQueue, seenQueues } from './find.js'
 import type { PayloadViews } from './payloads.js'
 
@@ -52,6 +51,7 @@ export async function listJobs(
   const total = totals.reduce((sum, [, count]) => sum + count, 0)
   const slices = slicesOf(totals, (page - 1) * limit, limit)
   const jobs: JobDetails[] = []
+  const list = views.lister(scope)
   let bytes = payload ? 0 : mostPayloadBytes
   for (const slice of slices) {
     const end = slice.offset + slice.limit
@@ -62,7 +62,7 @@ export async function listJobs(
       for (const job of found) {
         const shown = reads ? await views.show(job, scope) : undefined
         bytes += shown?.payloadBytes ?? 0
-        jobs.push({ ...detailsOf(job, status, shown), ...(payload && !reads && { payloadTruncated: true }) })
+        jobs.push({ ...(await list(job, status, shown)), ...(payload && !reads && { payloadTruncated: true }) })
       }
       if (found.length < wanted) break
       offset += wanted

@@ -1,22 +1,12 @@
 import type { Job } from 'bullmq'
-import type { SlotOf } from 'zin'
-import type { Queues } from 'zin/plugins/queues'
+import type { PayloadView, Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
-import { monitorErrors } from '../errors.js'
-import type { PayloadView, QueueMonitorHooks } from '../hooks.js'
-import { redact } from './redact.js'
+import type { JobDetails } from '../contract.js'
+import { detailsOf } from './details.js'
 import { unredact } from './unredact.js'
 
 /** Limit on a payload in a response, in characters of JSON; longer payloads are truncated but can be downloaded. */
 const shownLength = 64 * 1024
-
-export interface PayloadsOptions {
-  readonly queues: Queues
-  /** Name parts of redacted fields. */
-  readonly names: readonly string[]
-  readonly beforePayloadView: SlotOf<QueueMonitorHooks['beforePayloadView']>
-  readonly redactPayload: SlotOf<QueueMonitorHooks['redactPayload']>
-}
 
 /** A redacted payload for display. */
 export interface ShownPayload {
@@ -25,12 +15,12 @@ export interface ShownPayload {
   readonly payloadTruncated: boolean
 }
 
-/** The only access to the payload of a job. Checks the permission, calls the hook, restores and redacts, in this order. */
+/** Shows payloads of jobs to callers of the monitor, through the views of the queues. */
 export class PayloadViews {
-  readonly #options: PayloadsOptions
+  readonly #queues: Queues
 
-  constructor(options: PayloadsOptions) {
-    this.#options = options
+  constructor(queues: Queues) {
+    this.#queues = queues
   }
 
   /** Returns the redacted payload, truncated. 403 MONITOR_FORBIDDEN, JOB_ACTION_DENIED; 500 JOB_PAYLOAD_UNREADABLE. */
@@ -55,31 +45,71 @@ export class PayloadViews {
   /** Throws if the caller lacks the permission or a plugin denies access. */
   async admit(job: Job, scope: Scope, what: PayloadView['what']): Promise<void> {
     demand(scope, 'payload:read')
-    const { beforePayloadView } = this.#options
-    if (!beforePayloadView.active) return
-    const verdict = await beforePayloadView.call({
-      queue: job.queueName,
-      jobId: job.id ?? '',
-      actor: scope.actor,
-      what,
-      granted: scope.granted('payload:read'),
-    })
-    if (verdict.denied) throw verdict.error ?? monitorErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
+    await this.#queues.views.admit({ queue: job.queueName, id: job.id ?? '' }, scope, what)
+  }
+
+  /**
+   * Returns a function that shows the jobs of one response. Errors, stacks and progress that are encrypted are views of payloads: it asks once
+   * per queue whether they are shown, and only for jobs that have some.
+   */
+  lister(scope: Scope): (job: Job, state: string, shown?: ShownPayload) => Promise<JobDetails> {
+    const asked = new Map<string, Promise<boolean>>()
+    return async (job, state, shown) => {
+      const details = this.#details(job, state, scope, { shown })
+      if (!details.withheld || !scope.may('payload:read')) return details
+      const { queueName: queue } = job
+      const asking = asked.get(queue) ?? this.#queues.views.admits({ queue, id: '' }, scope, 'errors')
+      asked.set(queue, asking)
+      return (await asking) ? this.#details(job, state, scope, { shown, texts: true }) : details
+    }
+  }
+
+  /** Returns the details of a single job, with its stacks. */
+  async detailsOfOne(job: Job, state: string, scope: Scope, payload: boolean): Promise<JobDetails> {
+    const shown = payload ? await this.show(job, scope) : undefined
+    const plain = this.#details(job, state, scope, { shown })
+    const details =
+      plain.withheld && (await this.showsErrors(job, scope)) ? this.#details(job, state, scope, { shown, texts: true }) : plain
+    return { ...details, stacktrace: details.withheld ? [] : (job.stacktrace ?? []) }
+  }
+
+  /** Whether a search of one queue, or of all, looks at errors for this caller, to whom a match reveals a part of them. */
+  async searchesErrors(queue: string | undefined, scope: Scope): Promise<boolean> {
+    if (this.#showsTexts(scope)) return true
+    return scope.may('payload:read') && (await this.#queues.views.admits({ queue: queue ?? '*', id: '' }, scope, 'search'))
+  }
+
+  /** Whether the caller sees the errors of the attempts of this job. */
+  async showsErrors(job: Job, scope: Scope): Promise<boolean> {
+    if (this.#showsTexts(scope)) return true
+    return this.#queues.views.admits({ queue: job.queueName, id: job.id ?? '' }, scope, 'logs')
   }
 
   /** Returns edited data with the original values in place of placeholders. Throws REDACTED_VALUE_MOVED. */
   async restored(job: Job, edited: unknown): Promise<unknown> {
-    const original = await this.#options.queues.restoredData(job)
-    return unredact(edited, { shown: await this.#shown(original, job), original })
+    const original = await this.#queues.restoredData(job)
+    return unredact(edited, { shown: await this.#queues.views.redacted(job.queueName, original), original })
+  }
+
+  #details(
+    job: Job,
+    state: string,
+    scope: Scope,
+    {
+      shown,
+      texts = shown !== undefined || this.#showsTexts(scope),
+    }: { readonly shown?: ShownPayload | undefined; readonly texts?: boolean },
+  ): JobDetails {
+    const details = detailsOf(job, state, { scope, shown, texts })
+    return { ...details, progress: this.#queues.views.withoutSecrets(details.progress) }
+  }
+
+  /** Whether errors, stacks and progress are shown without a view of the job. Encrypted ones are not: each view of them is recorded. */
+  #showsTexts(scope: Scope): boolean {
+    return scope.may('payload:read') && !this.#queues.views.hidesTexts
   }
 
   async #redacted(job: Job): Promise<unknown> {
-    return this.#shown(await this.#options.queues.restoredData(job), job)
-  }
-
-  async #shown(data: unknown, { queueName }: Job): Promise<unknown> {
-    const { names, redactPayload } = this.#options
-    const redacted = redact(data, names)
-    return redactPayload.active ? redactPayload.call(redacted, queueName) : redacted
+    return this.#queues.views.redacted(job.queueName, await this.#queues.restoredData(job))
   }
 }

@@ -1,12 +1,12 @@
 import type { Job } from 'bullmq'
 import type { Queues } from 'zin/plugins/queues'
-import type { Scope } from '../access/scope.js'
+import { demand, type Scope } from '../access/scope.js'
 import type { JobDetails, ListedStatus } from '../contract.js'
 import { monitorErrors } from '../errors.js'
-import { detailsOf } from './details.js'
 import { existingQueue, seenQueues } from './find.js'
+import type { PayloadViews } from './payloads.js'
 import { searchFields } from './search-fields.js'
-import { matches, termsOf } from './terms.js'
+import { matcher, termsOf } from './terms.js'
 
 /** Limit on jobs read per search, and the number read at a time. */
 const mostRead = 2_000
@@ -45,24 +45,30 @@ export interface SearchQuery {
 /**
  * Searches jobs. With terms for declared fields, uses their index. Otherwise looks for an exact id first, then scans a bounded number of
  * jobs from the start of each list.
- *
- * @param secret name parts of redacted fields.
  */
-export async function searchJobs(queues: Queues, query: SearchQuery, secret: readonly string[], scope: Scope): Promise<SearchResult> {
+export async function searchJobs(
+  { queues, views }: { readonly queues: Queues; readonly views: PayloadViews },
+  query: SearchQuery,
+  scope: Scope,
+): Promise<SearchResult> {
   const { limit, q, queue, status } = query
   const sought = termsOf(q)
   const { terms } = sought
+  if (terms.some(({ field }) => field === 'error')) demand(scope, 'payload:read')
   const names = queue === undefined ? await seenQueues(queues, scope) : [await existingQueue(queues, queue, scope)]
-  if (Object.keys(sought.values).length > 0) return searchFields({ names, query, queues, secret, sought }, scope)
+  if (Object.keys(sought.values).length > 0) return searchFields({ names, query, queues, sought, views }, scope)
+  const list = views.lister(scope)
+  const seeksErrors = terms.some(({ field }) => field === 'any' || field === 'error')
+  const match = matcher(terms, seeksErrors && (await views.searchesErrors(queue, scope)))
   const states = status === undefined ? statuses : [status]
   const samples = await queues.sample(names)
   const broken = queue === undefined ? undefined : samples.get(queue)?.broken
   if (broken !== undefined) throw monitorErrors.QUEUE_BROKEN(broken)
   const readable = names.filter((name) => samples.get(name)?.broken === undefined)
-  const found = new Map<string, JobDetails>()
+  const found = new Map<string, { readonly job: Job; readonly state: string }>()
   const add = (job: Job, state: string): void => {
     const key = `${job.queueName}:${job.id}`
-    if (found.size < limit && !found.has(key)) found.set(key, detailsOf(job, state))
+    if (found.size < limit && !found.has(key)) found.set(key, { job, state })
   }
   const [only] = terms
   if (terms.length === 1 && only !== undefined && only.field !== 'name' && only.field !== 'error' && q.trim().length <= 200) {
@@ -90,13 +96,13 @@ export async function searchJobs(queues: Queues, query: SearchQuery, secret: rea
       read += jobs.length
       for (const job of jobs) {
         characters += (job.failedReason?.length ?? 0) + (JSON.stringify(job.progress)?.length ?? 0)
-        if (matches(job, terms)) add(job, state)
+        if (match(job)) add(job, state)
       }
       if (jobs.length === 0) break
     }
   }
   return {
-    jobs: [...found.values()],
+    jobs: await Promise.all([...found.values()].map(({ job, state }) => list(job, state))),
     searched: {
       jobs: read,
       of,

@@ -38,12 +38,14 @@ export function termsOf(q: string): Terms {
   return { terms, values }
 }
 
-/** Whether a job matches all terms. Pure. */
-export function matches(job: Pick<Job, 'id' | 'name' | 'failedReason'>, terms: readonly Term[]): boolean {
-  const texts = { id: job.id ?? '', name: job.name, error: job.failedReason ?? '' }
-  return terms.every(({ field, text }) =>
-    (field === 'any' ? fields : [field]).some((one) =>
-      one === 'id' ? texts.id.toLowerCase() === text : texts[one].toLowerCase().includes(text),
-    ),
-  )
+/** Returns a function that tells whether a job matches all terms; without `errors`, no term matches the error of a job. Pure. */
+export function matcher(terms: readonly Term[], errors: boolean): (job: Pick<Job, 'id' | 'name' | 'failedReason'>) => boolean {
+  return ({ failedReason, id = '', name }) => {
+    const texts = { id, name, error: errors ? (failedReason ?? '') : '' }
+    return terms.every(({ field, text }) =>
+      (field === 'any' ? fields : [field]).some((one) =>
+        one === 'id' ? texts.id.toLowerCase() === text : texts[one].toLowerCase().includes(text),
+      ),
+    )
+  }
 }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { replacement } from 'zin/plugins/queues'
 import { monitorErrors } from '../errors.js'
-import { replacement } from './redact.js'
 
 /** The data of a job: as the editor saw it, with placeholders, and as it is stored. */
 export interface Redaction {

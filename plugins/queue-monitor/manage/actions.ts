@@ -1,6 +1,7 @@
 import type { Job } from 'bullmq'
 import { type ActionFacts, type Logger, type Manage, messageOf, type SlotOf } from 'zin'
-import { bullPriority, type JobOptions, type PriorityName, priorityOf, type Queues } from 'zin/plugins/queues'
+import { bullPriority, type JobOptions, type PriorityName, priorityOf, type Queues, queueErrors } from 'zin/plugins/queues'
+import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
 import type { MonitorAction, QueueMonitorHooks } from '../hooks.js'
@@ -65,6 +66,7 @@ export class JobActions {
     demand(scope, 'write')
     const { job, state } = await findJob(this.#options.queues, id, queue, scope)
     if (state !== 'failed') throw conflict(job, state, 'only a failed job can be retried')
+    await demandFlow(this.#options.queues, job, scope)
     await this.#managed('retry', job, scope, () => this.retryJob(job))
     return this.done('retry', job, scope, 'retried')
   }
@@ -74,7 +76,7 @@ export class JobActions {
     const { beforeJobRetry, queues } = this.#options
     if (beforeJobRetry.active) {
       const verdict = await beforeJobRetry.call(job.queueName, job.id ?? '')
-      if (verdict.denied) throw verdict.error ?? monitorErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
+      if (verdict.denied) throw verdict.error ?? queueErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
     }
     await this.#unlessChanged(job, 'no longer failed', () => queues.change(() => job.retry('failed')))
   }
@@ -93,6 +95,7 @@ export class JobActions {
     demand(scope, 'write')
     const { queues } = this.#options
     const { job, state } = await findJob(queues, id, queue, scope)
+    await demandFlow(queues, job, scope)
     const { outcome } = await this.#managed('cancel', job, scope, () =>
       queues.cancel(job.queueName, job.id ?? '', `by ${scope.actor.kind} ${scope.actor.id}`),
     )
@@ -106,6 +109,7 @@ export class JobActions {
     demand(scope, 'write')
     const { job, state } = await findJob(this.#options.queues, id, queue, scope)
     if (state !== 'delayed') throw conflict(job, state, 'only a delayed job can be promoted')
+    await demandFlow(this.#options.queues, job, scope)
     await this.#managed('promote', job, scope, () =>
       this.#unlessChanged(job, 'no longer delayed', () => this.#options.queues.change(() => job.promote())),
     )

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type Manage, messageOf, ZinError } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
+import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
 import { findJob } from '../jobs/find.js'
-import { childrenOf } from '../jobs/flow.js'
 import type { ActionResult, JobActions } from './actions.js'
 import type { OperationStore } from './operation.js'
 import { type UndoWindow, undoMs, windowOf } from './undo.js'
@@ -43,9 +43,7 @@ export class Deletes {
     const { job, state } = await findJob(queues, id, queue, scope)
     const conflict = (what: string): Error => monitorErrors.JOB_STATE_CONFLICT(job.id ?? '', job.queueName, state, what)
     if (state === 'active') throw conflict('a running job cannot be deleted; cancel it first')
-    if (now && scope.queues !== '*' && (await childrenOf(job)).length > 0) {
-      throw monitorErrors.MONITOR_FORBIDDEN('The jobs it waits for would also be deleted, which requires credentials for all queues')
-    }
+    await demandFlow(queues, job, scope)
     const action = { action: 'job.delete', target: `job:${job.queueName}/${job.id}`, actor: scope.actor }
     const undo = await manage(action, async () => {
       if (!now) return this.#undoable(job.queueName, job.id ?? '', scope, conflict)

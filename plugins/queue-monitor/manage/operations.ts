@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, type Logger, type Manage, messageOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
+import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
 import type { JobDetails } from '../contract.js'
 import { monitorErrors } from '../errors.js'
-import { detailsOf } from '../jobs/details.js'
 import { existingQueue } from '../jobs/find.js'
+import type { PayloadViews } from '../jobs/payloads.js'
 import type { JobActions } from './actions.js'
 import { type BulkStep, countSelected, runBulk } from './bulk.js'
 import { type BulkAction, type JobFilter, type Selection, selectionOf } from './filter.js'
@@ -40,6 +41,7 @@ export interface StartOptions {
 
 export interface OperationsOptions {
   readonly queues: Queues
+  readonly views: PayloadViews
   readonly store: OperationStore
   readonly actions: JobActions
   readonly clock: Clock
@@ -82,7 +84,7 @@ export class Operations {
     const { clock, queues, store } = this.#options
     await existingQueue(queues, queue, scope)
     const selection = selectionOf(action, filter, clock.now())
-    if (dryRun) return this.#count(queue, selection, action === 'purge' && !now)
+    if (dryRun) return this.#count(queue, selection, action === 'purge' && !now, scope)
     if (action === 'purge' && filter.status === 'all' && confirm !== queue) throw monitorErrors.CONFIRMATION_REQUIRED(queue)
     const counts = await queues.counts(queue)
     const id = randomUUID()
@@ -150,11 +152,12 @@ export class Operations {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  async #count(queue: string, selection: Selection, undoable: boolean): Promise<DryRun> {
-    const { queues } = this.#options
+  async #count(queue: string, selection: Selection, undoable: boolean, scope: Scope): Promise<DryRun> {
+    const { queues, views } = this.#options
     const { bytes, complete, matching, sample } = await countSelected(queues, queue, selection)
     const found = matching === 0 ? 'No jobs match' : `${complete ? '' : 'At least '}${matching} jobs match`
-    const jobs = sample.map(({ job, state }) => detailsOf(job, state))
+    const list = views.lister(scope)
+    const jobs = await Promise.all(sample.map(({ job, state }) => list(job, state)))
     const counted = { dryRun: true, matching, complete, sample: jobs } as const
     if (!undoable || matching === 0) return { ...counted, message: found }
     const { final, message } = foreseen(matching, bytes, await queues.undoRoom(queue))
@@ -209,9 +212,11 @@ export class Operations {
   }
 
   /** Returns false if the job can no longer be changed or a plugin denies it. */
-  async #apply(action: BulkAction, job: Parameters<JobActions['retryJob']>[0], { actor }: Scope): Promise<boolean> {
+  async #apply(action: BulkAction, job: Parameters<JobActions['retryJob']>[0], scope: Scope): Promise<boolean> {
     const { actions, queues } = this.#options
+    const { actor } = scope
     try {
+      await demandFlow(queues, job, scope)
       if (action === 'retry') await actions.retryJob(job)
       else if (action === 'purge') await queues.change(() => job.remove())
       else {

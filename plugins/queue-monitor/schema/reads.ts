@@ -96,6 +96,10 @@ export const job = Type.Object({
   parent: Type.Union([Type.String(), Type.Null()]),
   payloadBytes: maybeNumber,
   payloadTruncated: Type.Boolean(),
+  withheld: Type.Boolean({
+    description:
+      'Whether error, stacktrace or progress are left out: they require payload:read, and a plugin may deny the view of encrypted ones',
+  }),
   stacktrace: Type.Optional(Type.Array(Type.String())),
 })
 

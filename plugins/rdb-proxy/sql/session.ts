@@ -124,7 +124,7 @@ export class Session {
     discard(this.socket)
   }
 
-  #setUp(): Promise<void> {
-    return setUpSession(this.socket, { readOnly: this.#readOnly })
+  async #setUp(): Promise<void> {
+    await setUpSession(this.socket, { readOnly: this.#readOnly })
   }
 }

@@ -3,17 +3,18 @@ import type { Workers } from '../contract.js'
 import { countsRoutes } from './counts.js'
 import { eventRoutes } from './events.js'
 import { jobRoutes } from './jobs.js'
-import type { Demand } from './shared.js'
+import type { Access } from './shared.js'
 import { versionRoutes } from './versions.js'
 import { workerRoutes } from './workers.js'
 
 /** The worker API. */
-export function routesOf(workers: Workers, streams: EventStreams, demand: Demand, clock: Clock): readonly Route[] {
+export function routesOf(workers: Workers, streams: EventStreams, access: Access, clock: Clock): readonly Route[] {
+  const { demand } = access
   return [
     ...workerRoutes(workers, demand),
     ...versionRoutes(workers, demand),
     ...countsRoutes(workers, clock),
-    ...jobRoutes(workers, demand),
+    ...jobRoutes(workers, access),
     ...eventRoutes(workers, streams),
   ]
 }

@@ -1,7 +1,8 @@
 import { defineRoute, type Route } from 'zin'
+import type { JobViews, Viewer } from 'zin/plugins/queues'
 import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
-import type { CancelOutcome } from '../jobs/types.js'
+import type { CancelOutcome, WorkerJob } from '../jobs/types.js'
 import { jobParams, messageAnswer, nameParams } from '../schema/common.js'
 import {
   cancelBody,
@@ -14,7 +15,7 @@ import {
   scheduleParams,
   schedulesAnswer,
 } from '../schema/jobs.js'
-import { type Demand, tag, use } from './shared.js'
+import { type Access, tag, use } from './shared.js'
 
 const outcomes: Readonly<Record<CancelOutcome, string>> = {
   removed: 'The job was waiting and has been removed',
@@ -27,7 +28,7 @@ const outcomes: Readonly<Record<CancelOutcome, string>> = {
 const writes = 'queues:write'
 
 /** Jobs and schedules of a worker. */
-export function jobRoutes(workers: Workers, demand: Demand): readonly Route[] {
+export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -54,13 +55,16 @@ export function jobRoutes(workers: Workers, demand: Demand): readonly Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name/jobs/:id',
-      summary: 'Get a job of a worker: its status, result and error',
+      summary: 'Get a job of a worker: its status and, with payload:read, its result, error and progress',
       tag,
       use,
       params: jobParams,
       documented: documented.job,
       response: { 200: jobAnswer },
-      handler: async ({ input }) => ({ ok: true, job: await workers.job(input.params.name, input.params.id) }),
+      handler: async (ctx) => {
+        const { id, name } = ctx.input.params
+        return { ok: true, job: await viewed(await workers.job(name, id), views, viewer(ctx)) }
+      },
     }),
     defineRoute({
       method: 'POST',
@@ -123,4 +127,17 @@ export function jobRoutes(workers: Workers, demand: Demand): readonly Route[] {
       },
     }),
   ]
+}
+
+/** A job as this caller sees it: its result is redacted, and left out with its error and progress if the caller may not see payloads. */
+async function viewed(job: WorkerJob, views: JobViews, viewer: Viewer): Promise<WorkerJob & { readonly withheld: boolean }> {
+  const { error, progress, queue, result } = job
+  const isCount = typeof progress !== 'object' && typeof progress !== 'string'
+  const hasTexts = error !== null || !isCount
+  if (result === null && !hasTexts) return { ...job, withheld: false }
+  // A view is recorded if it shows a payload, or texts that are encrypted like one.
+  const recorded = result !== null || views.hidesTexts
+  const admitted = recorded ? await views.admits(job, viewer, 'payload') : viewer.may('payload:read')
+  if (!admitted) return { ...job, result: null, error: null, progress: isCount ? progress : null, withheld: true }
+  return { ...job, result: await views.redacted(queue, result), progress: views.withoutSecrets(progress), withheld: false }
 }

@@ -1,10 +1,18 @@
 import type { InvalidInput, RouteContext, ZinError } from 'zin'
+import type { JobViews, Viewer } from 'zin/plugins/queues'
 import type { OperationResult } from '../contract.js'
 import { refusal } from '../errors.js'
 import { missingField } from '../record/problem.js'
 
 /** Rejects a caller who lacks a permission. */
 export type Demand = (ctx: RouteContext, permission: string) => void | Promise<void>
+
+/** The access of callers. */
+export interface Access {
+  readonly demand: Demand
+  readonly viewer: (ctx: RouteContext) => Viewer
+  readonly views: JobViews
+}
 
 export const use = ['ops']
 export const tag = 'workers'

@@ -37,6 +37,7 @@ export const jobAnswer = Type.Object({
     finishedAt: Type.Union([iso, Type.Null()]),
     result: Type.Unknown(),
     error: Type.Union([Type.String(), Type.Null()]),
+    withheld: Type.Boolean({ description: 'Whether result, error and progress are left out: they require payload:read' }),
   }),
 })
 

@@ -151,6 +151,7 @@ export const jobAnswer: Shape = {
     finishedAt: 'null',
     result: 'null',
     error: 'null',
+    withheld: 'boolean',
   },
 }
 export const cancelledAnswer: Shape = { ok: 'boolean', message: 'string', outcome: 'string' }

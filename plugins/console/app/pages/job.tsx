@@ -74,6 +74,12 @@ function Details({ job, place }: { readonly job: JobDetails; readonly place: Con
           </span>
         </p>
       )}
+      {job.withheld && (
+        <p class="error-line">
+          <Icon name="bad" />
+          <span>Its error and progress are hidden: your credentials do not have the permission payload:read.</span>
+        </p>
+      )}
       <Card>
         <JobTimeline job={job} attempts={attempts.data?.attempts ?? []} />
         <Facts

@@ -30,7 +30,11 @@ const columnsBase: readonly Column<JobDetails>[] = [
   { key: 'id', title: 'Job', width: '88px', cell: ({ id }) => <span class="mono">{id}</span> },
   { key: 'name', title: 'Name', cell: ({ name }) => <span title={name}>{name}</span> },
 ]
-const errorColumn: Column<JobDetails> = { key: 'error', title: 'Error', cell: ({ error }) => <span title={error ?? ''}>{error}</span> }
+const errorColumn: Column<JobDetails> = {
+  key: 'error',
+  title: 'Error',
+  cell: ({ error, withheld }) => <span title={error ?? ''}>{withheld ? 'hidden' : error}</span>,
+}
 const lastError: Column<JobDetails> = { ...errorColumn, title: 'Last error', hideOn: 'tablet' }
 const attempts: Column<JobDetails> = {
   key: 'attempts',
