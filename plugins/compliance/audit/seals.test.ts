@@ -105,6 +105,37 @@ describe('the tail of the audit log', () => {
   })
 })
 
+describe('the seals of a chain', () => {
+  it('cover the seal before and a counter', async () => {
+    const log = sealedLog(ringOf('k'))
+    const process = log.start()
+    await process.write(1)
+    const first = await log.row(1)
+    await process.write(1)
+    const second = await log.row(1)
+    assert.deepEqual([second.previousSeal, second.counter], [first.seal, first.counter + 1])
+    for (const change of [{ previousSeal: first.previousSeal }, { counter: second.counter + 1 }]) {
+      log.store.setChain({ ...second, ...change })
+      assert.match((await log.verify([])).fault?.problem ?? '', /^chain 1 does not match its seal/)
+    }
+  })
+
+  it('may become more while they are compared with kv', async () => {
+    const log = sealedLog(ringOf('k'))
+    const process = log.start()
+    await process.write(2)
+    const busy = {
+      name: 'kv',
+      chains: () => log.place.chains(),
+      read: async (chains: readonly number[]) => {
+        await process.write(2)
+        return log.place.read(chains)
+      },
+    }
+    assert.equal((await log.verify([busy])).fault, undefined)
+  })
+})
+
 describe('seals in kv', () => {
   it('are stored again after kv has lost them, which is reported, and removed with their chains', async () => {
     const log = sealedLog(ringOf('k'))
@@ -158,6 +189,14 @@ describe('a former key', () => {
     const after = await log.verify()
     assert.deepEqual([after.fault, after.earlierSeals, after.unconfirmed], [undefined, 0, 0])
     assert.deepEqual(await log.sealAgain(), { sealed: 0, lost: 0, more: false })
+  })
+
+  it('is not replaced before a chain is opened with the current key', async () => {
+    const log = sealedLog(oldRing)
+    await log.chain(1)
+    log.keys = newRing
+    assert.deepEqual(await log.sealAgain(), { sealed: 0, lost: 0, more: false })
+    assert.equal((await log.row(1)).sealKeyId, old.id)
   })
 
   it('cannot open a chain after the key that replaced it, also not in the older format', async () => {
