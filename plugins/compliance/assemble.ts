@@ -4,6 +4,7 @@ import { encryptionPart } from './encryption/encryption.js'
 import { complianceErrors } from './errors.js'
 import { createHipaa } from './hipaa/hipaa.js'
 import { createMarks } from './migrations/0002-create-marks.js'
+import { addSealChain } from './migrations/0004-add-seal-chain.js'
 import type { ComplianceContext, CompliancePart } from './part.js'
 import { createAccessControls } from './report/own-controls.js'
 import { makeReport } from './report/report.js'
@@ -24,6 +25,7 @@ export function assemble(ctx: ComplianceContext): Compliance {
     hipaa: createHipaa(ctx, audit),
     access: createAccessControls(ctx),
   }
+  ctx.migration(addSealChain)
   const { environment, name } = ctx.host.app
   return {
     entries: audit.entries,

@@ -111,6 +111,28 @@ describe('zin audit:*, gdpr:* and compliance:report', () => {
     const whole = await app.zin(['audit:verify'])
     assert.equal(whole.code, 0, whole.err)
     assert.match(whole.out, /^intact: \d+ entries in 1 chain\nChains whose process is still running or was killed: 1\n$/)
+    const missing = await app.zin(['audit:verify', '--anchor', 'nothing-here.jsonl'])
+    assert.equal(missing.code, 1)
+    assert.match(missing.err, /nothing-here\.jsonl.*\[AUDIT_ANCHOR_UNREADABLE\]/)
+    const [seal, hash] = ['a'.repeat(64), 'b'.repeat(64)]
+    const line = {
+      at: '2026-01-01T00:00:00.000Z',
+      chain: 2,
+      opening: seal,
+      counter: 3,
+      entries: 4,
+      lastHash: hash,
+      closed: true,
+      seal,
+      sealKeyId: seal,
+    }
+    await writeFile(join(app.folder, 'anchor.jsonl'), `${JSON.stringify(line)}\n`)
+    const cut = await app.zin(['audit:verify', '--anchor', 'anchor.jsonl'])
+    assert.equal(cut.code, 1, cut.err)
+    assert.match(
+      cut.out,
+      /^not intact: chain 2 was cut with all its entries: the anchor file \S+ knows of it\nFaults in all: 1\nCompared with the anchor file \S+: 1 seals\n$/,
+    )
     const [entry] = (await call('GET', '/api/compliance/audit?action=worker.create')).entries
     await call('POST', `/vandalize/${entry.id}`)
     await running.end()

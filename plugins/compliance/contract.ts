@@ -26,6 +26,18 @@ export interface AuditStatus {
   readonly chain: number | null
   /** Progress of the verification running in this process: entries read, of the total when it began; null if none is running. */
   readonly verifying: { readonly entries: number; readonly of: number } | null
+  /** Places outside the tables that get the seals of this process: kv, and the anchors that are configured. */
+  readonly places: readonly AuditPlace[]
+}
+
+/** A place outside the tables of the log that gets its seals. */
+export interface AuditPlace {
+  /** `kv`, `the anchor file /var/…`, `the anchor URL`. */
+  readonly place: string
+  /** Since when it cannot be written, ISO 8601; null if it can. No entry is lost meanwhile. */
+  readonly failingSince: string | null
+  /** Seals that this process has written to it. */
+  readonly saved: number
 }
 
 export interface AuditListOptions extends EntryQuery {
@@ -56,7 +68,10 @@ export interface AuditListOptions extends EntryQuery {
 export interface Compliance {
   /** Returns entries, newest first, including those that this process has just recorded. 400 INVALID_AUDIT_QUERY. */
   entries(options?: AuditListOptions): Promise<AuditPage>
-  /** Verifies the whole log against its hashes and seals; one run at a time per process. The result is recorded as an entry. */
+  /**
+   * Verifies the whole log against its hashes and seals, and against the seals in kv and in the anchor file; one run at a time per process.
+   * The result is recorded as an entry. 503 AUDIT_ANCHOR_UNREADABLE, KV_UNAVAILABLE.
+   */
   verify(): Promise<AuditReport>
   readonly audit: AuditStatus
   /** Returns controls, evidence and gaps, read from the app. 409 REPORT_OFF. */

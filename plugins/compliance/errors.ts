@@ -28,6 +28,29 @@ export const complianceErrors = defineErrors({
     when: '`audit:verify` is run on a database without the tables of the audit log',
     fix: 'Verify the database that the app uses, with the same `.env`',
   },
+  AUDIT_ANCHOR_UNREADABLE: {
+    status: 503,
+    message: (path: string, error: Error) => `The audit log cannot be compared with its anchor file ${path}: ${messageOf(error)}`,
+    when: 'The audit log is verified, and the file of `WORKER_AUDIT_ANCHOR_FILE` or `--anchor` is missing or cannot be read',
+    fix: 'Restore the file, or name it with `--anchor`; a file that was deleted is itself a finding',
+  },
+  AUDIT_ANCHOR_INVALID: {
+    message: (fault: string) => `The audit log cannot be anchored: ${fault}`,
+    when: 'At boot: `WORKER_AUDIT_ANCHOR_URL` is not a URL, or `WORKER_AUDIT_ANCHOR_SECRET` is too short',
+    fix: 'Correct the setting that the message names',
+  },
+  AUDIT_SET_BACK: {
+    message: (chain: number) =>
+      `kv already has a seal of another chain ${chain}: the tables of the audit log were set back, or the database was replaced. It is kept as evidence; run zin audit:verify`,
+    when: 'In the log: this process writes a chain whose number another chain had before',
+    fix: 'Run `zin audit:verify`; after a deliberate restore of the database, the finding stays until retention deletes the chain',
+  },
+  AUDIT_KEY_UNKNOWN: {
+    message: (id: string) =>
+      `The audit log is sealed with the key ${id}, which this process does not have: it runs with an earlier APP_KEY, or the earlier one is missing in APP_KEY_BK`,
+    when: 'Retention runs on a node whose `APP_KEY` was replaced, or without the earlier key in `APP_KEY_BK`',
+    fix: 'Give all nodes the same `APP_KEY` and `APP_KEY_BK`',
+  },
   COMPLIANCE_KEY_MISSING: {
     message: (settings: string) => `APP_KEY is not set, but ${settings} requires it; set it to at least 32 random bytes`,
     when: 'At boot in production without `APP_KEY`, while `WORKER_AUDIT_LOG` is true',

@@ -16,6 +16,8 @@ export interface KeyRing {
   readonly all: readonly DerivedKey[]
   /** Returns the key with an id, or undefined if it is not configured. */
   find(id: string): DerivedKey | undefined
+  /** Returns the position of the key with an id: 0 for the current one, 1 for the one before; undefined if it is not configured. */
+  ageOf(id: string): number | undefined
 }
 
 export interface KeySettings {
@@ -30,8 +32,9 @@ export interface KeySettings {
 export function keysFor(purpose: string, { APP_KEY, APP_KEY_BK }: KeySettings): KeyRing {
   const label = `zin/compliance/${purpose}/v1`
   const all = [APP_KEY, ...parseSecrets(APP_KEY_BK, 'APP_KEY_BK')].map((secret) => derive(secret, label))
-  const byId = new Map(all.map((one) => [one.id, one]))
-  return { current: all[0] as DerivedKey, all, find: (id) => byId.get(id) }
+  const ages = new Map(all.map(({ id }, age) => [id, age] as const).reverse())
+  const ageOf = (id: string): number | undefined => ages.get(id)
+  return { current: all[0] as DerivedKey, all, find: (id) => all[ageOf(id) ?? -1], ageOf }
 }
 
 function derive(secret: string, label: string): DerivedKey {

@@ -12,6 +12,13 @@ export const complianceOptions = defineOptions(
       description:
         'Job outcomes buffered in memory while the audit log cannot be written; further ones are only counted, and the count is recorded',
     }),
+    auditAnchorSeconds: Type.Integer({
+      minimum: 1,
+      maximum: 86_400,
+      default: 60,
+      description:
+        'With `WORKER_AUDIT_ANCHOR_FILE` or `WORKER_AUDIT_ANCHOR_URL`: each process writes its newest seal there at most once in this many seconds, and when it stops',
+    }),
     hipaaStreamMinutes: Type.Integer({
       minimum: 1,
       maximum: 15,

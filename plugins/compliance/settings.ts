@@ -7,6 +7,24 @@ export const complianceSettings = defineSettings({
     default: true,
     summary: 'Whether management actions and final job outcomes are written to the audit log',
   },
+  WORKER_AUDIT_ANCHOR_FILE: {
+    type: 'string',
+    default: '',
+    summary:
+      'File to which seals of the audit log are appended, one JSON line each, and with which verification compares the log. Relative to the folder of the app',
+  },
+  WORKER_AUDIT_ANCHOR_URL: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary: 'URL to which the same lines are posted, signed as the Standard Webhooks specification says',
+  },
+  WORKER_AUDIT_ANCHOR_SECRET: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary: 'Key of the signatures for `WORKER_AUDIT_ANCHOR_URL`: `whsec_` and base64, or any other text, of at least 24 bytes',
+  },
   WORKER_ENCRYPTION: {
     type: 'bool',
     default: true,

@@ -18,7 +18,7 @@ export const earlierAppKeySettings = defineSettings({
     default: '',
     secret: true,
     summary:
-      'Earlier master keys: JSON array of strings. They still decrypt device secrets and stored jobs, and verify tokens and seals that were made with them',
+      'Earlier master keys, newest first: JSON array of strings. They still decrypt device secrets and stored jobs, and verify tokens and seals that were made with them',
   },
 })
 

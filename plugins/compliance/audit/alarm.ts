@@ -1,5 +1,6 @@
 import type { MetricSample } from 'zin'
 import type { Decisions } from 'zin/plugins/decisions'
+import type { PublisherState } from './places/publisher.js'
 import type { WriterState, WriterTotals } from './writer.js'
 
 /** Records a decision when the log becomes unwritable, and when it is writable again. */
@@ -19,6 +20,36 @@ export function raiseAlarm(decisions: Decisions | undefined, node: string, { dow
     rule: 'compliance/audit-unavailable',
     links: { audit: '/api/compliance/audit/status' },
   })
+}
+
+/** Records a decision when seals cannot be written to a place outside the tables, and when they can again. */
+export function raisePlaceAlarm(decisions: Decisions | undefined, node: string, { error = '', failingSince, place }: PublisherState): void {
+  const raised = failingSince !== undefined
+  decisions?.record({
+    kind: 'alert',
+    subject: `node:${node}`,
+    verdict: raised ? 'raised' : 'cleared',
+    acted: true,
+    reason: (raised
+      ? `The seals of the audit log cannot be written to ${place}: no entry is lost, but cutting off the newest ones would go unnoticed (${error})`
+      : `The seals of the audit log can be written to ${place} again`
+    ).slice(0, 500),
+    inputs: {},
+    rule: 'compliance/audit-seals',
+    links: { audit: '/api/compliance/audit/status' },
+  })
+}
+
+export function placeMetrics(places: readonly PublisherState[]): readonly MetricSample[] {
+  const failing = places.filter(({ failingSince }) => failingSince !== undefined).length
+  return [
+    {
+      name: 'zin_audit_places_failing',
+      help: 'Places outside the tables of the audit log, such as kv and the anchors, that its seals cannot be written to',
+      type: 'gauge',
+      value: failing,
+    },
+  ]
 }
 
 export function auditMetrics({ downSince, waiting }: WriterState, { refused, unkept, written }: WriterTotals): readonly MetricSample[] {

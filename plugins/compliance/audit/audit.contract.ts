@@ -264,6 +264,35 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       await db.insertInto('zin_audit').values(tail).execute()
     })
 
+    it('is found to be set back together with the table of chains, because kv knows the last seal', async () => {
+      const db = host.service(databaseService).tables()
+      const rows = (table: string, key: string) => db.selectFrom(table).selectAll().orderBy(key).execute()
+      await service().entries()
+      const chains = await rows('zin_compliance_chains', 'chain')
+      const last = Number((await rows('zin_audit', 'id')).at(-1)?.id)
+      for (let number = 0; number < 3; number++) await app.manage({ action: 'desk.sort', target: `desk:${number}` })
+      await service().entries()
+      const [newer, tail] = [
+        await rows('zin_compliance_chains', 'chain'),
+        (await rows('zin_audit', 'id')).filter(({ id }) => Number(id) > last),
+      ]
+      const setChains = async (all: typeof chains): Promise<void> => {
+        for (const { chain, ...row } of all) await db.updateTable('zin_compliance_chains').set(row).where('chain', '=', chain).execute()
+      }
+      await db.deleteFrom('zin_audit').where('id', '>', last).execute()
+      await setChains(chains)
+      const { body } = await post('/api/compliance/audit/verify')
+      await setChains(newer)
+      for (const row of tail) await db.insertInto('zin_audit').values(row).execute()
+      assert.match(body.fault?.problem ?? '', /^chain 1 was set back to its seal \d+, over \d+ entries: kv knows its seal \d+/)
+      assert.deepEqual([body.intact, body.faultCount], [false, 1])
+      assert.equal((await service().verify()).fault, undefined)
+      assert.deepEqual(
+        service().audit.places.map(({ failingSince, place }) => [place, failingSince]),
+        [['kv', null]],
+      )
+    })
+
     it('refuses management actions while it cannot be written; jobs keep running, and their outcomes are buffered', async () => {
       const db = host.service(databaseService)
       const rename = (from: string, to: string) => db.tables().schema.alterTable(from).renameTo(to).execute()

@@ -3,6 +3,7 @@ import { after, before } from 'node:test'
 import { edgeProxy } from 'zin/plugins/edge-proxy'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { auditContract } from './audit.contract.js'
+import { upgradeContract } from './upgrade.contract.js'
 
 const secret = randomUUID()
 let proxy: TestHost
@@ -14,6 +15,7 @@ before(async () => {
 after(() => proxy.stop())
 
 auditContract('SQLite', () => ({}))
+upgradeContract('SQLite', () => ({}))
 auditContract('a database behind the edge proxy', () => ({
   DB_CONNECTION: 'edge-remote',
   EDGE_REMOTE_URL: proxy.url,

@@ -6,15 +6,17 @@ import { keysFor } from '../keys.js'
 import { createAudit as createAuditTables } from '../migrations/0001-create-audit.js'
 import type { ComplianceContext, CompliancePart } from '../part.js'
 import type { Marks } from '../store/marks.js'
-import { auditMetrics, raiseAlarm } from './alarm.js'
+import { auditMetrics, placeMetrics, raiseAlarm } from './alarm.js'
 import { auditCommands } from './cli.js'
 import { auditControls } from './controls.js'
 import { OptOuts } from './opt-outs.js'
 import { Origins } from './origin.js'
+import { createPlaces, type Places } from './places/places.js'
 import { checkQuery } from './query.js'
 import { Recorder } from './recorder.js'
 import { Recording } from './recording.js'
 import { auditRoutes } from './routes.js'
+import { lostText, sealAgain, sealedText } from './seal-again.js'
 import type { AuditStore } from './store/contract.js'
 import { databaseStore } from './store/db.js'
 import { type AuditReport, foundText, verifyAudit } from './verify.js'
@@ -24,9 +26,15 @@ import { AuditWriter } from './writer.js'
 export interface Audit extends CompliancePart {
   readonly enabled: boolean
   readonly store: AuditStore
+  readonly places: Pick<Places, 'second'>
   readonly status: AuditStatus
   entries(options?: AuditListOptions): Promise<AuditPage>
   verify(): Promise<AuditReport>
+  /**
+   * Seals the chains of ended processes with the current key, and brings kv up to date; returns whether more is left. Does nothing while the
+   * log is off. @param alive live nodes.
+   */
+  sealAgain(alive: ReadonlySet<string>): Promise<boolean>
   /** Records an action of the plugin itself, in the background. */
   note(action: string, target: string, reason: string, outcome?: string): void
   /** Records that the plugin refused a payload view. */
@@ -37,6 +45,8 @@ export interface Audit extends CompliancePart {
 const startMs = 5_000
 /** Maximum time for reading the log, in ms. */
 const readMs = 5_000
+/** Maximum number of chains to seal again at a time. */
+const sealSteps = 1_000
 
 /** Creates the audit log, which is filled from hooks. While WORKER_AUDIT_LOG is false, it only reads existing entries. */
 export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
@@ -45,6 +55,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   const keys = keysFor('audit', settings)
   ctx.migration(createAuditTables)
   const store = databaseStore(services.database)
+  const places = createPlaces(ctx)
   const writer = new AuditWriter({
     store,
     keys,
@@ -53,6 +64,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     log,
     backlog: options.auditBacklog,
     onState: (state) => raiseAlarm(services.decisions, services.cluster.node.id, state),
+    onSeal: places.put,
   })
   const origins = new Origins()
   const optOuts = new OptOuts(() => services.workers)
@@ -73,12 +85,16 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     withDeadline(writer.flush().then(read), readMs, `the audit log was not read within ${readMs} ms`)
 
   const verify = async (): Promise<AuditReport> => {
-    const of = await written(() => store.count({}))
+    const { of, witnesses } = await written(async () => {
+      await places.flush()
+      await places.second?.chains()
+      return { of: await store.count({}), witnesses: await places.witnesses() }
+    })
     progress = { entries: 0, of }
     const onProgress = (entries: number): void => {
       progress = { entries, of: Math.max(of, entries) }
     }
-    const report = await verifyAudit({ store, keys, onProgress })
+    const report = await verifyAudit({ store, keys, witnesses: witnesses.all, onProgress })
     const found = foundText(report)
     const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
     if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
@@ -89,6 +105,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   const audit: Audit = {
     enabled,
     store,
+    places,
     get status() {
       const { downSince, waiting } = writer.state
       return {
@@ -98,6 +115,11 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
         ...writer.totals,
         chain: writer.chain?.chain ?? null,
         verifying: progress,
+        places: places.states.map(({ failingSince, place, saved }) => ({
+          place,
+          failingSince: failingSince === undefined ? null : new Date(failingSince).toISOString(),
+          saved,
+        })),
       }
     },
     async entries(given = {}) {
@@ -114,17 +136,25 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
       })
       return verifying
     },
+    async sealAgain(alive) {
+      if (!enabled) return false
+      const input = { store, keys, place: places.second, alive, now: clock.now(), steps: sealSteps }
+      const { lost, more, sealed } = await sealAgain(input)
+      if (sealed > 0) recorder.note('audit.seal', 'audit:log', sealedText(sealed), 'done')
+      if (lost > 0) recorder.note('audit.seal', 'audit:log', lostText(lost), 'lost')
+      return more
+    },
     note: (action, target, reason, outcome) => {
       if (enabled) recorder.note(action, target, reason, outcome)
     },
     noteRefusedView: (view, reason) => {
       if (enabled) recorder.payloadViewRefused(view, reason)
     },
-    controls: () => auditControls({ audit, recording, keyed: settings.APP_KEY !== '', now: clock.now() }),
+    controls: () => auditControls({ audit, recording, kv: services.kv?.driver ?? null, keyed: settings.APP_KEY !== '', now: clock.now() }),
   }
 
   ctx.routes(auditRoutes(audit))
-  ctx.commands(auditCommands({ store, keys, database: services.database }))
+  ctx.commands(auditCommands({ store, keys, places, database: services.database, hasKv: services.kv !== undefined }))
   if (!enabled) {
     ctx.onStart(() =>
       withDeadline(recording.startedWithout(), startMs, `no response within ${startMs} ms`).catch((error: unknown) =>
@@ -142,7 +172,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   ctx.use(origins.middleware)
   hooks.on('beforeManagementAction', recorder.beforeAction)
   hooks.on('onManagementAction', recorder.afterAction)
-  hooks.on('collectMetrics', () => auditMetrics(writer.state, writer.totals))
+  hooks.on('collectMetrics', () => [...auditMetrics(writer.state, writer.totals), ...placeMetrics(places.states)])
   ctx.onStart(async () => {
     if (settings.APP_KEY === '') log.warn('APP_KEY is not set: anyone who can write the tables of the audit log can change it undetected')
     const declared = new Set(host.hooks().map(({ name }) => name))
@@ -158,7 +188,10 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     }
     if (declared.has('onMonitorAction')) hooks.on('onMonitorAction', recorder.afterMonitorAction)
     if (declared.has('beforePayloadView')) hooks.on('beforePayloadView', recorder.beforePayloadView)
-    ctx.onStop(() => writer.close())
+    ctx.onStop(async () => {
+      await writer.close()
+      await places.close()
+    })
     await withDeadline(recording.started(), startMs, `no response within ${startMs} ms`).catch((error: unknown) =>
       log.error({ err: error }, `the start of this process could not be recorded in the audit log: ${messageOf(error)}`),
     )

@@ -9,7 +9,7 @@ export interface Chain {
   readonly node: string
   /** ms since 1970. */
   readonly openedAt: number
-  /** Id of the key of its hashes and its seal. */
+  /** Id of the key of its opening and its hashes. */
   readonly keyId: string
   /** Links the chain to the previous chain. */
   readonly opening: string
@@ -18,6 +18,12 @@ export interface Chain {
   readonly lastHash: string
   /** Whether its process shut down cleanly, with nothing left to write. */
   readonly closed: boolean
+  /** Number of seals of the chain, from 1; 0 for the older format, whose seals do not form a chain. */
+  readonly counter: number
+  /** The seal before the last one. */
+  readonly previousSeal: string
+  /** Id of the key of the seal: that of the chain, or a later one that has replaced it. */
+  readonly sealKeyId: string
   readonly seal: string
   /** Number of entries at the start that retention deleted; `purgedHash` is the hash of the last of them. */
   readonly purged: number
@@ -25,6 +31,8 @@ export interface Chain {
   readonly purgedKeyId: string
   readonly purgedSeal: string
 }
+
+type Sealed = Pick<Chain, 'chain' | 'counter' | 'previousSeal' | 'keyId' | 'opening' | 'entries' | 'lastHash' | 'closed'>
 
 export const registerChain = 0
 
@@ -40,11 +48,11 @@ export function openingOf(
   return mac(key, ['opening', previous, chain, node, openedAt, key.id])
 }
 
-export function sealOf(
-  key: DerivedKey,
-  { chain, opening, entries, lastHash, closed }: Pick<Chain, 'chain' | 'opening' | 'entries' | 'lastHash' | 'closed'>,
-): string {
-  return mac(key, ['head', chain, opening, entries, lastHash, closed])
+/** Returns the seal of the head of a chain. A chain with a counter never matches a seal of the older format, nor the other way round. */
+export function sealOf(key: DerivedKey, { chain, closed, counter, entries, keyId, lastHash, opening, previousSeal }: Sealed): string {
+  return counter === 0
+    ? mac(key, ['head', chain, opening, entries, lastHash, closed])
+    : mac(key, ['head/v2', chain, counter, previousSeal, keyId, opening, entries, lastHash, closed])
 }
 
 export function purgedSealOf(key: DerivedKey, { chain, purged, purgedHash }: Pick<Chain, 'chain' | 'purged' | 'purgedHash'>): string {
@@ -53,26 +61,32 @@ export function purgedSealOf(key: DerivedKey, { chain, purged, purgedHash }: Pic
 
 /** Creates a sealed chain without entries. `previous` is the opening of the previous chain. */
 export function newChain(key: DerivedKey, previous: string, id: Pick<Chain, 'chain' | 'node' | 'openedAt'>): Chain {
-  const head = { ...id, opening: openingOf(key, previous, id), entries: 0, lastHash: noHash, closed: false }
+  const opening = openingOf(key, previous, id)
+  const head = { ...id, keyId: key.id, opening, entries: 0, lastHash: noHash, closed: false, counter: 1, previousSeal: noHash }
   const start = { chain: id.chain, purged: 0, purgedHash: noHash }
   return {
     ...head,
     ...start,
-    keyId: key.id,
+    sealKeyId: key.id,
     seal: sealOf(key, head),
     purgedKeyId: key.id,
     purgedSeal: purgedSealOf(key, start),
   }
 }
 
-/** Returns the chain with a new head. */
+/** Returns the chain with a new head, whose seal also covers the previous seal. */
 export function withHead(key: DerivedKey, chain: Chain, head: Partial<Pick<Chain, 'entries' | 'lastHash' | 'closed'>>): Chain {
-  const changed = { ...chain, ...head, keyId: key.id }
+  const changed = { ...chain, ...head, counter: chain.counter + 1, previousSeal: chain.seal, sealKeyId: key.id }
   return { ...changed, seal: sealOf(key, changed) }
 }
 
 /** Returns the chain without its first entries. */
-export function withoutStart(key: DerivedKey, chain: Chain, start: Pick<Chain, 'purged' | 'purgedHash'>): Chain {
-  const changed = { ...chain, ...start, purgedKeyId: key.id }
+export function withoutStart(key: DerivedKey, chain: Chain, { purged, purgedHash }: Pick<Chain, 'purged' | 'purgedHash'>): Chain {
+  const changed = { ...chain, purged, purgedHash, purgedKeyId: key.id }
   return { ...changed, purgedSeal: purgedSealOf(key, changed) }
+}
+
+/** Returns the chain, unchanged, with both seals made by the given key. */
+export function sealedAgain(key: DerivedKey, chain: Chain): Chain {
+  return withoutStart(key, withHead(key, chain, {}), chain)
 }

@@ -2,13 +2,19 @@ import { type Command, defineCommand, messageOf } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import { complianceErrors } from '../errors.js'
 import type { KeyRing } from '../keys.js'
+import type { AnchorLog } from './anchor/read.js'
+import { registerChain } from './chain.js'
+import type { Places } from './places/places.js'
 import type { AuditStore } from './store/contract.js'
 import { type AuditReport, foundText, verifyAudit } from './verify.js'
 
 export interface AuditCommandParts {
   readonly store: AuditStore
   readonly keys: KeyRing
-  readonly database: Pick<Database, 'checkExists'>
+  readonly places: Pick<Places, 'witnesses'>
+  readonly database: Pick<Database, 'checkExists' | 'connect'>
+  /** Whether the app has the plugin kv. */
+  readonly hasKv: boolean
 }
 
 interface Pagination {
@@ -32,10 +38,12 @@ function isTableMissing(error: unknown): boolean {
 }
 
 function intactLines(report: AuditReport): readonly string[] {
-  const { open, purged } = report
+  const { earlierSeals, open, purged, unconfirmed } = report
   return [
     foundText(report),
     ...(purged > 0 ? [`${purged} older entries were deleted by retention`] : []),
+    ...(unconfirmed > 0 ? [`Entries at the ends of chains that nothing outside the tables confirms: ${unconfirmed}`] : []),
+    ...(earlierSeals > 0 ? [`Chains that are not yet sealed with the current key: ${earlierSeals}`] : []),
     ...(open > 0 ? [`Chains whose process is still running or was killed: ${open}`] : []),
   ]
 }
@@ -46,8 +54,18 @@ function faultLines({ fault, faultCount, faults }: AuditReport): readonly string
   return [`not intact: ${fault?.problem}`, ...named, ...(left > 0 ? [`  and ${left} more`] : []), `Faults in all: ${faultCount}`]
 }
 
+function anchorCounts(anchor: AnchorLog | undefined) {
+  return anchor === undefined ? null : { lines: anchor.lines, unreadable: anchor.unreadable }
+}
+
+function anchorLines(anchor: AnchorLog | undefined): readonly string[] {
+  if (anchor === undefined) return []
+  const { lines, name, unreadable } = anchor
+  return [`Compared with ${name}: ${lines} seals${unreadable > 0 ? `, and ${unreadable} lines that are not readable` : ''}`]
+}
+
 /** `audit:list` queries the running app; `audit:verify` reads the tables directly, whether or not the app is running. */
-export function auditCommands({ database, keys, store }: AuditCommandParts): readonly Command[] {
+export function auditCommands({ database, hasKv, keys, places, store }: AuditCommandParts): readonly Command[] {
   return [
     defineCommand({
       name: 'audit:list',
@@ -80,18 +98,26 @@ export function auditCommands({ database, keys, store }: AuditCommandParts): rea
     }),
     defineCommand({
       name: 'audit:verify',
-      summary: 'Verify the whole audit log against its hashes and seals; exit code 1 if anything was changed',
+      summary: 'Verify the whole audit log against its hashes, its seals, kv and the anchor file; exit code 1 if anything was changed',
       needs: 'services',
-      starts: ['database'],
-      // Verification must not create an empty database if there is none.
-      check: () => database.checkExists(),
-      json: true,
-      run: async ({ print, signal }) => {
-        const report = await print.waiting('the audit log', verifyAudit({ store, keys, signal })).catch((error: unknown) => {
+      starts: hasKv ? ['database', 'kv'] : ['database'],
+      // Verification must create neither a database nor tables if there are none.
+      check: async () => {
+        await database.checkExists()
+        await database.connect()
+        await store.chain(registerChain).catch((error: unknown) => {
           throw isTableMissing(error) ? complianceErrors.AUDIT_MISSING(error as Error) : error
         })
-        const lines = report.intact ? intactLines(report) : faultLines(report)
-        if (print.json) print.record({ ...report, fault: report.fault ?? null })
+      },
+      options: {
+        anchor: { type: 'string', summary: 'Anchor file to compare with; default: WORKER_AUDIT_ANCHOR_FILE' },
+      },
+      json: true,
+      run: async ({ options, print, signal }) => {
+        const { all, anchor } = await places.witnesses(options.anchor, signal)
+        const report = await print.waiting('the audit log', verifyAudit({ store, keys, witnesses: all, signal }))
+        const lines = [...(report.intact ? intactLines(report) : faultLines(report)), ...anchorLines(anchor)]
+        if (print.json) print.record({ ...report, fault: report.fault ?? null, anchor: anchorCounts(anchor) })
         else for (const line of lines) print.line(line)
         return report.intact ? 0 : 1
       },

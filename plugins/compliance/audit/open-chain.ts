@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Clock, type Logger, withDeadline } from 'zin'
 import type { KeyRing } from '../keys.js'
-import { type Chain, newChain, registerChain, withHead } from './chain.js'
+import { type Chain, newChain, registerChain, withHead, withoutStart } from './chain.js'
 import type { AuditStore } from './store/contract.js'
 
 export interface OpenChainInput {
@@ -37,12 +37,13 @@ async function tryOpen({ keys, log, node, store }: OpenChainInput, openedAt: num
   // Another process may have opened a chain since the register was read.
   const before = newest ?? { chain: register.entries, opening: register.lastHash }
   const chain = newChain(key, before.opening, { chain: before.chain + 1, node, openedAt })
-  const grown = withHead(key, register, { entries: chain.chain, lastHash: chain.opening })
+  // A new key also seals the start of the register: it must not be possible to move it with an earlier key.
+  const grown = withoutStart(key, withHead(key, register, { entries: chain.chain, lastHash: chain.opening }), register)
   if (!(await store.open(chain, grown))) return undefined
-  if (keys.find(register.keyId) === undefined) {
+  if (keys.find(register.sealKeyId) === undefined) {
     log.warn(
-      { key: register.keyId },
-      `the audit log was sealed with the key ${register.keyId}, which is not configured: earlier entries cannot be verified until the earlier APP_KEY is in APP_KEY_BK`,
+      { key: register.sealKeyId },
+      `the audit log was sealed with the key ${register.sealKeyId}, which is not configured: earlier entries cannot be verified until the earlier APP_KEY is in APP_KEY_BK`,
     )
   }
   return chain

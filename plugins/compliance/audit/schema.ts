@@ -51,6 +51,8 @@ export const verifyResponse = Type.Object({
   chains: Type.Integer(),
   open: Type.Integer({ description: 'Chains whose process is running, or did not shut down cleanly' }),
   purged: Type.Integer({ description: 'Entries that retention has deleted from the remaining chains' }),
+  unconfirmed: Type.Integer({ description: 'Entries at the ends of chains that neither kv nor the anchor file confirms' }),
+  earlierSeals: Type.Integer({ description: 'Chains whose last seal was made with an earlier key, or in an older format' }),
   fault: Type.Union([fault, Type.Null()], { description: 'The first fault' }),
   faults: Type.Array(fault, { description: 'The first 20 faults' }),
   faultCount: Type.Integer({ description: 'Total number of faults' }),
@@ -67,5 +69,8 @@ export const statusResponse = Type.Object({
   chain: Type.Union([Type.Integer(), Type.Null()]),
   verifying: Type.Union([Type.Object({ entries: Type.Integer(), of: Type.Integer() }), Type.Null()], {
     description: 'Progress of the verification that is running',
+  }),
+  places: Type.Array(Type.Object({ place: Type.String(), failingSince: nullable('ISO 8601'), saved: Type.Integer() }), {
+    description: 'Places outside the tables that get the seals of the responding process',
   }),
 })

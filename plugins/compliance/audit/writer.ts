@@ -16,6 +16,8 @@ export interface WriterParts {
   readonly backlog: number
   /** Called when the log becomes unwritable, and when it is writable again. */
   readonly onState: (state: WriterState) => void
+  /** Called with the chain of this process after each write. */
+  readonly onSeal?: (chain: Chain) => void
 }
 
 /** The current state of the writer. */
@@ -124,7 +126,7 @@ export class AuditWriter {
     this.#closed = true
     clearTimeout(this.#timer)
     await this.#running
-    const { log, store } = this.#parts
+    const { log, onSeal, store } = this.#parts
     const left = this.state.waiting + this.#unkept.now
     for (const { caller } of this.#queue.splice(0)) caller?.reject(this.#refusal())
     if (left > 0)
@@ -134,8 +136,9 @@ export class AuditWriter {
       )
     else if (this.#chain !== undefined && this.#pending === undefined) {
       const closed = withHead(this.#parts.keys.current, this.#chain, { closed: true })
-      await withDeadline(store.append([], closed), storeMs, `no response within ${storeMs} ms`).catch((error: unknown) =>
-        log.warn({ err: error }, `the chain of the audit log could not be closed: ${messageOf(error)}`),
+      await withDeadline(store.append([], closed), storeMs, `no response within ${storeMs} ms`).then(
+        () => onSeal?.(closed),
+        (error: unknown) => log.warn({ err: error }, `the chain of the audit log could not be closed: ${messageOf(error)}`),
       )
     }
   }
@@ -212,6 +215,7 @@ export class AuditWriter {
     this.#pending = undefined
     this.#chain = chain
     this.#totals.written += entries.length
+    this.#parts.onSeal?.(chain)
     waiting.forEach(({ caller }, index) => void caller?.resolve(entries[index]?.id ?? 0))
     if (this.#down === undefined) return
     const { log, onState } = this.#parts

@@ -1,11 +1,15 @@
 import { type Chain, registerChain, withoutStart } from '../audit/chain.js'
 import { idOf } from '../audit/entry.js'
+import type { SecondPlace } from '../audit/places/second-place.js'
 import type { AuditStore } from '../audit/store/contract.js'
+import { complianceErrors } from '../errors.js'
 import type { KeyRing } from '../keys.js'
 
 export interface PurgeAuditInput {
   readonly store: AuditStore
   readonly keys: KeyRing
+  /** Keeps the seals of chains; those of removed chains are deleted there, too. */
+  readonly place?: Pick<SecondPlace, 'forget'> | undefined
   /** Entries older than this are deleted, in ms since 1970. */
   readonly before: number
   /** Live nodes; their chains are kept even if empty. */
@@ -27,13 +31,17 @@ const pageSize = 100
 
 /**
  * Deletes old entries from the start of each chain. The hash of the last deleted entry is kept under a seal, so that the rest can be
- * verified. Finished, empty chains are removed from the start of the register in the same way.
+ * verified. Finished, empty chains are removed from the start of the register in the same way. Throws AUDIT_KEY_UNKNOWN in a process with an
+ * earlier key.
  */
 export async function purgeAudit(input: PurgeAuditInput): Promise<PurgedEntries> {
   const { steps, store } = input
   let entries = 0
   let left = steps
-  let last = (await store.chain(registerChain))?.purged ?? 0
+  const register = await store.chain(registerChain)
+  if (register !== undefined && input.keys.find(register.sealKeyId) === undefined)
+    throw complianceErrors.AUDIT_KEY_UNKNOWN(register.sealKeyId)
+  let last = register?.purged ?? 0
   for (;;) {
     const page = await store.chains(last, pageSize)
     for (let chain of page) {
@@ -67,10 +75,16 @@ async function purgeStep({ before, keys, store }: PurgeAuditInput, chain: Chain)
   return shorter
 }
 
-async function dropEmpty({ alive, before, keys, store }: PurgeAuditInput, chain: Chain): Promise<void> {
+async function dropEmpty({ alive, before, keys, place, store }: PurgeAuditInput, chain: Chain): Promise<void> {
   const done = chain.closed || !alive.has(chain.node)
   if (chain.purged < chain.entries || !done || chain.openedAt >= before) return
   const register = await store.chain(registerChain)
   if (register === undefined || register.purged !== chain.chain - 1) return
+  // While kv is unavailable, the chain stays.
+  const isForgotten = await place?.forget(chain.chain).then(
+    () => true,
+    () => false,
+  )
+  if (isForgotten === false) return
   await store.dropChain(chain.chain, withoutStart(keys.current, register, { purged: chain.chain, purgedHash: chain.opening }))
 }

@@ -35,7 +35,10 @@ const steps = 100
 const role = 'compliance.retention'
 
 /** The part for WORKER_DATA_RETENTION: the leader deletes older data. */
-export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entries' | 'note' | 'store' | 'enabled'>): Retention {
+export function createRetention(
+  ctx: ComplianceContext,
+  audit: Pick<Audit, 'entries' | 'note' | 'store' | 'enabled' | 'places' | 'sealAgain'>,
+): Retention {
   const { clock, hooks, log, services, settings } = ctx
   const { WORKER_DATA_RETENTION: days } = settings
   const keys = keysFor('audit', settings)
@@ -58,13 +61,18 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
     const alive = async () => new Set((await services.cluster.readNodes()).flatMap(({ alive, id }) => (alive ? [id] : [])))
     // BullMQ computes the age of jobs from the system clock.
     const ageMs = Math.max(0, Date.now() - before)
-    const [jobs, old, trail] = await Promise.all([
+    const [jobs, old, isLeft, trail] = await Promise.all([
       attempt('jobs', () => purgeJobs({ queues: services.queues, ageMs, steps }), { jobs: 0, more: false, problems: [] }),
       purgeData.call(before),
-      attempt('audit', async () => purgeAudit({ store: audit.store, keys, before, alive: await alive(), steps }), {
-        entries: 0,
-        more: false,
-      }),
+      attempt('seals of the audit log', async () => audit.sealAgain(await alive()), false),
+      attempt(
+        'audit',
+        async () => purgeAudit({ store: audit.store, keys, place: audit.places.second, before, alive: await alive(), steps }),
+        {
+          entries: 0,
+          more: false,
+        },
+      ),
     ])
     problems.push(...jobs.problems)
     const history: string[] = []
@@ -77,12 +85,12 @@ export function createRetention(ctx: ComplianceContext, audit: Pick<Audit, 'entr
       jobs: jobs.jobs,
       entries: trail.entries,
       history,
-      more: jobs.more || trail.more,
+      more: jobs.more || trail.more || isLeft,
       problems,
     }
     const also = history.length === 0 ? '' : `, and history (${history.join(', ')})`
     const text = `${result.jobs} jobs, ${result.entries} audit entries${also} from before ${result.before}`
-    for (const problem of problems) log.error(`retention failed to delete ${problem}`)
+    for (const problem of problems) log.error(`retention failed: ${problem}`)
     const failed = problems.length === 0 ? '' : `; failed: ${problems.join('; ')}`
     audit.note('retention.purge', 'data:expired', `${text}${failed}`, problems.length === 0 ? 'done' : 'failed')
     return result

@@ -38,6 +38,8 @@ export interface AuditStore {
   chain(chain: number): Promise<Chain | undefined>
   /** Returns chains above `after`, ordered by number, without the register. */
   chains(after: number, limit: number): Promise<readonly Chain[]>
+  /** Replaces the seals of a chain whose process has ended; returns false if the chain has changed since it was read. */
+  replaceSeals(read: Chain, sealed: Chain): Promise<boolean>
   /** Deletes entries up to an id and stores the new start of their chain. */
   purge(chain: Chain, from: number, to: number): Promise<void>
   /** Deletes an empty chain and stores the new start of the register. */

@@ -61,18 +61,30 @@ export function databaseStore(database: Database): AuditStore {
   }
 
   /** The owner of a chain sets the head columns, the purging node the start columns, so neither overwrites the other. */
-  const setHead = ({ chain, entries, keyId, lastHash, closed, seal }: Chain) =>
+  const headOf = ({ entries, lastHash, closed, counter, previousSeal, sealKeyId, seal }: Chain) => ({
+    entries,
+    last_hash: lastHash,
+    closed: closed ? 1 : 0,
+    counter,
+    previous_seal: previousSeal,
+    seal_key_id: sealKeyId,
+    seal,
+  })
+  const setHead = (chain: Chain) =>
     tables()
       .updateTable(chainsTable)
-      .set({ entries, key_id: keyId, last_hash: lastHash, closed: closed ? 1 : 0, seal })
-      .where('chain', '=', chain)
+      .set(headOf(chain))
+      .where('chain', '=', chain.chain)
       // A write that timed out may arrive after later ones.
-      .where('entries', '<=', entries)
-  const setStart = ({ chain, purged, purgedHash, purgedKeyId, purgedSeal }: Chain) =>
-    tables()
-      .updateTable(chainsTable)
-      .set({ purged, purged_hash: purgedHash, purged_key_id: purgedKeyId, purged_seal: purgedSeal })
-      .where('chain', '=', chain)
+      .where('entries', '<=', chain.entries)
+      .where('counter', '<=', chain.counter)
+  const startOf = ({ purged, purgedHash, purgedKeyId, purgedSeal }: Chain) => ({
+    purged,
+    purged_hash: purgedHash,
+    purged_key_id: purgedKeyId,
+    purged_seal: purgedSeal,
+  })
+  const setStart = (chain: Chain) => tables().updateTable(chainsTable).set(startOf(chain)).where('chain', '=', chain.chain)
 
   const store: AuditStore = {
     get batchLimits() {
@@ -81,9 +93,12 @@ export function databaseStore(database: Database): AuditStore {
     async open(chain, register) {
       const known = await store.chain(registerChain)
       const insertChain = tables().insertInto(chainsTable).values(rowOfChain(chain))
-      const keepRegister = known === undefined ? tables().insertInto(chainsTable).values(rowOfChain(register)) : setHead(register)
+      // Retention may have moved the start of the register meanwhile.
+      const keepStart = setStart(register).where('purged', '=', register.purged)
+      const keepRegister =
+        known === undefined ? [tables().insertInto(chainsTable).values(rowOfChain(register))] : [setHead(register), keepStart]
       try {
-        await database.batch([insertChain, keepRegister])
+        await database.batch([insertChain, ...keepRegister])
         return true
       } catch (error) {
         if (!database.isUniqueViolation(error)) throw error
@@ -134,6 +149,16 @@ export function databaseStore(database: Database): AuditStore {
     async chains(after, limit) {
       const rows = await tables().selectFrom(chainsTable).selectAll().where('chain', '>', after).orderBy('chain').limit(limit).execute()
       return rows.map(chainOfRow)
+    },
+    async replaceSeals(read, sealed) {
+      const { numUpdatedRows } = await tables()
+        .updateTable(chainsTable)
+        .set({ ...headOf(sealed), ...startOf(sealed) })
+        .where('chain', '=', read.chain)
+        .where('seal', '=', read.seal)
+        .where('purged', '=', read.purged)
+        .executeTakeFirstOrThrow()
+      return Number(numUpdatedRows) > 0
     },
     async purge(chain, from, to) {
       const gone = tables().deleteFrom(entriesTable).where('id', '>=', from).where('id', '<=', to)

@@ -28,6 +28,9 @@ export interface ChainRow {
   readonly entries: number
   readonly last_hash: string
   readonly closed: number
+  readonly counter: number
+  readonly previous_seal: string
+  readonly seal_key_id: string
   readonly seal: string
   readonly purged: number
   readonly purged_hash: string
@@ -88,6 +91,9 @@ export function rowOfChain(chain: Chain): ChainRow {
     entries: chain.entries,
     last_hash: chain.lastHash,
     closed: chain.closed ? 1 : 0,
+    counter: chain.counter,
+    previous_seal: chain.previousSeal,
+    seal_key_id: chain.sealKeyId,
     seal: chain.seal,
     purged: chain.purged,
     purged_hash: chain.purgedHash,
@@ -96,6 +102,7 @@ export function rowOfChain(chain: Chain): ChainRow {
   }
 }
 
+/** A table that was not migrated yet has no columns of the chain of seals, and a row of the older format has their defaults. */
 export function chainOfRow(row: ChainRow): Chain {
   return {
     chain: Number(row.chain),
@@ -106,6 +113,9 @@ export function chainOfRow(row: ChainRow): Chain {
     entries: Number(row.entries),
     lastHash: row.last_hash,
     closed: Number(row.closed) === 1,
+    counter: Number(row.counter ?? 0),
+    previousSeal: row.previous_seal ?? '',
+    sealKeyId: row.seal_key_id || row.key_id,
     seal: row.seal,
     purged: Number(row.purged),
     purgedHash: row.purged_hash,

@@ -21,10 +21,11 @@ export function memoryAudit() {
       chains.set(registerChain, register)
       return true
     },
-    async append(added, { chain, closed, entries: length, keyId, lastHash, seal }) {
+    async append(added, { chain, closed, counter, entries: length, lastHash, previousSeal, seal, sealKeyId }) {
       up()
       for (const entry of added) if (!entries.has(entry.id)) entries.set(entry.id, entry)
-      chains.set(chain, { ...(chains.get(chain) as Chain), closed, entries: length, keyId, lastHash, seal })
+      const head = { closed, counter, entries: length, lastHash, previousSeal, seal, sealKeyId }
+      chains.set(chain, { ...(chains.get(chain) as Chain), ...head })
     },
     list: async (_query, { limit, offset }) => [...entries.values()].reverse().slice(offset, offset + limit),
     count: async () => entries.size,
@@ -39,6 +40,11 @@ export function memoryAudit() {
         .filter(({ chain }) => chain > after)
         .sort((a, b) => a.chain - b.chain)
         .slice(0, limit),
+    async replaceSeals(read, sealed) {
+      if (chains.get(read.chain)?.seal !== read.seal) return false
+      chains.set(read.chain, sealed)
+      return true
+    },
     async purge(chain, from, to) {
       for (let id = from; id <= to; id++) entries.delete(id)
       chains.set(chain.chain, chain)
@@ -49,6 +55,17 @@ export function memoryAudit() {
     },
   }
   return Object.assign(control, store, {
+    /** Returns a function that sets both tables back to what they contain now, as a restored backup does. */
+    copy: () => {
+      const [oldEntries, oldChains] = [[...entries], [...chains]]
+      return (): void => {
+        entries.clear()
+        chains.clear()
+        for (const [id, entry] of oldEntries) entries.set(id, entry)
+        for (const [number, chain] of oldChains) chains.set(number, chain)
+      }
+    },
+    addEntry: (entry: AuditEntry) => void entries.set(entry.id, entry),
     allChains: () => [...chains.values()].filter(({ chain }) => chain !== registerChain),
     setChain: (chain: Chain) => void chains.set(chain.chain, chain),
     removeChain: (chain: number) => void chains.delete(chain),

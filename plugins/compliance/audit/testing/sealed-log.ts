@@ -1,0 +1,121 @@
+import { fakeClock, memoryLogger } from 'zin/testing'
+import { type DerivedKey, type KeyRing, keysFor } from '../../keys.js'
+import { type Chain, newChain, registerChain, withHead } from '../chain.js'
+import { type AuditFacts, entryOf, hashOf, idOf, noHash } from '../entry.js'
+import { checkpointOf } from '../places/checkpoint.js'
+import { Publisher } from '../places/publisher.js'
+import { SecondPlace } from '../places/second-place.js'
+import { sealAgain } from '../seal-again.js'
+import { verifyAudit } from '../verify.js'
+import { AuditWriter } from '../writer.js'
+import { memoryAudit } from './memory-audit.js'
+import { memoryKv } from './memory-kv.js'
+
+/** Keys of an app: the current one, and earlier ones, newest first. */
+export const ringOf = (current: string, ...earlier: readonly string[]): KeyRing =>
+  keysFor('audit', { APP_KEY: current.repeat(32), APP_KEY_BK: JSON.stringify(earlier.map((one) => one.repeat(32))) })
+
+export const factsOf = (at: number): AuditFacts => ({
+  at,
+  action: 'desk.sort',
+  target: `desk:${at}`,
+  outcome: 'asked',
+  actor: 'user:marker-4711',
+  device: null,
+  via: 'http',
+  before: null,
+  after: null,
+  reason: null,
+  address: null,
+  requestId: null,
+  ref: null,
+})
+
+export type SealedLog = ReturnType<typeof sealedLog>
+
+/** An audit log with kv, in memory. Each process writes one chain; `keys` are those of the processes that start from then on. */
+export function sealedLog(first: KeyRing) {
+  const store = memoryAudit()
+  const kv = memoryKv()
+  const place = new SecondPlace(kv)
+  const log = memoryLogger()
+  const clock = fakeClock()
+  let nodes = 0
+  const parts = { keys: first }
+
+  /** Starts a process; `also` gets its seals, too. */
+  const start = (also: (chain: Chain) => void = () => undefined) => {
+    const own = new SecondPlace(kv)
+    const save = new Publisher({
+      place: own.name,
+      save: (checkpoint) => own.save(checkpoint),
+      everyMs: 250,
+      deadlineMs: 3_000,
+      clock,
+      log,
+      onState: () => undefined,
+    })
+    const onSeal = (chain: Chain): void => {
+      save.put(checkpointOf(chain))
+      also(chain)
+    }
+    const node = `node-${++nodes}`
+    const writer = new AuditWriter({ store, keys: parts.keys, node, clock, log, backlog: 1_000, onState: () => undefined, onSeal })
+    return {
+      node,
+      publisher: save,
+      async write(entries: number): Promise<void> {
+        for (let number = 1; number <= entries; number++) writer.put(factsOf(number))
+        await writer.flush()
+        await save.flush()
+      },
+      async stop(): Promise<void> {
+        await writer.close()
+        await save.close()
+      },
+    }
+  }
+
+  return Object.assign(parts, {
+    store,
+    kv,
+    place,
+    log,
+    start,
+    /** Writes a chain with entries in a process that then stops. */
+    async chain(entries: number): Promise<void> {
+      const process = start()
+      await process.write(entries)
+      await process.stop()
+    },
+    /** The row of a chain. */
+    row: async (chain: number) => (await store.chain(chain)) as Chain,
+    verify: (witnesses = [place] as Parameters<typeof verifyAudit>[0]['witnesses'], keys = parts.keys) =>
+      verifyAudit({ store, keys, ...(witnesses === undefined ? {} : { witnesses }) }),
+    sealAgain: (alive: readonly string[] = []) =>
+      sealAgain({ store, keys: parts.keys, place, alive: new Set(alive), now: clock.now() + 3_600_000, steps: 1_000 }),
+  })
+}
+
+/** Appends entries to a chain as someone who has a key can: with valid hashes and a valid seal. */
+export async function append(log: SealedLog, chain: Chain, key: DerivedKey, count: number): Promise<void> {
+  let { entries, lastHash } = chain
+  for (let number = 0; number < count; number++) {
+    entries += 1
+    const id = idOf(chain.chain, entries)
+    lastHash = hashOf(key.key, lastHash, id, factsOf(4711))
+    log.store.addEntry(entryOf(factsOf(4711), id, lastHash))
+  }
+  log.store.setChain(withHead(key, chain, { entries, lastHash }))
+}
+
+/** Replaces the first chain, the only one, by one with two more entries, as someone who has the current key can. */
+export async function rewrite(log: SealedLog): Promise<void> {
+  const { current } = log.keys
+  const { entries, node, openedAt } = await log.row(1)
+  const first = newChain(current, noHash, { chain: 1, node, openedAt })
+  const register = newChain(current, '', { chain: registerChain, node: 'register', openedAt })
+  log.store.setChain(withHead(current, register, { entries: 1, lastHash: first.opening }))
+  for (let number = 1; number <= entries; number++) log.store.removeEntry(idOf(1, number))
+  await append(log, { ...first, counter: 9 }, current, entries + 2)
+}
