@@ -51,9 +51,12 @@ export async function childrenOf(job: Job): Promise<{ readonly keys: readonly st
   const part = { cursor: 0, count }
   const found = await job.getDependencies({ failed: part, ignored: part, processed: part, unprocessed: part })
   const { failed, ignored, processed, unprocessed } = found
-  const { nextFailedCursor, nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor } = found
+  const { nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor } = found
   return {
     keys: [...new Set([...(unprocessed ?? []), ...Object.keys(processed ?? {}), ...(failed ?? []), ...Object.keys(ignored ?? {})])],
-    complete: ![nextFailedCursor, nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor].some((cursor) => Number(cursor ?? 0) > 0),
+    // The cursor of failed children is an offset, which does not return to 0.
+    complete:
+      (failed?.length ?? 0) < count &&
+      [nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor].every((cursor) => Number(cursor ?? 0) === 0),
   }
 }
