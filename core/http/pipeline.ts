@@ -81,10 +81,10 @@ export class Pipeline {
   /** Phases 1 and 2. */
   receive(req: IncomingMessage, res: ServerResponse): void {
     const { koa, ids, trustedProxies } = this.#parts
-    const { url = '' } = req
-    if (!url.startsWith('/')) req.url = originForm(url, req.headers.host)
     if (trustedProxies > 0) keepTrusted(req, trustedProxies)
     const ctx = koa.createContext(req, res) as Context
+    // `originalUrl` stays as it was sent: a signature covers the target in origin form only.
+    req.url = originForm(req.url ?? '', req.headers.host)
     res.statusCode = 404
     const inbound = inboundRequestId(req)
     const requestId = (trustedProxies > 0 ? inbound : undefined) ?? ids.next()
@@ -148,7 +148,7 @@ export class Pipeline {
 
   /** Phase 5. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
   #match(ctx: Context): MaybePromise {
-    const path = pathOf(ctx.originalUrl)
+    const path = pathOf(originForm(ctx.originalUrl, ctx.req.headers.host))
     const method = ctx.req.method ?? 'GET'
     const found = this.#routes.find(method, path)
     if (!found) return this.#noMatch(ctx, method, path)

@@ -37,8 +37,8 @@ export function followToEnd(parts: RequestEndParts, ctx: Context, { context, inb
   const isLogged = logRequests && logged[level].includes(log.level)
   const isReported = requestEnd.active
   if (!isLogged && !isReported) return
-  const { method, originalUrl, res } = ctx
-  const path = pathOf(originalUrl)
+  const { method, req, res } = ctx
+  const path = pathOf(req.url ?? '')
   const began = clock.monotonic()
   // `close` is emitted once, so removing the listener again (`once`) would be wasted work.
   res.on('close', () => {

@@ -25,6 +25,7 @@ const absolute = /^https?:\/\/([^/?#]*)(.*)$/i
  * two readers of the request could see different hosts.
  */
 export function originForm(target: string, host: string | undefined): string {
+  if (target.charCodeAt(0) === SLASH) return target
   const [, authority, rest = ''] = absolute.exec(target) ?? []
   if (authority === undefined || authority.toLowerCase() !== host?.toLowerCase()) return target
   return rest.charCodeAt(0) === SLASH ? rest : `/${rest}`
