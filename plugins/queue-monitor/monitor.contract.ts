@@ -212,7 +212,9 @@ export function monitorContract(title: string, env: () => Readonly<Record<string
       const { error, stacktrace, withheld } = (await get(`/api/jobs/mails-a:${bad}`, keys.readA)).body
       assert.deepEqual([error, stacktrace, withheld], [null, [], true])
       assert.equal((await get('/api/jobs?q=error:mailbox', keys.readA)).body.code, 'MONITOR_FORBIDDEN')
-      assert.deepEqual((await get('/api/jobs?q=mailbox', keys.readA)).body.jobs, [])
+      const { jobs, searched } = (await get('/api/jobs?q=mailbox', keys.readA)).body
+      assert.deepEqual([jobs, searched.withoutErrors], [[], true])
+      assert.equal((await get('/api/jobs?q=mailbox', keys.adminA)).body.searched.withoutErrors, undefined)
     })
 
     it('accepts basic auth, and rejects wrong credentials without revealing which part is wrong', async () => {

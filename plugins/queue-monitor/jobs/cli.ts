@@ -69,8 +69,9 @@ const search = defineCommand({
 })
 
 /** Describes the coverage of a search. */
-function searchedIn({ complete, fields, jobs, of, since }: SearchResult['searched']): string {
-  if (fields.length === 0) return complete ? `searched all ${of}` : `searched the newest ${jobs} of ${of}`
+function searchedIn({ complete, fields, jobs, of, since, withoutErrors }: SearchResult['searched']): string {
+  const errors = withoutErrors === true ? '; errors were not searched, which requires payload:read' : ''
+  if (fields.length === 0) return `${complete ? `searched all ${of}` : `searched the newest ${jobs} of ${of}`}${errors}`
   const extent = complete ? '' : `, the newest ${jobs} of ${of}`
   return `searched the index of ${fields.join(', ')}${extent}${since === null ? '' : `, which covers jobs added since ${since}`}`
 }

@@ -28,6 +28,8 @@ export interface Searched {
   readonly fields: readonly string[]
   /** The index contains only jobs added since then, ISO 8601; null if it is complete. */
   readonly since: string | null
+  /** Present if errors were not searched, although the words could be in one: the caller may not see them. */
+  readonly withoutErrors?: true
 }
 
 export interface SearchResult {
@@ -59,7 +61,8 @@ export async function searchJobs(
   if (Object.keys(sought.values).length > 0) return searchFields({ names, query, queues, sought, views }, scope)
   const list = views.lister(scope)
   const seeksErrors = terms.some(({ field }) => field === 'any' || field === 'error')
-  const match = matcher(terms, seeksErrors && (await views.searchesErrors(queue, scope)))
+  const searchesErrors = seeksErrors && (await views.searchesErrors(queue, scope))
+  const match = matcher(terms, searchesErrors)
   const states = status === undefined ? statuses : [status]
   const samples = await queues.sample(names)
   const broken = queue === undefined ? undefined : samples.get(queue)?.broken
@@ -110,6 +113,7 @@ export async function searchJobs(
       queues: readable.length,
       fields: [],
       since: null,
+      ...(seeksErrors && !searchesErrors ? { withoutErrors: true as const } : {}),
     },
   }
 }

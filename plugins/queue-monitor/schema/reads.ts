@@ -118,6 +118,7 @@ export const searchResponse = Type.Object({
       queues: whole,
       fields: Type.Array(Type.String(), { description: 'Declared fields whose index was searched; empty if jobs were scanned' }),
       since: Type.Union([Type.String(), Type.Null()], { description: 'The index contains only jobs added since then, ISO 8601' }),
+      withoutErrors: Type.Optional(Type.Literal(true, { description: 'Errors were not searched: the caller may not see them' })),
     },
     { description: 'Coverage of the search' },
   ),
