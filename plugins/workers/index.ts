@@ -105,7 +105,7 @@ export const workers = definePlugin({
       const access: Access = {
         demand: (request, permission) => ops.demand(request, permission),
         viewer: (request) => viewerOf(ops, request),
-        views: queues.views,
+        views: () => queues.views,
       }
       ctx.routes(routesOf(parts.workers, streams, access, ctx.clock))
       ctx.commands([...workerCommands, migrateWorkerCommand({ app: host.app, database: services.database })])

@@ -63,7 +63,7 @@ export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): 
       response: { 200: jobAnswer },
       handler: async (ctx) => {
         const { id, name } = ctx.input.params
-        return { ok: true, job: await viewed(await workers.job(name, id), views, viewer(ctx)) }
+        return { ok: true, job: await viewed(await workers.job(name, id), views(), viewer(ctx)) }
       },
     }),
     defineRoute({

@@ -11,7 +11,7 @@ export type Demand = (ctx: RouteContext, permission: string) => void | Promise<v
 export interface Access {
   readonly demand: Demand
   readonly viewer: (ctx: RouteContext) => Viewer
-  readonly views: JobViews
+  readonly views: () => JobViews
 }
 
 export const use = ['ops']
