@@ -7,6 +7,7 @@ import { isConflict, isUnavailable } from '../failures.js'
 import { reasonOf, silent } from './mysql-messages.js'
 import { setUpSession } from './mysql-session.js'
 import { discard } from './mysql-socket.js'
+import { bindables } from './values.js'
 
 export interface BoundedPoolOptions {
   readonly statementTimeoutMs: number
@@ -63,7 +64,7 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
     })
   }
 
-  const bind = (sql: string, values: readonly unknown[]): unknown[] => values.map((value, index) => bindable(value, index + 1, sql, where))
+  const bind = (sql: string, values: readonly unknown[]): unknown[] => bindables(values, { dialect: 'mysql', sql, where })
 
   const run = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
     new Promise((resolve, reject) => {
@@ -92,28 +93,6 @@ function boundedConnection(connection: PoolConnection, { statementTimeoutMs, whe
     }) as MysqlPoolConnection['query'],
     release: () => connection.release(),
   }
-}
-
-/**
- * Returns a parameter as mysql2 writes it into a statement. It would write lists and objects as SQL, such as `name = value`, so that a value of
- * another type than expected could change what the statement means.
- */
-function bindable(value: unknown, parameter: number, sql: string, where: string): unknown {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint') return value
-  if (typeof value === 'number') {
-    if (Number.isFinite(value)) return value
-    throw databaseErrors.DATABASE_NUMBER(where, parameter, value)
-  }
-  if (Buffer.isBuffer(value) || (value instanceof Date && !Number.isNaN(value.getTime()))) return value
-  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-  const why = `is ${kindOf(value)}; pass text, a number, a boolean, bytes, a valid Date or null, and objects as JSON`
-  throw databaseErrors.DATABASE_VALUE(where, sql, { parameter, why })
-}
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'a list'
-  if (value instanceof Date) return 'an invalid Date'
-  return typeof value === 'object' ? 'an object' : typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`
 }
 
 /** mysql2 makes no object of such a row. */
