@@ -87,6 +87,8 @@ export async function startMariaDb(folder: string, port: number, children: Map<S
     '--innodb-buffer-pool-size=64M',
     '--innodb-log-file-size=16M',
     '--character-set-server=utf8mb4',
+    // Nothing may depend on the zone of the server.
+    '--default-time-zone=+09:00',
   ]
   await startServer(program('mariadbd'), args, /ready for connections/, (child) => children.set('mysql', child))
 }

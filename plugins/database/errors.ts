@@ -86,7 +86,7 @@ export const databaseErrors = defineErrors({
     status: 500,
     message: (name: string, sql: string, { parameter, why }: Pick<SqliteValueError, 'parameter' | 'why'>) =>
       `Database "${name}" cannot store a value: parameter ${parameter} of ${JSON.stringify(sql.slice(0, shownSql))} ${why}`,
-    when: 'A value is `undefined`, a list, an object, a function or a symbol; on SQLite also NaN, a Date, or a bigint over 64 bits',
+    when: 'A value is `undefined`, a list, an object, a function, a symbol or an invalid Date; on SQLite also NaN or a bigint over 64 bits',
     fix: 'Pass the form that the message names',
   },
   DATABASE_NOT_STARTED: {

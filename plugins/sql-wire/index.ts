@@ -19,6 +19,7 @@ export { checkParams, wrongCount } from './statement-params.js'
 export { statementTypes } from './statement-types.js'
 export type { SqlDialect, SqlToken, SqlTokens } from './tokens.js'
 export { tokensOf } from './tokens.js'
+export { integerOf, timeText } from './values.js'
 export type {
   ArrayRow,
   BatchOptions,

@@ -1,3 +1,4 @@
+import { integerOf, timeText } from 'zin/plugins/sql-wire'
 import type { Bindable } from './binding.js'
 
 /** A value that cannot be stored as it is. */
@@ -21,7 +22,8 @@ export class SqliteValueError extends TypeError {
 
 /**
  * Checks the values of a statement, because the bindings differ in what they do with others: they read an object as names of parameters,
- * bind an ArrayBuffer as NULL, or cut a text at its NUL. A boolean becomes 1 or 0, and a lone surrogate, in the binding, U+FFFD.
+ * bind an ArrayBuffer as NULL, or cut a text at its NUL. A boolean becomes 1 or 0, a Date its text in UTC, and a lone surrogate, in the binding,
+ * U+FFFD.
  */
 export function bindables(values: readonly unknown[]): readonly Bindable[] {
   return values.map(bindable)
@@ -45,7 +47,11 @@ function bindable(value: unknown, index: number): Bindable {
       if (value === null) return null
       if (value instanceof ArrayBuffer) return bytesOf(new Uint8Array(value))
       if (ArrayBuffer.isView(value)) return bytesOf(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
-      if (value instanceof Date) throw refused('is a Date; pass its getTime() or toISOString()')
+      if (value instanceof Date) {
+        const text = timeText(value)
+        if (text === undefined) throw refused('is not a valid Date of the years 0 to 9999')
+        return text
+      }
       throw refused(`is ${Array.isArray(value) ? 'an array' : 'an object'}; pass its values, or JSON.stringify it`)
     case 'undefined':
       throw refused('is undefined; pass a value or null')
@@ -60,8 +66,7 @@ function bytesOf(bytes: Uint8Array): Uint8Array {
   return bytes.length === 0 ? new Uint8Array(new ArrayBuffer(1), 0, 0) : bytes
 }
 
-/** Returns a value of a result. Integers beyond 2^53 are rounded. */
+/** Returns a value of a result: an integer as a number if that is exact and otherwise as a bigint, and a blob as a Uint8Array. */
 export function resultValue(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value)
-  return value instanceof Uint8Array ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value
+  return typeof value === 'bigint' ? integerOf(value) : value
 }

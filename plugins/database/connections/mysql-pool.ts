@@ -7,6 +7,7 @@ import { isConflict, isUnavailable } from '../failures.js'
 import { reasonOf, silent } from './mysql-messages.js'
 import { setUpSession } from './mysql-session.js'
 import { discard } from './mysql-socket.js'
+import { bindables } from './values.js'
 
 export interface BoundedPoolOptions {
   readonly statementTimeoutMs: number
@@ -71,7 +72,7 @@ function boundedConnection(
   }
 
   const bind = (sql: string, values: readonly unknown[]): unknown[] => {
-    const bound = values.map((value, index) => bindable(value, index + 1, sql, where))
+    const bound = bindables(values, { dialect: 'mysql', sql, where })
     // The server would close the connection in the middle of the statement, which looks like an outage.
     if (mostBytes(sql, bound) > maxBytes) {
       const bytes = Buffer.byteLength(connection.format(sql, bound)) + 1
@@ -109,33 +110,11 @@ function boundedConnection(
   }
 }
 
-/**
- * Returns a parameter as mysql2 writes it into a statement. It would write lists and objects as SQL, such as `name = value`, so that a value of
- * another type than expected could change what the statement means.
- */
-function bindable(value: unknown, parameter: number, sql: string, where: string): unknown {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint') return value
-  if (typeof value === 'number') {
-    if (Number.isFinite(value)) return value
-    throw databaseErrors.DATABASE_NUMBER(where, parameter, value)
-  }
-  if (Buffer.isBuffer(value) || (value instanceof Date && !Number.isNaN(value.getTime()))) return value
-  if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
-  const why = `is ${kindOf(value)}; pass text, a number, a boolean, bytes, a valid Date or null, and objects as JSON`
-  throw databaseErrors.DATABASE_VALUE(where, sql, { parameter, why })
-}
-
 /** An upper bound of the size of a statement in which mysql2 has written its values: escaped text, and bytes in hexadecimal. */
 function mostBytes(sql: string, values: readonly unknown[]): number {
   let sum = 3 * sql.length + 1
   for (const value of values) sum += 40 + (typeof value === 'string' || Buffer.isBuffer(value) ? 3 * value.length : 0)
   return sum
-}
-
-function kindOf(value: unknown): string {
-  if (Array.isArray(value)) return 'a list'
-  if (value instanceof Date) return 'an invalid Date'
-  return typeof value === 'object' ? 'an object' : typeof value === 'undefined' ? 'undefined' : `a ${typeof value}`
 }
 
 /** mysql2 makes no object of such a row. */

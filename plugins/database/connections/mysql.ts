@@ -14,6 +14,7 @@ import { migrationLock } from './mysql-lock.js'
 import { refusal, silent, unreachable } from './mysql-messages.js'
 import { createPinger } from './mysql-ping.js'
 import { boundedPool } from './mysql-pool.js'
+import { typedResults } from './mysql-results.js'
 import { discard, killOn, type OpenSocket, openSocket } from './mysql-socket.js'
 
 export interface MysqlDeps {
@@ -39,7 +40,7 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
     password: config.password,
     charset: 'utf8mb4',
     timezone: 'Z',
-    supportBigNumbers: true,
+    ...typedResults,
     maxPreparedStatements: 256,
     connectTimeout: Math.min(deps.connectTimeoutMs, deps.statementTimeoutMs, 5000),
     enableKeepAlive: true,

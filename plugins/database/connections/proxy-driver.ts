@@ -25,6 +25,8 @@ export function createSlots(limit: number): Slots {
 }
 
 export interface ProxyDriverOptions {
+  /** Returns a query with checked parameters, or throws. */
+  readonly checked: (query: CompiledQuery) => CompiledQuery
   /** One is taken for each connection in use. */
   readonly slots: Slots
   /** Called with the outcome of each request and its SQL. For a failed request, its return value is thrown. */
@@ -34,7 +36,7 @@ export interface ProxyDriverOptions {
 }
 
 /** Limits concurrent requests like a pool, and maps the errors of the proxy. */
-export function proxyDriver(inner: Driver, { slots, outcome, notBegun }: ProxyDriverOptions): Driver {
+export function proxyDriver(inner: Driver, { checked, slots, outcome, notBegun }: ProxyDriverOptions): Driver {
   const reported = async <T>(work: Promise<T>, sql?: string): Promise<T> => {
     try {
       const result = await work
@@ -52,9 +54,9 @@ export function proxyDriver(inner: Driver, { slots, outcome, notBegun }: ProxyDr
       const connection = await inner.acquireConnection()
       const execute: DatabaseConnection['executeQuery'] = connection.executeQuery.bind(connection)
       const stream: DatabaseConnection['streamQuery'] = connection.streamQuery.bind(connection)
-      connection.executeQuery = (query) => reported(execute(query), query.sql)
+      connection.executeQuery = async (query) => reported(execute(checked(query)), query.sql)
       connection.streamQuery = async function* <Row>(query: CompiledQuery, chunkSize?: number): AsyncIterableIterator<QueryResult<Row>> {
-        const rows = stream<Row>(query, chunkSize)
+        const rows = stream<Row>(checked(query), chunkSize)
         try {
           for (let next = await reported(rows.next()); !next.done; next = await reported(rows.next())) yield next.value
         } finally {

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { CompiledQuery, Kysely } from 'kysely'
 import { type Clock, type Logger, messageOf, systemClock, withDeadline } from 'zin'
 import { createProxyClient, kyselyMysql, kyselyResult, kyselySqlite, kyselyStatement, type SqlClient } from 'zin/clients'
 import { databaseErrors } from '../errors.js'
@@ -12,6 +12,7 @@ import { withLease } from './lease-lock.js'
 import type { ProxyConfig } from './proxy-config.js'
 import { createSlots, proxyDriver } from './proxy-driver.js'
 import { isWorthRetrying, mapProxyError, noTransactions, proxyRefusal, proxyUnreachable, runsRegisteredOnly } from './proxy-errors.js'
+import { bindables } from './values.js'
 
 export interface ProxyDeps {
   readonly clock: Clock
@@ -48,6 +49,11 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
   /** Whether the proxy has responded once; the tables can be used only then. */
   let reached = false
 
+  const checked = (query: CompiledQuery): CompiledQuery => ({
+    ...query,
+    parameters: bindables(query.parameters, { dialect, sql: query.sql, where }),
+  })
+
   const saw = (error: unknown, sql = ''): unknown => {
     const mapped = error === undefined ? undefined : mapProxyError(error, where, sql)
     if (error === undefined) connected = true
@@ -79,6 +85,7 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
           boundedDriver(
             retryingDriver(
               proxyDriver(base.createDriver(), {
+                checked,
                 slots,
                 outcome: saw,
                 notBegun: (error) => noTransactions(error, config, where),
@@ -99,7 +106,11 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
       void turn.then(() => slots.give())
       throw error
     })
-    return work().finally(() => slots.give())
+    try {
+      return await work()
+    } finally {
+      slots.give()
+    }
   }
 
   const openClients = async (): Promise<Open> => {
@@ -159,7 +170,8 @@ export function proxyConnection(config: ProxyConfig, deps: ProxyDeps): Connectio
       }
       return retryConflicts(async () => {
         try {
-          const results = await inSlot(() => client.transaction(queries.map(kyselyStatement)))
+          const statements = queries.map((query) => kyselyStatement(checked(query)))
+          const results = await inSlot(() => client.transaction(statements))
           saw(undefined)
           if (deps.queries.active) notify()
           return results.map((result) => kyselyResult(result, result.meta.changes === undefined))

@@ -14,8 +14,10 @@ function send(message: FromSqlite, sent?: () => void): void {
 function responseTo(file: SqliteFile, request: SqliteRequest): FromSqlite {
   try {
     const results = file.run(request)
-    const hasBlobs = results.some(({ rows }) => rows.some((row) => row.some((value) => value instanceof Uint8Array)))
-    return hasBlobs ? { type: 'results', results } : { type: 'json-results', json: JSON.stringify(results) }
+    const isJson = (value: unknown): boolean => !(value instanceof Uint8Array) && typeof value !== 'bigint'
+    return results.some(({ rows }) => rows.some((row) => !row.every(isJson)))
+      ? { type: 'results', results }
+      : { type: 'json-results', json: JSON.stringify(results) }
   } catch (error) {
     if (error instanceof TooLargeError) return { type: 'too-large' }
     return { type: 'failed', message: (error as Error).message }

@@ -27,7 +27,7 @@ export type FromSqlite =
   /** The file cannot be opened. */
   | { readonly type: 'unusable'; readonly message: string }
   | { readonly type: 'results'; readonly results: readonly SqliteResult[] }
-  /** The same as JSON, which takes half the time but cannot hold blobs. */
+  /** The same as JSON, which takes half the time but cannot hold blobs and bigints. */
   | { readonly type: 'json-results'; readonly json: string }
   /** Message like those of D1. */
   | { readonly type: 'failed'; readonly message: string }

@@ -15,6 +15,8 @@ export function exactCell(column: string): string {
 export function cellOf(value: unknown): WireValue {
   if (value === null || value === undefined) return null
   if (typeof value === 'number') return value
+  // A SQLite file gives the integer that D1 would round.
+  if (typeof value === 'bigint') return { $type: 'int64', value: String(value) }
   if (typeof value === 'string') return value.startsWith(mark) ? marked(value[1], value.slice(2)) : value
   return { $type: 'blob', base64: toBase64(bytesOf(value)) }
 }

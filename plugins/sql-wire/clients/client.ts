@@ -13,7 +13,7 @@ import type {
 import { encodeParams } from './params.js'
 import { localError } from './proxy-error.js'
 import { resultOf, resultsOf } from './result.js'
-import type { DecodeOptions } from './rows.js'
+import { type DecodeOptions, decodeOptions } from './rows.js'
 import { sha256Hex } from './sha256-hex.js'
 import { streamRows } from './stream.js'
 import { beginTransaction } from './transaction.js'
@@ -48,14 +48,20 @@ export function createProxyClient<Statements extends StatementTypes<Statements> 
   }
 
   const run = async <Row>(path: string, sql: string, params: readonly unknown[], given: WriteOptions, repeatable: boolean) =>
-    resultOf<Row>(await call(path, { ...(await sourceOf(sql)), params: encodeParams(params, proxy) }, given, repeatable), decode)
+    resultOf<Row>(
+      await call(path, { ...(await sourceOf(sql)), params: encodeParams(params, proxy) }, given, repeatable),
+      decodeOptions(decode, given),
+    )
 
   const batch = async (statements: readonly Statement[], given: BatchCallOptions = {}): Promise<readonly Result[]> => {
     const encoded = statements.map(async (statement) => ({
       ...('sql' in statement ? await sourceOf(statement.sql) : { statementId: statement.statementId }),
       params: encodeParams(statement.params ?? [], proxy),
     }))
-    return resultsOf(await call('batch', { statements: await Promise.all(encoded) }, given, given.readOnly === true), decode)
+    return resultsOf(
+      await call('batch', { statements: await Promise.all(encoded) }, given, given.readOnly === true),
+      decodeOptions(decode, given),
+    )
   }
 
   const onlyRdb = (what: string): void => {
@@ -71,14 +77,14 @@ export function createProxyClient<Statements extends StatementTypes<Statements> 
     exec: <Row>(sql: string, params: readonly unknown[] = [], given: WriteOptions = {}) => run<Row>('exec', sql, params, given, false),
     async statement(id, params, given = {}) {
       const fields = { statementId: id, params: encodeParams(params, proxy) }
-      return resultOf(await call('statement', fields, given, false), decode)
+      return resultOf(await call('statement', fields, given, false), decodeOptions(decode, given))
     },
     batch,
     transaction: (statements, given = {}) => batch(statements, { ...given, mode: 'transaction' }),
     async *stream<Row>(sql: string, params: readonly unknown[] = [], given: ReadOptions = {}) {
       onlyRdb('streams; use query with a LIMIT')
       const body = { ...(await sourceOf(sql)), params: encodeParams(params, proxy), options: wireOptions(given) }
-      yield* streamRows<Row>(transport, body, given, decode)
+      yield* streamRows<Row>(transport, body, given, decodeOptions(decode, given))
     },
     async begin(given = {}) {
       onlyRdb('interactive transactions; pass the statements to transaction() or batch(), which run as one transaction')

@@ -41,6 +41,8 @@ export interface ReadOptions extends CallOptions {
   readonly maxRows?: number | undefined
   /** `array` keeps columns with the same name. Default `object`. */
   readonly rowMode?: 'object' | 'array' | undefined
+  /** How JSON columns are decoded. Default: that of the client. */
+  readonly json?: JsonMode | undefined
 }
 
 export interface WriteOptions extends ReadOptions {

@@ -18,13 +18,13 @@ export type DrizzleSqliteBatch = (
 ) => Promise<{ rows: unknown[] }[]>
 
 /**
- * Connects drizzle to the relational proxy. Create the client with `json: 'parse'`, which drizzle expects for JSON columns. drizzle does not
- * support transactions over a proxy: use `client.transaction` with `query.toSQL()`.
+ * Connects drizzle to the relational proxy. JSON columns are parsed, which drizzle expects. drizzle does not support transactions over a
+ * proxy: use `client.transaction` with `query.toSQL()`.
  *
  * @example
  * import { drizzle } from 'drizzle-orm/mysql-proxy'
  * import { createProxyClient } from 'zin/clients'
- * const client = createProxyClient({ url: 'http://127.0.0.1:8789', proxy: 'rdb', keyId: 'shop', secret, json: 'parse' })
+ * const client = createProxyClient({ url: 'http://127.0.0.1:8789', proxy: 'rdb', keyId: 'shop', secret })
  * const db = drizzle(drizzleMysql(client))
  */
 export function drizzleMysql(client: SqlClient, options: CallOptions = {}): DrizzleMysqlCallback {
@@ -32,8 +32,8 @@ export function drizzleMysql(client: SqlClient, options: CallOptions = {}): Driz
     const read = isRead(sql, 'mysql')
     // drizzle maps known columns by position. `execute` expects the two parts of a mysql2 result.
     const rowMode = method === 'all' ? 'array' : 'object'
-    const result = await client[read ? 'query' : 'exec']<unknown>(sql, params as readonly Param[], { ...options, rowMode })
-    if (method === 'all') return { rows: [...result.rows] }
+    const result = await client[read ? 'query' : 'exec']<unknown>(sql, params as readonly Param[], { ...options, rowMode, json: 'parse' })
+    if (method === 'all') return { rows: (result.rows as readonly unknown[][]).map((row) => row.map(driverValue)) }
     return { rows: read ? [result.rows, result.columns] : [headOf(result)] }
   }
 }
@@ -80,6 +80,11 @@ export function drizzleMigrations(client: SqlClient, options: CallOptions = {}):
     const mode = client.proxy === 'edge' ? 'transaction' : 'sequence'
     for (let at = 0; at < statements.length; at += 50) await client.batch(statements.slice(at, at + 50), { ...options, mode })
   }
+}
+
+/** drizzle reads bytes that are no Buffer as a text of zeros in its columns `binary` and `varbinary`. Not every runtime has Buffers. */
+function driverValue(value: unknown): unknown {
+  return value instanceof Uint8Array && typeof Buffer === 'function' ? Buffer.from(value.buffer, value.byteOffset, value.byteLength) : value
 }
 
 /** Returns a mysql2 result header; drizzle does arithmetic with `insertId`. */

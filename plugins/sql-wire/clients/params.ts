@@ -1,8 +1,9 @@
 import { toBase64 } from '../base64.js'
+import { timeText } from '../values.js'
 import type { TaggedValue, WireParam } from '../wire.js'
 
 /**
- * A value for a `?`. A `bigint` is exact up to 64 bits, bytes become a blob, and a `Date` becomes its time in UTC, such as `2024-02-29
+ * A value for a `?`. A `bigint` is exact up to 64 bits, for the relational proxy up to 65 digits, bytes become a blob, and a `Date` becomes its time in UTC, such as `2024-02-29
  * 23:59:59.123`. Types that JavaScript lacks are tagged: `{ $type: 'decimal', value: '0.10' }`, `{ $type: 'json', value }`.
  */
 export type Param = string | number | boolean | bigint | null | Date | Uint8Array | ArrayBuffer | TaggedValue
@@ -22,7 +23,7 @@ export function encodeParams(params: readonly unknown[], proxy: 'rdb' | 'edge'):
 function encode(value: unknown, proxy: 'rdb' | 'edge'): WireParam | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number') return encodeNumber(value, proxy)
-  if (typeof value === 'bigint') return encodeInteger(value)
+  if (typeof value === 'bigint') return encodeInteger(value, proxy)
   return typeof value === 'object' ? encodeObject(value) : undefined
 }
 
@@ -33,15 +34,19 @@ function encodeNumber(value: number, proxy: 'rdb' | 'edge'): WireParam {
   return value
 }
 
-function encodeInteger(value: bigint): WireParam | undefined {
+/** A DECIMAL has at most 65 digits; SQLite has none. */
+const mostDecimal = 10n ** 65n
+
+function encodeInteger(value: bigint, proxy: 'rdb' | 'edge'): WireParam | undefined {
   if (BigInt.asIntN(64, value) === value) return { $type: 'int64', value: value.toString() }
-  return BigInt.asUintN(64, value) === value ? { $type: 'uint64', value: value.toString() } : undefined
+  if (BigInt.asUintN(64, value) === value) return { $type: 'uint64', value: value.toString() }
+  return proxy === 'rdb' && value > -mostDecimal && value < mostDecimal ? { $type: 'decimal', value: value.toString() } : undefined
 }
 
 function encodeObject(value: object): WireParam | undefined {
   if (value instanceof Date) {
-    if (Number.isNaN(value.getTime()) || value.getUTCFullYear() < 0 || value.getUTCFullYear() > 9999) return undefined
-    return { $type: 'datetime', value: value.toISOString().slice(0, 23).replace('T', ' ') }
+    const text = timeText(value)
+    return text === undefined ? undefined : { $type: 'datetime', value: text }
   }
   if (value instanceof ArrayBuffer) return { $type: 'blob', base64: toBase64(new Uint8Array(value)) }
   if (ArrayBuffer.isView(value))
@@ -51,7 +56,7 @@ function encodeObject(value: object): WireParam | undefined {
 }
 
 function kindOf(value: unknown): string {
-  if (typeof value === 'bigint') return 'an integer of more than 64 bits'
+  if (typeof value === 'bigint') return 'an integer of too many digits'
   if (value instanceof Date) return 'an invalid Date'
   if (Array.isArray(value)) return 'an array'
   return typeof value === 'object' ? 'an object' : `of type ${typeof value}`

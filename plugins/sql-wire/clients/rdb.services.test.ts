@@ -177,7 +177,7 @@ describe('drizzle through the relational proxy', () => {
   })
 
   it('runs a schema and its queries', async () => {
-    const client = clientOf({ json: 'parse' })
+    const client = clientOf()
     const db = drizzle(drizzleMysql(client), { schema: { books }, mode: 'default' } as object)
     await drizzleMigrations(client)([
       'create table books (id int auto_increment primary key, title varchar(100) not null, sold bigint, price decimal(20,4), fresh boolean not null default true, at datetime(3), seen timestamp null, tags json)',

@@ -1,4 +1,5 @@
 import { fromBase64 } from '../base64.js'
+import { integerOf } from '../values.js'
 import type { Column, TaggedValue } from '../wire.js'
 
 /** How 64-bit integers are decoded. `auto`: a number if it is a safe integer, otherwise a bigint. */
@@ -10,6 +11,11 @@ export type JsonMode = 'text' | 'parse'
 export interface DecodeOptions {
   readonly int64: Int64Mode
   readonly json: JsonMode
+}
+
+/** Returns the options of a call, which default to those of its client. */
+export function decodeOptions(client: DecodeOptions, { json = client.json }: { readonly json?: JsonMode | undefined }): DecodeOptions {
+  return { ...client, json }
 }
 
 type Decode = (value: unknown) => unknown
@@ -34,7 +40,7 @@ export function decodeRows(rows: readonly unknown[], columns: readonly Column[],
 }
 
 function decoderOf(type: Column['type'], options: DecodeOptions): Decode | undefined {
-  if (type === 'int64' || type === 'uint64') return (value) => (typeof value === 'string' ? integerOf(value, options.int64) : value)
+  if (type === 'int64' || type === 'uint64') return (value) => (typeof value === 'string' ? int64Of(value, options.int64) : value)
   if (type === 'blob' || type === 'bit' || type === 'geometry') return (value) => (typeof value === 'string' ? fromBase64(value) : value)
   if (type === 'json' && options.json === 'parse') return (value) => (typeof value === 'string' ? JSON.parse(value) : value)
   if (type === 'dynamic') return (value) => (typeof value === 'object' ? decodeTagged(value as TaggedValue, options) : value)
@@ -42,13 +48,12 @@ function decoderOf(type: Column['type'], options: DecodeOptions): Decode | undef
 }
 
 function decodeTagged(tagged: TaggedValue, options: DecodeOptions): unknown {
-  if (tagged.$type === 'int64' || tagged.$type === 'uint64') return integerOf(tagged.value, options.int64)
+  if (tagged.$type === 'int64' || tagged.$type === 'uint64') return int64Of(tagged.value, options.int64)
   if (tagged.$type === 'blob') return fromBase64(tagged.base64)
   return tagged.$type === 'real' ? Number(tagged.value) : tagged.value
 }
 
-function integerOf(text: string, mode: Int64Mode): bigint | number | string {
+function int64Of(text: string, mode: Int64Mode): bigint | number | string {
   if (mode === 'string') return text
-  const value = Number(text)
-  return mode === 'auto' && Number.isSafeInteger(value) ? value : BigInt(text)
+  return mode === 'auto' ? integerOf(text) : BigInt(text)
 }

@@ -3,7 +3,7 @@ import type { CallOptions, ProxyTransaction, Result, WriteOptions } from './cont
 import { encodeParams } from './params.js'
 import { localError } from './proxy-error.js'
 import { resultOf } from './result.js'
-import type { DecodeOptions } from './rows.js'
+import { type DecodeOptions, decodeOptions } from './rows.js'
 import type { Transport } from './transport.js'
 import { serverTimeoutMs, wireOptions } from './wire-options.js'
 
@@ -48,7 +48,7 @@ export async function beginTransaction({ transport, decode, sourceOf }: Transact
     inTurn(async (current) => {
       const options = { ...wireOptions(call), timeoutMs: serverTimeoutMs(call.timeoutMs ?? transport.timeoutMs) }
       const fields = { action, baton: current, ...(await sourceOf(sql)), params: encodeParams(params, 'rdb'), options }
-      return resultOf<Row>(await send(fields, call), decode)
+      return resultOf<Row>(await send(fields, call), decodeOptions(decode, call))
     })
 
   const { isolation, readOnly } = given
