@@ -7,6 +7,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { createConnection } from 'mysql2/promise'
 import { createHeaders } from 'zin/signer'
 import { eventually } from '../scripts/testing/eventually.js'
 import { mysqlEnv } from '../scripts/testing/mysql-database.js'
@@ -57,6 +58,42 @@ describe('the relational proxy, when its dependencies fail', () => {
       const winner = ends.find(({ status }) => status === 200)?.body
       assert.equal((await sendWire(rdb, 'tx', { action: 'commit', baton: winner.tx.baton })).body.committed, true)
     })
+  })
+
+  it('responds 413 PAYLOAD_TOO_LARGE to what exceeds max_allowed_packet, wherever it is, and keeps its connections', async () => {
+    const server = await mysqlServer()
+    const own = await createConnection({ host: '127.0.0.1', port: Number(server.env.DB_PORT), user: 'zin', password: 'zin' })
+    try {
+      const limit = 2 ** 19
+      await own.query(`set global max_allowed_packet = ${limit}`)
+      await own.query('create table zin.big (t longtext)')
+      const { DB_CONNECTION: _unused, ...db } = server.env
+      const env = { ...db, RDB_PROXY_TRANSACTIONS: 'true', RDB_PROXY_MAX_BODY_BYTES: `${2 ** 24}` }
+      await withProxy({ env, options: { maxSqlBytes: 2 ** 20 } }, async (rdb) => {
+        const baton = await begin(rdb)
+        const select = 'select length(?) as n'
+        const fits = 'x'.repeat(limit - 100)
+        const large: readonly (readonly [string, unknown])[] = [
+          ['query', { sql: select, params: ['x'.repeat(limit)] }],
+          ['query', { sql: select, params: ['€'.repeat(limit / 3)] }],
+          ['query', { sql: `select length(concat(${'?,'.repeat(16)}?)) as n`, params: Array(17).fill('x'.repeat(2 ** 16)) }],
+          ['query', { sql: select, params: [{ $type: 'blob', base64: Buffer.alloc(limit).toString('base64') }] }],
+          ['query', { sql: `select length('${'x'.repeat(limit)}') as n` }],
+          ['exec', { sql: 'insert into big values (?)', params: ['x'.repeat(limit)] }],
+          ['batch', { statements: [read, { sql: select, params: ['x'.repeat(limit)] }] }],
+          ['tx', { action: 'query', baton, sql: select, params: ['x'.repeat(limit)] }],
+        ]
+        for (const [path, body] of large) {
+          const { status, body: answer } = await sendWire(rdb, path, body)
+          assert.deepEqual([status, answer.code, answer.details?.limit], [413, 'PAYLOAD_TOO_LARGE', limit], path)
+        }
+        const { body } = await sendWire(rdb, 'query', { sql: select, params: [fits] })
+        assert.deepEqual(body.rows, [{ n: fits.length }])
+      })
+    } finally {
+      await own.end()
+      await server.stop()
+    }
   })
 
   it('responds 421 MISDIRECTED to a baton of another process, and names that process', async () => {

@@ -28,6 +28,9 @@ export interface Command {
   stream(options: { readonly highWaterMark: number }): NodeJS.ReadableStream & AsyncIterable<unknown> & { destroy(): void }
 }
 
+/** More than the head of a command, and than a value without its text or bytes. */
+const valueBytes = 40
+
 interface Driver {
   execute(options: object): Command
   query(options: object): Command
@@ -40,6 +43,7 @@ interface Driver {
  */
 export function send(session: Session, sql: string, values: readonly unknown[]): Command | Promise<Command> {
   if (session.broken) throw connectionLost()
+  demandFits(session, sql, values)
   const prepared = session.prepare(sql)
   if (!(prepared instanceof Promise)) return sendPrepared(session, sql, prepared, values)
   return prepared.then(
@@ -55,6 +59,22 @@ export function send(session: Session, sql: string, values: readonly unknown[]):
       if (values.length > 0) throw wrongCount(0, values.length)
       return driverOf(session).query({ sql })
     },
+  )
+}
+
+/** Refuses what the server would answer by closing the connection, which looks like an outage. */
+function demandFits({ maxPacketBytes }: Session, sql: string, values: readonly unknown[]): void {
+  let most = 0
+  for (const value of values) most += valueBytes + (typeof value === 'string' || Buffer.isBuffer(value) ? 3 * value.length : 0)
+  // Statement and values are sent apart, each as one packet.
+  if (Math.max(3 * sql.length, most) + valueBytes <= maxPacketBytes) return
+  let bytes = 0
+  for (const value of values) bytes += valueBytes + (typeof value === 'string' || Buffer.isBuffer(value) ? Buffer.byteLength(value) : 0)
+  if (Math.max(Buffer.byteLength(sql), bytes) + valueBytes <= maxPacketBytes) return
+  throw new WireError(
+    'PAYLOAD_TOO_LARGE',
+    `The statement or its values are larger than the ${maxPacketBytes} bytes that the database accepts (max_allowed_packet)`,
+    { details: { limit: maxPacketBytes } },
   )
 }
 

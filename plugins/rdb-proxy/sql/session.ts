@@ -27,6 +27,7 @@ export class Session {
   readonly socket: MysqlSocket
   readonly #readOnly: boolean
   readonly #prepared: ReturnType<typeof sqlCache<Prepared>>
+  #maxPacketBytes = Number.POSITIVE_INFINITY
   #broken = false
   #onLost: ((error: Error) => void) | undefined
 
@@ -34,7 +35,7 @@ export class Session {
   static async start(socket: MysqlSocket, readOnly: boolean): Promise<Session> {
     const session = new Session(socket, readOnly)
     try {
-      if (readOnly) await withDeadline(session.#setUp(), setUpMs, silent)
+      await withDeadline(session.#setUp(), setUpMs, silent)
       return session
     } catch (error) {
       discard(socket)
@@ -62,6 +63,11 @@ export class Session {
   /** Whether it was lost or its state is unknown, so that it must not be used again. */
   get broken(): boolean {
     return this.#broken
+  }
+
+  /** Size of the largest command that the server accepts, in bytes. It closes the connection in the middle of a larger one. */
+  get maxPacketBytes(): number {
+    return this.#maxPacketBytes
   }
 
   /** Runs a statement issued by the proxy itself. Returns the number of affected rows, 0 for a statement with rows. */
@@ -125,6 +131,6 @@ export class Session {
   }
 
   async #setUp(): Promise<void> {
-    await setUpSession(this.socket, { readOnly: this.#readOnly })
+    this.#maxPacketBytes = await setUpSession(this.socket, { readOnly: this.#readOnly })
   }
 }
