@@ -6,7 +6,7 @@ import { fault, type SignatureClaim, type SignatureFault } from './claim.js'
 import { bytesOf, sha256, subtle } from './web-crypto.js'
 
 export type { SignatureHeaderNames } from './canonical.js'
-export { DEFAULT_HEADER_PREFIX, signatureHeaderNames } from './canonical.js'
+export { DEFAULT_HEADER_PREFIX, KEY_ID_PATTERN, signatureHeaderNames } from './canonical.js'
 export type { SignedTarget } from './checks.js'
 export { checkFreshness, signedTarget } from './checks.js'
 export type { SignatureClaim, SignatureFault } from './claim.js'

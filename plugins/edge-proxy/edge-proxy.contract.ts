@@ -2,7 +2,7 @@ import { after, describe } from 'node:test'
 import { describeQueries } from './queries.contract.js'
 import { describeRefusals } from './refusals.contract.js'
 import { describeRegistryMode } from './registry.contract.js'
-import { describeConfig, describeRates } from './settings.contract.js'
+import { describeConfig, describeKeys, describeRates } from './settings.contract.js'
 import type { Proxies } from './testing/proxies.js'
 import { sqlMode } from './testing/sql-mode.js'
 import { describeValues } from './values.contract.js'
@@ -21,6 +21,7 @@ export function describeEdgeProxy(runtime: string, proxies: Proxies): void {
     })
     describeRegistryMode(proxies)
     describeRates(proxies)
+    describeKeys(proxies)
     describeConfig(proxies)
   })
 }

@@ -34,6 +34,19 @@ export const edgeProxySettings = defineSettings({
     max: 999_999_999,
     summary: 'Requests per minute for each key id; 0: no limit',
   },
+  EDGE_RATE_TOTAL_PER_MINUTE: {
+    type: 'int',
+    default: 60_000,
+    min: 0,
+    max: 999_999_999,
+    summary: 'Requests per minute of all key ids together, which callers choose freely; 0: no limit',
+  },
+  EDGE_SCOPES: {
+    type: 'string',
+    default: '',
+    summary:
+      'Scopes of key ids as JSON, such as `{"shop": ["read", "users:read"]}`; empty: SQL needs none, statements with `scopes` are refused',
+  },
   EDGE_BINDING: {
     type: 'string',
     default: 'DB',
@@ -60,15 +73,19 @@ export type EdgeProxySettings = SettingValues<typeof edgeProxySettings>
 
 /** Returns the settings as text, as the worker reads them. */
 export function workerSettings(settings: EdgeProxySettings) {
-  const { EDGE_REMOTE_SECRET, APP_KEY, EDGE_REMOTE_MODE, EDGE_STATEMENTS_JSON, EDGE_BINDING, SIGNATURE_HEADER_PREFIX } = settings
+  const { EDGE_REMOTE_SECRET, APP_KEY, EDGE_REMOTE_MODE, EDGE_STATEMENTS_JSON, EDGE_SCOPES, EDGE_BINDING, SIGNATURE_HEADER_PREFIX } =
+    settings
   const EDGE_RATE_PER_MINUTE = String(settings.EDGE_RATE_PER_MINUTE)
+  const EDGE_RATE_TOTAL_PER_MINUTE = String(settings.EDGE_RATE_TOTAL_PER_MINUTE)
   return {
     EDGE_REMOTE_SECRET,
     APP_KEY,
     EDGE_REMOTE_MODE,
     EDGE_STATEMENTS_JSON,
+    EDGE_SCOPES,
     EDGE_BINDING,
     EDGE_RATE_PER_MINUTE,
+    EDGE_RATE_TOTAL_PER_MINUTE,
     SIGNATURE_HEADER_PREFIX,
   }
 }

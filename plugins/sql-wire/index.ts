@@ -11,7 +11,7 @@ export type { ParsedBatch, ParsedStatement, WireLimits } from './parse-request.j
 export { DEFAULT_MAX_BODY_BYTES, defaultLimits, parseBatch, parseJson, parseStatement, parseTx } from './parse-request.js'
 export type { Registry, RegistryOptions } from './registry.js'
 export { parseRegistry, RegistryError } from './registry.js'
-export type { RegisteredStatement } from './registry-entry.js'
+export { type RegisteredStatement, SCOPE_PATTERN } from './registry-entry.js'
 export type { SqlKind, SqlScan } from './sql-text.js'
 export { commitsImplicitly, firstKeyword, readFault, scanSql } from './sql-text.js'
 export type { ParamSpec, ParamType } from './statement-params.js'

@@ -36,7 +36,8 @@ const idPattern = /^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$/
 const reserved: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype))
 const entryFields = ['sql', 'kind', 'one', 'params', 'scopes', 'maxRows', 'timeoutMs', 'maxChanges', 'idempotent']
 const paramFields = ['name', 'type', 'nullable', 'maxLength']
-const scopePattern = /^[A-Za-z0-9][A-Za-z0-9_.:*-]{0,127}$/
+/** A scope of a key or a statement. */
+export const SCOPE_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_.:*-]{0,127}$/
 
 /** Parses one entry of a statements map. */
 export function entryOf(id: string, value: unknown, options: RegistryOptions): ParsedEntry {
@@ -132,7 +133,7 @@ function paramOf(param: unknown, fault: Fault): readonly ParamSpec[] {
 
 function scopesOf(scopes: unknown, fault: Fault): readonly string[] {
   if (scopes === undefined) return []
-  if (Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string' && scopePattern.test(scope))) return scopes as string[]
+  if (Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string' && SCOPE_PATTERN.test(scope))) return scopes as string[]
   fault('"scopes" must be an array of scopes such as "users:read"')
   return []
 }

@@ -40,11 +40,13 @@ export function deployPlan(settings: EdgeProxySettings & SettingValues<typeof ed
     throw edgeProxyErrors.EDGE_DEPLOY_CONFIG(
       `${from} has ${Buffer.byteLength(value)} bytes; a deployed proxy requires ${minSecretBytes} or more`,
     )
-  const { EDGE_REMOTE_MODE, EDGE_STATEMENTS_JSON, EDGE_RATE_PER_MINUTE, EDGE_BINDING, SIGNATURE_HEADER_PREFIX } = settings
+  const { EDGE_REMOTE_MODE, EDGE_STATEMENTS_JSON, EDGE_SCOPES, EDGE_BINDING, SIGNATURE_HEADER_PREFIX } = settings
   const vars = {
     EDGE_REMOTE_MODE,
     EDGE_BINDING,
-    EDGE_RATE_PER_MINUTE: String(EDGE_RATE_PER_MINUTE),
+    EDGE_RATE_PER_MINUTE: String(settings.EDGE_RATE_PER_MINUTE),
+    EDGE_RATE_TOTAL_PER_MINUTE: String(settings.EDGE_RATE_TOTAL_PER_MINUTE),
+    ...(EDGE_SCOPES === '' ? {} : { EDGE_SCOPES }),
     ...(EDGE_STATEMENTS_JSON === '' ? {} : { EDGE_STATEMENTS_JSON: compact(EDGE_STATEMENTS_JSON) }),
     ...(SIGNATURE_HEADER_PREFIX === 'x-sig-' ? {} : { SIGNATURE_HEADER_PREFIX }),
   }

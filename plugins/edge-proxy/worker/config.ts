@@ -1,5 +1,12 @@
-import { parseRegistry, type Registry, RegistryError } from 'zin/plugins/sql-wire'
-import { DEFAULT_HEADER_PREFIX, type SignatureHeaderNames, signatureHeaderNames, type WebSigningKey, webSigningKey } from 'zin/signing/web'
+import { parseRegistry, type Registry, RegistryError, SCOPE_PATTERN } from 'zin/plugins/sql-wire'
+import {
+  DEFAULT_HEADER_PREFIX,
+  KEY_ID_PATTERN,
+  type SignatureHeaderNames,
+  signatureHeaderNames,
+  type WebSigningKey,
+  webSigningKey,
+} from 'zin/signing/web'
 import { edgeLimits } from './limits.js'
 
 /** Settings of the proxy as text, with the same names in workerd, in `.env` and in an app. */
@@ -13,6 +20,10 @@ export interface EdgeSettings {
   readonly EDGE_STATEMENTS_JSON?: string | undefined
   /** Requests per minute for each key id; 0: no limit. Default 6000. */
   readonly EDGE_RATE_PER_MINUTE?: string | undefined
+  /** Requests per minute of all key ids together; 0: no limit. Default 60,000. */
+  readonly EDGE_RATE_TOTAL_PER_MINUTE?: string | undefined
+  /** JSON map of key ids to lists of scopes. */
+  readonly EDGE_SCOPES?: string | undefined
   /** Name of the D1 binding. Default `DB`. */
   readonly EDGE_BINDING?: string | undefined
   /** Default `x-sig-`. */
@@ -28,6 +39,9 @@ export interface EdgeConfig {
   readonly key: WebSigningKey
   readonly names: SignatureHeaderNames
   readonly ratePerMinute: number
+  readonly totalPerMinute: number
+  /** The scopes of each key id; undefined if EDGE_SCOPES is empty. */
+  readonly scopes: ReadonlyMap<string, ReadonlySet<string>> | undefined
 }
 
 /** Thrown for invalid settings. The message names them and never quotes a secret. */
@@ -38,6 +52,7 @@ export class EdgeConfigError extends Error {
 
 export const defaultBinding = 'DB'
 export const defaultRatePerMinute = 6000
+export const defaultTotalPerMinute = 60_000
 
 /** Reads and checks the settings. Throws an {@link EdgeConfigError}. */
 export async function readConfig(settings: EdgeSettings): Promise<EdgeConfig> {
@@ -49,7 +64,9 @@ export async function readConfig(settings: EdgeSettings): Promise<EdgeConfig> {
     registry: await registryOf(settings.EDGE_STATEMENTS_JSON),
     key: await webSigningKey(secret),
     names: namesOf(settings.SIGNATURE_HEADER_PREFIX),
-    ratePerMinute: rateOf(settings.EDGE_RATE_PER_MINUTE),
+    ratePerMinute: rateOf('EDGE_RATE_PER_MINUTE', settings.EDGE_RATE_PER_MINUTE, defaultRatePerMinute),
+    totalPerMinute: rateOf('EDGE_RATE_TOTAL_PER_MINUTE', settings.EDGE_RATE_TOTAL_PER_MINUTE, defaultTotalPerMinute),
+    scopes: scopesOf(settings.EDGE_SCOPES),
   }
 }
 
@@ -66,10 +83,31 @@ function modeOf(mode: string | undefined): EdgeMode {
   throw new EdgeConfigError('EDGE_REMOTE_MODE must be "registry" or "sql"')
 }
 
-function rateOf(text: string | undefined): number {
-  if (!text) return defaultRatePerMinute
+function rateOf(name: string, text: string | undefined, standard: number): number {
+  if (!text) return standard
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new EdgeConfigError('EDGE_RATE_PER_MINUTE must be a non-negative integer; 0: no limit')
+  throw new EdgeConfigError(`${name} must be a non-negative integer; 0: no limit`)
+}
+
+function scopesOf(json: string | undefined): EdgeConfig['scopes'] {
+  if (!json) return undefined
+  const fault = new EdgeConfigError(
+    'EDGE_SCOPES must be a JSON object of key ids and lists of scopes, such as {"shop": ["read", "users:read"]}',
+  )
+  let map: unknown
+  try {
+    map = JSON.parse(json)
+  } catch {
+    throw fault
+  }
+  if (typeof map !== 'object' || map === null || Array.isArray(map)) throw fault
+  return new Map(
+    Object.entries(map).map(([keyId, scopes]: [string, unknown]) => {
+      const isList = Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string' && SCOPE_PATTERN.test(scope))
+      if (!KEY_ID_PATTERN.test(keyId) || !isList) throw fault
+      return [keyId, new Set(scopes as readonly string[])]
+    }),
+  )
 }
 
 function namesOf(prefix: string | undefined): SignatureHeaderNames {

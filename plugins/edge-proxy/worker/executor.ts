@@ -37,6 +37,9 @@ export interface ExecutorParts {
   readonly now: () => number
 }
 
+/** Counts the requests of all key ids; no key id contains it. */
+const allKeys = '*'
+
 /** Positions of a statement's parts in the batch. */
 interface Placed {
   readonly step: Step
@@ -56,9 +59,14 @@ interface Prepared {
 export function createExecutor({ db, config, now }: ExecutorParts): Executor {
   const descriptions = createDescriptions(db)
 
+  const limits = [
+    [undefined, config.ratePerMinute],
+    [allKeys, config.totalPerMinute],
+  ] as const
+
   const guards = ({ keyId, nonce, nonceUntil }: Verified): readonly EdgeStatement[] => [
     claimNonce(db, nonce, nonceUntil),
-    ...(config.ratePerMinute === 0 ? [] : [countRequest(db, keyId, minuteOf(now()), config.ratePerMinute)]),
+    ...limits.flatMap(([id, most]) => (most === 0 ? [] : [countRequest(db, id ?? keyId, minuteOf(now()), most)])),
   ]
 
   /** Prepares the statements that follow the guards in a batch. */
@@ -150,7 +158,7 @@ export function createExecutor({ db, config, now }: ExecutorParts): Executor {
     if (own === 'replayed') return unauthorized()
     if (own === 'rate') {
       await burn(caller, false)
-      return rateLimited(config.ratePerMinute, now())
+      return rateLimited(config, now())
     }
     const known = await burnAfter(error, caller)
     if (known instanceof WireError && known.code !== 'RESULT_TOO_LARGE')
@@ -246,9 +254,13 @@ function timeLimit({ timeoutMs }: StatementOptions, tasks: readonly Task[]): num
   return Math.min(timeoutMs ?? edgeLimits.timeoutMs, edgeLimits.maxTimeoutMs, ...own)
 }
 
-function rateLimited(most: number, now: number): WireError {
-  return new WireError('RATE_LIMITED', `This key has used its ${most} requests of the current minute`, {
-    details: { limit: most },
+function rateLimited({ ratePerMinute, totalPerMinute }: EdgeConfig, now: number): WireError {
+  const limits = [
+    ...(ratePerMinute === 0 ? [] : [`${ratePerMinute} for each key id`]),
+    ...(totalPerMinute === 0 ? [] : [`${totalPerMinute} for all of them`]),
+  ]
+  return new WireError('RATE_LIMITED', `The requests of the current minute are used up: ${limits.join(', ')}`, {
+    details: { limit: ratePerMinute, total: totalPerMinute },
     retryAfterS: 60 - Math.floor((now % 60_000) / 1000),
   })
 }

@@ -53,13 +53,13 @@ export function createHandler({ db, config, now = Date.now, onError }: HandlerPa
     const meta = (): ResultMeta => ({ requestId, durationMs: now() - started })
     if (path === 'batch') {
       const parsed = parseBatch(json, edgeLimits)
-      const tasks = batchTasks(parsed, config)
+      const tasks = batchTasks(parsed, config, caller.keyId)
       const results = await executor.run(tasks, parsed.options, caller, request.pathname)
       const replayed = results.some((result) => result.meta.replayed === true) ? { replayed: true } : {}
       return textOf({ ok: true, results, committed: true, meta: { ...replayed, ...meta() } } satisfies BatchResult, tasks)
     }
     const parsed = parseStatement(json, edgeLimits)
-    const task = singleTask(parsed, path, config)
+    const task = singleTask(parsed, path, config, caller.keyId)
     const [result] = (await executor.run([task], parsed.options, caller, request.pathname)) as readonly [StatementResult]
     return textOf({ ...result, meta: { ...result.meta, ...meta() } }, [task])
   }

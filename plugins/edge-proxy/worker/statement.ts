@@ -27,22 +27,38 @@ export interface ReadyStatement {
 
 type Source = Pick<ParsedStatement, 'sql' | 'statementId' | 'params'>
 
-/** Looks up or checks the statement of a request. Throws a {@link WireError}. */
-export function readyStatement({ sql, statementId, params }: Source, { mode, registry }: EdgeConfig): ReadyStatement {
+/** Looks up or checks the statement of a caller. Throws a {@link WireError}. */
+export function readyStatement(
+  { sql, statementId, params }: Source,
+  { mode, registry, scopes }: EdgeConfig,
+  keyId: string,
+): ReadyStatement {
   if (statementId === undefined && mode === 'registry')
     throw new WireError(
       'SQL_MODE_DISABLED',
       'This proxy runs registered statements only: pass "statementId" (EDGE_REMOTE_MODE is "registry")',
     )
-  if (statementId === undefined) return freeStatement(sql as string, params)
+  const held = scopes?.get(keyId)
+  if (statementId === undefined) {
+    const free = freeStatement(sql as string, params)
+    if (scopes !== undefined) needScopes(held, [free.kind], keyId)
+    return free
+  }
   const found = registry.get(statementId)
   if (found === undefined) throw new WireError('UNKNOWN_STATEMENT', 'No statement with this "statementId" is registered')
+  needScopes(held, found.scopes, keyId)
   const checked = found.params === undefined ? params : checkParams(found.params, params)
   if (checked.length !== found.placeholders) throw wrongCount(found.placeholders, checked.length)
   const { kind, one, maxRows, timeoutMs, maxChanges } = found
   const { tokens } = tokensOf(found.sql, 'sqlite')
   refuseOpen(found.sql, tokens)
   return { sql: found.sql, tokens, scan: scanSql(found.sql, 'sqlite'), params: checked, kind, one, maxRows, timeoutMs, maxChanges }
+}
+
+function needScopes(held: ReadonlySet<string> | undefined, needed: readonly string[], keyId: string): void {
+  const scope = needed.find((name) => held?.has(name) !== true)
+  if (scope !== undefined)
+    throw new WireError('FORBIDDEN_SCOPE', `The key id ${keyId} lacks the scope ${scope} in EDGE_SCOPES`, { details: { scope } })
 }
 
 /** Checks SQL from the caller. */

@@ -12,21 +12,21 @@ export interface Task {
 }
 
 /** Returns the task of a single statement; the path decides how it runs. */
-export function singleTask(source: ParsedStatement, path: Shape | 'statement', config: EdgeConfig): Task {
+export function singleTask(source: ParsedStatement, path: Shape | 'statement', config: EdgeConfig, keyId: string): Task {
   if (path === 'statement' && source.statementId === undefined && config.mode === 'sql')
     throw new WireError('VALIDATION_ERROR', 'This path requires a "statementId"; use /svc/edge/query or /svc/edge/exec for SQL')
-  const statement = readyStatement(source, config)
+  const statement = readyStatement(source, config, keyId)
   if (path === 'statement') return { statement, shape: shapeOf(statement, statement.one) }
   if (path !== 'exec') requireRead(statement)
   return { statement, shape: path }
 }
 
 /** Returns the tasks of a batch. Throws VALIDATION_ERROR for the mode "sequence", which D1 does not support. */
-export function batchTasks({ statements, options }: ParsedBatch, config: EdgeConfig): readonly Task[] {
+export function batchTasks({ statements, options }: ParsedBatch, config: EdgeConfig, keyId: string): readonly Task[] {
   refuseSequence(options)
   return statements.map((source, index) => {
     try {
-      const statement = readyStatement(source, config)
+      const statement = readyStatement(source, config, keyId)
       if (options.readOnly === true) requireRead(statement)
       return { statement, shape: shapeOf(statement, source.one ?? statement.one) }
     } catch (error) {
