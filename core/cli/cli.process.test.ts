@@ -125,7 +125,7 @@ test('an unknown command or option is one line on stderr with a suggestion, and 
   assert.deepEqual(await zin(['make:plugin']), {
     code: 2,
     out: '',
-    err: 'zin make:plugin: missing argument <name>: kebab-case: slow-jobs\n',
+    err: 'zin make:plugin: missing argument <name>: kebab-case: slow-jobs, or in a folder: shop/slow-jobs\n',
   })
 })
 
@@ -329,6 +329,8 @@ test('make:plugin writes a plugin that compiles, passes lint and its own test, a
   const made = await zin(['make:plugin', 'late-orders'])
   assert.equal(made.code, 0, made.err)
   assert.match(made.out, /import { lateOrders } from '\.\/plugins\/late-orders\/index\.js'/)
+  const nested = await zin(['make:plugin', 'shop/orders'])
+  assert.match(nested.out, /import { orders } from '\.\/plugins\/shop\/orders\/index\.js'/, nested.err)
   const again = await zin(['make:plugin', 'late-orders'])
   assert.match(again.err, /already exists.*\[ZIN_PLUGIN_EXISTS\]\n$/)
   for (const name of ['class', 'new', 'define-plugin', 'host']) {
@@ -336,7 +338,8 @@ test('make:plugin writes a plugin that compiles, passes lint and its own test, a
     assert.equal(code, 2)
     assert.match(err, new RegExp(`^zin make:plugin: a plugin cannot be named "${name}": .*\\n$`))
   }
-  assert.match((await zin(['make:plugin', '../evil'])).err, /\[ZIN_PLUGIN_NAME\]\n$/)
+  for (const name of ['../evil', '/evil', 'shop//orders', 'shop/', 'a/b/c/d/e'])
+    assert.match((await zin(['make:plugin', name])).err, /\[ZIN_PLUGIN_NAME\]\n$/, name)
   const file = join(folder, 'plugins', 'late-orders', 'late-orders.test.ts')
   // Without the paths of this repository, Zin is the build, as in an app.
   const types = { types: ['node'], typeRoots: [join(root, 'node_modules', '@types')], paths: {} }

@@ -57,7 +57,7 @@ export const cliErrors = defineErrors({
   ZIN_PLUGIN_NAME: {
     usage: true,
     message: (name: string) =>
-      `"${name}" is not a valid plugin name; use lowercase letters and digits with single dashes, at most 60 characters, such as slow-jobs`,
+      `"${name}" is not a valid plugin name; use lowercase letters and digits with single dashes, at most 60 characters, such as slow-jobs, or shop/slow-jobs for a folder of plugins`,
     when: '`zin make:plugin` was given a name that is not in kebab-case',
     fix: 'Use lowercase letters, digits and single dashes',
   },

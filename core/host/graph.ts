@@ -124,7 +124,12 @@ function missingPlugin(plugin: string, name: string, known: readonly string[]): 
 
 function missingService(plugin: string, service: string, known: readonly string[]): string {
   const near = suggest(service, known)
-  const hint = near === undefined ? 'add the plugin that provides it to "plugins" in zin.config.ts' : `did you mean "${near}"?`
+  // By convention, the id of a service begins with the name of its plugin.
+  const [provider] = service.split('.')
+  const hint =
+    near === undefined
+      ? `add the plugin that provides it, probably "${provider}", to "plugins" in zin.config.ts`
+      : `did you mean "${near}"?`
   return `${plugin}: uses service "${service}", which no enabled plugin provides; ${hint}`
 }
 

@@ -61,7 +61,7 @@ export const bulletproofOptions = defineOptions(
     maxBackups: Type.Integer({
       minimum: 0,
       maximum: 50,
-      default: 5,
+      default: 50,
       description: 'How many secrets of `BULLETPROOF_SIGNING_SECRET_BK` without `notAfter` are accepted',
     }),
     maxDevicesPerUser: Type.Integer({

@@ -35,7 +35,7 @@ export function sharedSecret(settings: Values): { readonly source: SharedSecretS
  *
  * @param minBackupBytes backups of fewer UTF-8 bytes are ignored: a weak secret must not stay valid after its replacement.
  */
-export function createSharedKeyring(settings: Values, maxBackups = 5, minBackupBytes = 0): SharedKeyring {
+export function createSharedKeyring(settings: Values, maxBackups = 50, minBackupBytes = 0): SharedKeyring {
   const { source, secret } = sharedSecret(settings)
   // Backups beyond the limit are kept if they have an expiry, which a rotation sets when it moves them past the limit.
   const listed = parseBackups(settings[backupsSetting] ?? '', backupsSetting).filter(

@@ -173,7 +173,7 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
         ].map((query) => ({ query })),
         '/api/queue/webhooks': [
           { url: receiver.url('/x'), queues: ['mails-b'] },
-          { url: receiver.url('/x'), queues: '*' },
+          { url: receiver.url('/x'), queues: ['*'] },
         ],
         '/api/queue/:name/jobs': [{ name: 'x' }],
         '/api/queue/:name/purge': [{ status: 'all', confirm: 'mails-b' }],

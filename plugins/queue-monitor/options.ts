@@ -27,7 +27,7 @@ const permissions = Type.Array(
   Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('admin'), Type.Literal('payload:read')]),
   { minItems: 1 },
 )
-const queueNames = Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' }), { minItems: 1 })])
+const queueNames = Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: '^([A-Za-z0-9_.-]{1,100}|\\*)$' }), { minItems: 1 })])
 
 const event = Type.Union([Type.Literal('job.completed'), Type.Literal('job.failed'), Type.Literal('queue.alert')])
 const urls = Type.Optional(Type.Union([url, Type.Array(url, { minItems: 1, maxItems: 20 })]))
@@ -116,7 +116,7 @@ export const queueMonitorOptions = defineOptions(
     apiKeys: Type.Record(Type.String(), Type.Object({ permissions, queues: queueNames }, closed), {
       default: {},
       description:
-        'Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names or `*`. Production refuses keys of fewer than 16 characters',
+        "Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names, or `*` for all, also as `['*']`. Production refuses keys of fewer than 16 characters",
     }),
     redact: Type.Array(Type.String({ minLength: 1 }), {
       default: [],

@@ -19,7 +19,7 @@ export function searchContract(title: string, env: () => Readonly<Record<string,
     before(async () => {
       const apiKeys = {
         [readsPayloads]: { permissions: ['read', 'payload:read'], queues: ['mails-c'] },
-        [keys.readAll]: { permissions: ['read'], queues: '*' },
+        [keys.readAll]: { permissions: ['read'], queues: ['*'] },
       }
       app = await monitoredApp(env(), { apiKeys })
       const { queues } = app

@@ -193,7 +193,7 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
     })
 
     it('report queues that are not followed because of the limit', async () => {
-      const endpoint = await add('/more', { queues: '*', events: ['job.failed'] })
+      const endpoint = await add('/more', { queues: ['*'], events: ['job.failed'] })
       await app.queues.addBulk('a-later-queue', [{ name: 'x' }])
       const decisions = app.host.service(decisionsService)
       await eventually('it is recorded', async () => {

@@ -117,9 +117,9 @@ export const queueErrors = defineErrors({
   },
   ZIN_DATA_IN_USE: {
     message: (dir: string, holder: string) =>
-      `The data directory ${dir} is in use by ${holder}. Only one process can use the embedded queue: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several processes`,
+      `The data directory ${dir} is in use by ${holder}. Only one process can use the embedded queue: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several processes. A command of a plugin can ask the running app instead: declare needs: 'app'`,
     when: 'At boot: another process owns the data directory',
-    fix: 'Stop that process, choose another `ZIN_DATA_DIR`, or set `REDIS_URL`',
+    fix: "Stop that process, choose another `ZIN_DATA_DIR`, or set `REDIS_URL`; in a command, declare `needs: 'app'` to ask the running app",
   },
   QUEUE_DATA_TAKEN: {
     status: 503,

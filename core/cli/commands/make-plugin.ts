@@ -11,12 +11,12 @@ export const makePluginCommand = defineCommand({
   name: 'make:plugin',
   summary: 'Create a plugin with a test in plugins/<name>',
   needs: 'nothing',
-  args: [{ name: 'name', summary: 'kebab-case: slow-jobs' }],
+  args: [{ name: 'name', summary: 'kebab-case: slow-jobs, or in a folder: shop/slow-jobs' }],
   async run({ args, cwd, print }) {
-    const name = args.name ?? ''
-    if (!pluginNamePattern.test(name) || name.length > 60) {
-      throw cliErrors.ZIN_PLUGIN_NAME(name)
-    }
+    const path = args.name ?? ''
+    const parts = path.split('/')
+    if (path.length > 60 || parts.length > 4 || !parts.every((part) => pluginNamePattern.test(part))) throw cliErrors.ZIN_PLUGIN_NAME(path)
+    const name = parts.at(-1) as string
     if (!canNameFactory(name)) {
       throw new UsageError(
         `a plugin cannot be named "${name}": the identifier ${factoryName(name)} is reserved or already used in its code; choose another name`,
@@ -24,17 +24,17 @@ export const makePluginCommand = defineCommand({
     }
     const file = await findConfig(cwd)
     if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
-    const folder = join(dirname(file), 'plugins', name)
+    const folder = join(dirname(file), 'plugins', path)
     await makeFolder(folder)
     for (const [fileName, text] of Object.entries(pluginFiles(name))) {
       await writeFile(join(folder, fileName), text, { flag: 'wx' })
-      print.line(`created plugins/${name}/${fileName}`)
+      print.line(`created plugins/${path}/${fileName}`)
     }
     const factory = factoryName(name)
     print.line('Add it to zin.config.ts:')
-    print.line(`  import { ${factory} } from './plugins/${name}/index.js'`)
+    print.line(`  import { ${factory} } from './plugins/${path}/index.js'`)
     print.line(`  plugins: [${factory}()]`)
-    print.line(`and run its test: node --import tsx --test plugins/${name}/${name}.test.ts`)
+    print.line(`and run its test: node --import tsx --test plugins/${path}/${name}.test.ts`)
   },
 })
 

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Actor } from 'zin/plugins/ops'
-import type { MonitorPermission } from './scope.js'
+import { type MonitorPermission, queueNamesOf } from './scope.js'
 
 /** The user name and password of basic auth. */
 export interface BasicAuth {
@@ -40,7 +40,14 @@ export class Credentials {
       const hashed = hashedKey.exec(key)?.[1]
       const digest = hashed === undefined ? digestOf(key) : Buffer.from(hashed, 'hex')
       // The digest of a random key reveals nothing about it.
-      return { digest, credential: { kind: 'key', id: `${keyPrefix}${digest.toString('hex').slice(0, 8)}`, grant } }
+      return {
+        digest,
+        credential: {
+          kind: 'key',
+          id: `${keyPrefix}${digest.toString('hex').slice(0, 8)}`,
+          grant: { ...grant, queues: queueNamesOf(grant.queues) },
+        },
+      }
     })
   }
 

@@ -20,6 +20,14 @@ export interface Scope {
   granted(permission: MonitorPermission): boolean
 }
 
+/** Names of queues, or `*` for all of them, also within a list. */
+export type QueueNames = readonly string[] | '*'
+
+/** Returns `*` for a list that contains it. */
+export function queueNamesOf(queues: QueueNames): QueueNames {
+  return queues === '*' || queues.includes('*') ? '*' : queues
+}
+
 /** Returns the unrestricted scope of code in the app. */
 export function pluginScope(plugin: string): Scope {
   return { actor: { kind: 'plugin', id: plugin, via: 'plugin' }, queues: '*', sees: () => true, may: () => true, granted: () => true }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { checkEgressUrl, type EgressRules, messageOf } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
-import type { Scope } from '../access/scope.js'
+import { queueNamesOf, type Scope } from '../access/scope.js'
 import type { AlertRule } from '../alerts/rules.js'
 import { type Channel, type DeliveryEvent, deliveryEvents } from '../deliveries/delivery.js'
 
@@ -87,7 +87,7 @@ function configured({ description = '', events = deliveryEvents, queues = '*', u
     url,
     recipients: [],
     events,
-    queues,
+    queues: queueNamesOf(queues),
     description,
     source: 'options',
     createdBy: null,

@@ -3,7 +3,7 @@ import type { ActionFacts, Clock, EgressRules, Manage, SlotOf } from 'zin'
 import { type Cluster, defineMessage } from 'zin/plugins/cluster'
 import type { Kv } from 'zin/plugins/kv'
 import type { Credentials } from '../access/credentials.js'
-import { demand, demandQueue, pluginScope, type Scope } from '../access/scope.js'
+import { demand, demandQueue, pluginScope, type QueueNames, queueNamesOf, type Scope } from '../access/scope.js'
 import type { DeliveryTrouble } from '../deliveries/deliveries.js'
 import { deliveryEvents } from '../deliveries/delivery.js'
 import { monitorErrors } from '../errors.js'
@@ -268,7 +268,8 @@ function withEndpoint(stored: Stored, endpoint: Endpoint): Stored {
 }
 
 /** Checks that the caller covers the queues. 403 MONITOR_FORBIDDEN, 404 QUEUE_NOT_FOUND. */
-function checkedQueues(queues: readonly string[] | '*', scope: Scope): readonly string[] | '*' {
+function checkedQueues(names: QueueNames, scope: Scope): QueueNames {
+  const queues = queueNamesOf(names)
   if (queues === '*') {
     if (scope.queues !== '*') throw monitorErrors.MONITOR_FORBIDDEN('Your credentials do not cover all queues; list the queues they cover')
     return '*'
