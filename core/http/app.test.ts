@@ -262,6 +262,8 @@ test('the host and the protocol are those of the outermost trusted proxy', async
   const ask = async (trustedProxies: number) => (await makeApp(t, [seen], { trustedProxies }).app.inject({ path: '/seen', headers })).body
   assert.deepEqual(await ask(1), { protocol: 'http', host: 'inner.test' })
   assert.deepEqual(await ask(2), { protocol: 'https', host: 'outer.test' })
+  const odd = await makeApp(t, [seen], { trustedProxies: 1 }).app.inject({ path: '/seen', headers: { 'x-forwarded-proto': 'javascript' } })
+  assert.equal((odd.body as { protocol: string }).protocol, 'http')
 })
 
 test('the log and the hooks get no path that contains personal data', async (t) => {
@@ -280,6 +282,27 @@ test('the log and the hooks get no path that contains personal data', async (t) 
   assert.deepEqual(failed, ['/people/:id'])
   assert.match(log.text(), /people\/:id/)
   assert.doesNotMatch(log.text(), /ann-4711/)
+})
+
+test('the log gets no personal data of a path that is almost a private one', async (t) => {
+  const person = route({ method: 'GET', path: '/people/:id', privatePath: true, handler: () => 1 })
+  const { app, log } = makeApp(t, [person], { logRequests: true })
+  const paths = [
+    '/people/ann-4711/',
+    '/people/ann-4711/exports',
+    '//people/ann-4711',
+    '/PEOPLE/ann-4711/x',
+    '/p%65ople/ann-4711/x',
+    '/people/ann-4711%zz',
+  ]
+  for (const method of ['GET', 'POST', 'OPTIONS', 'DELETE'])
+    for (const path of [...paths, '/people/ann-4711']) await app.inject({ method, path })
+  await app.inject({ path: '/elsewhere' })
+  await app.close()
+  assert.equal(log.lines.length, 4 * (paths.length + 1) + 1)
+  assert.doesNotMatch(log.text(), /ann-4711/)
+  assert.match(log.text(), /\/people\/…/)
+  assert.match(log.text(), /\/elsewhere/)
 })
 
 test('each request is one line in the log, without its query; probes are logged at debug', async (t) => {

@@ -12,6 +12,7 @@ import { ErrorResponder } from './error-responder.js'
 import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
+import { setPrivatePaths } from './matched-route.js'
 import type { RouteMiddleware } from './middleware.js'
 import { MiddlewareRegistry } from './middleware-registry.js'
 import { type ErrorInfo, openapiDocument, type SecuredRoute } from './openapi.js'
@@ -128,6 +129,8 @@ export class HttpApp {
     const registrations = [...this.#registrations]
     checkRoutes(registrations, this.#middleware)
     const routes = registrations.map((registration) => this.#compileRoute(registration))
+    const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
+    if (privatePaths.length > 0) setPrivatePaths(this.#parts.koa.context, privatePaths)
     this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank))
     this.#secured = registrations.map((registration) => ({
       ...registration,

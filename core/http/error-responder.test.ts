@@ -163,6 +163,7 @@ test('a value that JSON would empty is an error outside of production, and names
     URLSearchParams: () => new URLSearchParams('a=b'),
     Headers: () => new Headers({ a: 'b' }),
     Uint8Array: () => new Uint8Array(2),
+    Buffer: () => Buffer.alloc(2),
     ArrayBuffer: () => new ArrayBuffer(2),
     Blob: () => new Blob(['x']),
     AsyncGenerator: async function* () {

@@ -11,7 +11,7 @@ export function inboundRequestId(req: IncomingMessage): string | undefined {
 /** Lists to which each proxy adds a value. `X-Forwarded-For` is read by Koa, which counts from the end, too. */
 const forwarded = ['x-forwarded-host', 'x-forwarded-proto'] as const
 
-/** Keeps of each forwarded list the value of the outermost trusted proxy. Those before it come from the client. */
+/** Keeps of each forwarded list the value of the outermost trusted proxy. Those before it come from the client. A protocol is http or https. */
 export function keepTrusted({ headers }: IncomingMessage, proxies: number): void {
   for (const name of forwarded) {
     const value = headers[name]
@@ -19,6 +19,8 @@ export function keepTrusted({ headers }: IncomingMessage, proxies: number): void
     const values = value.split(',')
     headers[name] = values[Math.max(0, values.length - proxies)]?.trim()
   }
+  const protocol = headers['x-forwarded-proto']
+  if (protocol !== undefined && !/^https?$/i.test(String(protocol))) delete headers['x-forwarded-proto']
 }
 
 const guarded = (name: string): boolean => name === 'host' || name === 'authorization' || name.startsWith('content-')

@@ -42,7 +42,10 @@ export function jsonText(value: unknown, strict = false): string {
 
 const digits = (_key: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value)
 
-function checked(key: string, value: unknown): unknown {
+function checked(this: unknown, key: string, value: unknown): unknown {
+  // A Buffer has become its JSON already.
+  const original = (this as Readonly<Record<string, unknown>>)[key]
+  if (original !== value && ArrayBuffer.isView(original)) throw httpErrors.UNSENDABLE_VALUE('a Buffer', key)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return digits(key, value)
   if (isEmptied(value)) throw httpErrors.UNSENDABLE_VALUE(`a ${Object.prototype.toString.call(value).slice(8, -1)}`, key)
   return value

@@ -23,9 +23,33 @@ export function matchedRoute(ctx: Context): MatchedRoute | undefined {
   return (ctx as { [matched]?: MatchedRoute })[matched]
 }
 
+const privateBeginnings = Symbol('zin.privateBeginnings')
+
 /**
- * Returns a path of a request for logs, traces and hooks: that of its route as registered if the route has a `privatePath`. Call it after the
- * route match, such as when the response has ended.
+ * Sets what the private paths of an app begin with, on the prototype of its contexts: for requests that match no route, because the method or
+ * the path is wrong.
+ *
+ * @param paths of routes, such as `/subjects/:id`.
+ */
+export function setPrivatePaths(prototype: object, paths: readonly string[]): void {
+  const beginnings = paths.map((path) => path.replace(/[:*].*$/s, ''))
+  ;(prototype as { [privateBeginnings]?: readonly string[] })[privateBeginnings] = [...new Set(beginnings)]
+}
+
+/** Returns what a path begins with if it may be a private one, also if it is written in an unusual way. */
+function privateBeginning(ctx: Context, path: string): string | undefined {
+  const beginnings = (ctx as { [privateBeginnings]?: readonly string[] })[privateBeginnings]
+  if (beginnings === undefined) return undefined
+  const plain = path
+    .replace(/%[0-9a-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+    .replace(/[/\\]+/g, '/')
+    .toLowerCase()
+  return beginnings.find((beginning) => plain.includes(beginning.toLowerCase()))
+}
+
+/**
+ * Returns a path of a request for logs, traces and hooks: that of its route as registered if the route has a `privatePath`, and
+ * only the beginning of such a path if no route matched. Call it after the route match, such as when the response has ended.
  *
  * @param path the path as received, such as `ctx.path`.
  *
@@ -38,5 +62,7 @@ export function matchedRoute(ctx: Context): MatchedRoute | undefined {
  */
 export function reportedPath(ctx: Context, path: string): string {
   const route = matchedRoute(ctx)
-  return route?.privatePath === true ? route.info.path : path
+  if (route !== undefined) return route.privatePath ? route.info.path : path
+  const beginning = privateBeginning(ctx, path)
+  return beginning === undefined ? path : `${beginning}…`
 }

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { clientNetwork, type ZinError } from 'zin'
+import { isForwarded } from 'zin/plugins/ops'
 import type { FailureThrottle } from 'zin/plugins/queue-monitor'
 import { consoleErrors } from './errors.js'
 import type { LinkAccess } from './link-access.js'
@@ -24,13 +25,10 @@ export interface AccessRules {
   readonly readOnly: boolean
 }
 
-/** Headers with which a proxy says that the request came from elsewhere. */
-const forwarding = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip', 'via']
-
 /** Without a password, only local host names are accepted, to prevent DNS rebinding, and nothing that a proxy has forwarded. */
 export function wrongName({ headers }: IncomingMessage, auth: StandaloneAccess | undefined): ZinError | undefined {
   if (auth !== undefined) return undefined
-  if (forwarding.some((name) => headers[name] !== undefined))
+  if (isForwarded(headers))
     return consoleErrors.CONSOLE_FORBIDDEN('The request was forwarded by a proxy; set the option auth of the console')
   if (isLocalName(headers.host)) return undefined
   return consoleErrors.CONSOLE_FORBIDDEN('Open the console as 127.0.0.1, localhost or [::1]')

@@ -1,5 +1,5 @@
 import { definePlugin, messageOf, optional, reportedPath } from 'zin'
-import { kvService } from 'zin/plugins/kv'
+import { type Kv, kvService } from 'zin/plugins/kv'
 import { parseSecrets } from 'zin/signing'
 import { devCommand } from './cli.js'
 import { tokensService } from './contract.js'
@@ -55,12 +55,24 @@ export const jwt = definePlugin({
       every(60_000, revocations.sweep)
     }
     let started = false
-    onStart(() => {
+    let formerSince: ReadonlyMap<string, number> = new Map()
+    const bootedAt = clock.now()
+    onStart(async () => {
+      formerSince = new Map(
+        await Promise.all([...keys.former].map(async (kid) => [kid, await firstSeen(services.kv, kid, bootedAt)] as const)),
+      )
       started = true
     })
     // Imported lazily: other plugins import this one, and apps without it need not load jsonwebtoken.
     const { createTokens } = await import('./service.js')
-    const tokens = createTokens({ keys, rules, revocations, isStarted: () => started, clock })
+    const tokens = createTokens({
+      keys,
+      rules,
+      revocations,
+      formerSince: (kid) => formerSince.get(kid) ?? bootedAt,
+      isStarted: () => started,
+      clock,
+    })
     provide(tokensService, tokens)
     command(devCommand(tokens))
     middleware(
@@ -72,3 +84,10 @@ export const jwt = definePlugin({
     )
   },
 })
+
+/** When an app of these stores first had the key as a former one, in ms since 1970; without kv, the start of the process. */
+async function firstSeen(kv: Kv | undefined, kid: string, now: number): Promise<number> {
+  const key = `jwt:former:${kid}`
+  await kv?.set(key, `${now}`, { ifAbsent: true })
+  return Number((await kv?.get(key)) ?? now)
+}

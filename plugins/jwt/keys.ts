@@ -12,6 +12,8 @@ export interface Keyring {
   /** Absent when only a public key is configured: tokens are then verified but never issued. */
   readonly signing: KeyObject | undefined
   readonly verifying: ReadonlyMap<string, KeyObject>
+  /** Ids of the keys that were derived from previous master keys. */
+  readonly former: ReadonlySet<string>
   /** Whether the key was generated for this process, because none is set. */
   readonly ephemeral: boolean
   /** Warnings to log at boot. */
@@ -25,7 +27,7 @@ export interface KeyMaterial {
   /** Previous secrets: for verification only. */
   readonly earlierSecrets?: readonly string[]
   readonly appKey: string
-  /** Previous master keys: the keys derived from them verify only. */
+  /** Previous master keys: without `secret`, the keys derived from them verify, too. */
   readonly earlierAppKeys?: readonly string[]
   readonly privateKey: string
   readonly publicKey: string
@@ -53,7 +55,8 @@ function secretKeys(material: KeyMaterial): Keyring {
   const [secrets, appKeys] = [material.earlierSecrets ?? [], material.earlierAppKeys ?? []].map((list) =>
     list.map((one) => Buffer.from(one, 'utf8')),
   )
-  const earlier = [...(secrets ?? []), ...(appKeys ?? []).map(derived)]
+  // With a secret of its own, tokens were never signed with a master key.
+  const former = name === 'APP_KEY' ? (appKeys ?? []).map(derived) : []
   const all = [
     [name, bytes],
     ...(secrets ?? []).map((key) => ['JWT_SECRET_BK', key]),
@@ -63,7 +66,7 @@ function secretKeys(material: KeyMaterial): Keyring {
     if (length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(from, length)
   const warnings = bytes.length < minBytes ? [`${name} has ${bytes.length} bytes; production refuses fewer than ${minBytes}`] : []
   const key = name === 'APP_KEY' ? derived(bytes) : bytes
-  return keyring(algorithm, createSecretKey(key), warnings, earlier)
+  return keyring(algorithm, createSecretKey(key), warnings, { secrets, former })
 }
 
 /** APP_KEY serves several purposes, so each uses a derived key; JWT_SECRET is shared with other issuers and used as is. */
@@ -80,7 +83,7 @@ function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {
   if (signing !== undefined && !createPublicKey(signing).equals(checking))
     throw jwtErrors.JWT_KEY_INVALID('JWT_PUBLIC_KEY', 'it is not the public key of JWT_PRIVATE_KEY')
   const kid = fingerprint(checking.export({ type: 'spki', format: 'der' }))
-  return { algorithm, kid, signing, verifying: new Map([[kid, checking]]), ephemeral: false, warnings: [] }
+  return { algorithm, kid, signing, verifying: new Map([[kid, checking]]), former: new Set(), ephemeral: false, warnings: [] }
 }
 
 function readPem(name: string, text: string, read: (pem: string) => KeyObject, algorithm: Algorithm): KeyObject {
@@ -101,10 +104,22 @@ function readPem(name: string, text: string, read: (pem: string) => KeyObject, a
   return key
 }
 
-function keyring(algorithm: Algorithm, key: KeyObject, warnings: readonly string[], earlier: readonly Buffer[] = []): Keyring {
+interface EarlierKeys {
+  readonly secrets?: readonly Buffer[] | undefined
+  readonly former?: readonly Buffer[]
+}
+
+function keyring(
+  algorithm: Algorithm,
+  key: KeyObject,
+  warnings: readonly string[],
+  { former = [], secrets = [] }: EarlierKeys = {},
+): Keyring {
   const kid = fingerprint(key.export())
-  const verifying = new Map([...earlier.map((bytes) => [fingerprint(bytes), createSecretKey(bytes)] as const), [kid, key]])
-  return { algorithm, kid, signing: key, verifying, ephemeral: false, warnings }
+  const verifying = new Map([...[...former, ...secrets].map((bytes) => [fingerprint(bytes), createSecretKey(bytes)] as const), [kid, key]])
+  const others = new Set([kid, ...secrets.map(fingerprint)])
+  const formerIds = former.map(fingerprint).filter((id) => !others.has(id))
+  return { algorithm, kid, signing: key, verifying, former: new Set(formerIds), ephemeral: false, warnings }
 }
 
 /** Identifies a key without revealing it: a secret has 32 bytes of entropy, so 8 bytes of its labelled hash are safe to publish. */

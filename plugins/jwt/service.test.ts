@@ -17,12 +17,12 @@ function setUp(rules: Partial<TokenRules> = {}, material: Partial<KeyMaterial> =
   const keys = readKeys({ algorithm: 'HS256', secret, appKey: '', privateKey: '', publicKey: '', production: true, ...material })
   const revocations = memoryRevocations(clock)
   const all = { issuer: 'app', audience: 'app', expiresIn: 3600, maxLifetime: 86_400, ...rules }
-  return { time, keys, tokens: createTokens({ keys, rules: all, revocations, isStarted: () => true, clock }) }
+  return { time, keys, tokens: createTokens({ keys, rules: all, revocations, formerSince: () => start, isStarted: () => true, clock }) }
 }
 
 const base = { iss: 'app', aud: 'app', jti: 'some-id', sub: 'u1', iat: second / 1000, exp: second / 1000 + 60 }
 
-function forge(payload: object, header: object = {}, key = secret): string {
+function forge(payload: object, header: object = {}, key: string | Buffer = secret): string {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   const text = `${part({ alg: 'HS256', typ: 'JWT', ...header })}.${part(payload)}`
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
@@ -44,6 +44,19 @@ describe('tokens', () => {
     const { tokens, keys } = setUp()
     assert.equal(tokens.verify(forge(base)).sub, 'u1')
     assert.equal(tokens.verify(forge(base, { kid: keys.kid })).sub, 'u1')
+  })
+
+  it('accepts tokens of a previous master key until one that was signed before the rotation would have ended', () => {
+    const earlier = 'an-earlier-master-key-of-over-32-bytes'
+    const old = setUp({}, { secret: '', appKey: earlier })
+    const { keys, tokens, time } = setUp({ maxLifetime: 3600 }, { secret: '', appKey: secret, earlierAppKeys: [earlier] })
+    const forged = (iat: number) => forge({ ...base, iat, exp: iat + 3600 }, { kid: old.keys.kid }, old.keys.signing?.export())
+    assert.equal(tokens.verify(forged(base.iat)).sub, 'u1')
+    assert.ok(keys.former.has(old.keys.kid))
+    time.now += 120_000
+    assert.throws(() => tokens.verify(forged(base.iat + 120)), { message: /its key was replaced|Unauthorized/i })
+    assert.equal(tokens.verify(forged(base.iat)).sub, 'u1')
+    assert.equal(tokens.verify(forge({ ...base, iat: base.iat + 120, exp: base.iat + 3720 }, {}, keys.signing?.export())).sub, 'u1')
   })
 
   it('accepts an nbf within the leeway of iat', () => {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, type KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import { type Clock, messageOf } from 'zin'
 import type { Claims, Tokens } from './contract.js'
@@ -21,6 +21,8 @@ export interface TokenParts {
   readonly keys: Keyring
   readonly rules: TokenRules
   readonly revocations: Revocations
+  /** Since when a key of `keys.former` is a former one, in ms since 1970. */
+  readonly formerSince: (kid: string) => number
   /** Whether the stores are open. They are not for a command that only creates a token. */
   readonly isStarted: () => boolean
   readonly clock: Clock
@@ -32,7 +34,7 @@ const maxIdLength = 128
 const clockLeeway = 60
 
 /** The service `tokensService`: signing and verification depend only on the clock; revocation uses its store. */
-export function createTokens({ keys, rules, revocations, isStarted, clock }: TokenParts): Tokens {
+export function createTokens({ formerSince, keys, rules, revocations, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
   const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
 
@@ -83,7 +85,7 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
       const now = Math.floor(at / 1000)
       const known = verified.payloadOf(token)
       if (known !== undefined) return checkedClaims(inTime(known, now), rules, now)
-      const key = keyOf(token, keys)
+      const [kid, key] = keyOf(token, keys)
       let payload: unknown
       try {
         payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now, ignoreNotBefore: true })
@@ -91,6 +93,9 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
         throw jwtErrors.UNAUTHORIZED(messageOf(error))
       }
       const claims = checkedClaims(inTime(payload, now), rules, now)
+      // What was signed before the key was replaced ends by then: whoever has the key can sign nothing that lasts longer.
+      if (keys.former.has(kid) && claims.exp * 1000 > formerSince(kid) + (rules.maxLifetime + clockLeeway) * 1000)
+        throw jwtErrors.UNAUTHORIZED('the token ends later than one that was signed before its key was replaced')
       verified.add(token, claims)
       return claims
     },
@@ -115,8 +120,8 @@ export function createTokens({ keys, rules, revocations, isStarted, clock }: Tok
   }
 }
 
-/** The key with the id in the token's header. Nothing else in the header is trusted. */
-function keyOf(token: string, keys: Keyring) {
+/** The key with the id in the token's header, and the id. Nothing else in the header is trusted. */
+function keyOf(token: string, keys: Keyring): readonly [kid: string, key: KeyObject] {
   let header: unknown
   try {
     header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'))
@@ -127,7 +132,7 @@ function keyOf(token: string, keys: Keyring) {
   if (crit !== undefined) throw jwtErrors.UNAUTHORIZED('the token has critical extensions')
   const key = typeof kid === 'string' ? keys.verifying.get(kid) : undefined
   if (key === undefined) throw jwtErrors.UNAUTHORIZED('no key has the key id of the token')
-  return key
+  return [kid as string, key]
 }
 
 /** Checks the times of a payload, also of a cached one. `nbf` has the leeway of `iat`: it comes from the clock of another machine, too. */

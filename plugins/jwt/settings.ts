@@ -18,7 +18,7 @@ export const earlierAppKeySettings = defineSettings({
     default: '',
     secret: true,
     summary:
-      'Earlier master keys, newest first: JSON array of strings. They still decrypt device secrets and stored jobs, and verify tokens and seals that were made with them',
+      'Earlier master keys, newest first: JSON array of strings. They still decrypt device secrets and stored jobs, and verify seals that were made with them. When `JWT_SECRET` is empty, they also verify tokens, for as long as one can be valid that was signed before the app first had them here',
   },
 })
 

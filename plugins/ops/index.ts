@@ -12,6 +12,7 @@ import { opsSettings } from './settings.js'
 
 export type { Actor, Ops, OpsAccess } from './contract.js'
 export { opsService } from './contract.js'
+export { isForwarded } from './local.js'
 export type { OpsOptions } from './options.js'
 export { crossSiteProblem, type SiteRequest } from './site.js'
 

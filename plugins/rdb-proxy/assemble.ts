@@ -93,7 +93,7 @@ export function assemble({
   const { production } = app
   const allowed = options.allowPowerfulAccount || settings.RDB_PROXY_ALLOW_POWERFUL_ACCOUNT
   const gateway = gatewayOf(settings, options, writerCheck({ user: settings.DB_USERNAME, production, allowed, log }))
-  const check = new BootCheck({ gateway, user: readerOf(settings).user, production, log })
+  const check = new BootCheck({ gateway, user: readerOf(settings).user, production, allowed, log })
   const receipts = new Receipts()
   const proxy = new RdbProxy({
     gateway,

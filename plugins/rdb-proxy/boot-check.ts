@@ -9,67 +9,67 @@ import { type Session, silent } from './sql/session.js'
 /** Time limit of the check, in ms. */
 const checkMs = 10_000
 
-/** Privileges that a reading user may have. */
-const harmless: ReadonlySet<string> = new Set([
-  'SELECT',
-  'USAGE',
-  'SHOW VIEW',
-  'SHOW DATABASES',
-  'PROCESS',
-  'REPLICATION CLIENT',
-  'BINLOG MONITOR',
-  'SLAVE MONITOR',
-])
+/** Privileges that a reading user may have on the databases of the app. */
+const reading: ReadonlySet<string> = new Set(['SELECT', 'USAGE', 'SHOW VIEW'])
+
+/** Privileges that a user may have on all databases, because they show and change nothing of any. */
+const everywhere: ReadonlySet<string> = new Set(['USAGE', 'SHOW DATABASES'])
+
+/** Privileges that show what other sessions and replicas do, and change nothing. */
+const readsEverything: ReadonlySet<string> = new Set(['PROCESS', 'REPLICATION CLIENT', 'BINLOG MONITOR', 'SLAVE MONITOR'])
+
+/** Databases of the server: with privileges on them, accounts and statements of others can be read or changed. */
+const systemDatabases = ['mysql', 'sys', 'performance_schema', 'information_schema']
+
+interface Grant {
+  readonly privileges: readonly string[]
+  /** `*.*`, or the pattern of a database and a table in it; undefined: a role, or a privilege without an object. */
+  readonly object: string | undefined
+}
+
+/** Reads a line of SHOW GRANTS. */
+function grantOf(line: string): Grant {
+  const [, list = '', object = '', rest = ''] =
+    /^GRANT (.+?) ON (?:(?:FUNCTION|PROCEDURE|PACKAGE(?: BODY)?) )?(\S+) (.*)$/i.exec(line) ?? []
+  // Roles are granted without ON; their privileges are unknown here.
+  if (list === '') return { privileges: [/^GRANT (.+?) TO/i.exec(line)?.[1] ?? line], object: undefined }
+  const privileges = list
+    .replace(/\([^)]*\)/g, '')
+    .split(',')
+    .map((name) => name.trim().toUpperCase())
+  return { privileges: /WITH GRANT OPTION/i.test(rest) ? [...privileges, 'GRANT OPTION'] : privileges, object }
+}
 
 /** Returns the privileges beyond reading in the lines of SHOW GRANTS. */
 export function excessPrivileges(grants: readonly string[]): readonly string[] {
-  const found = grants.flatMap((grant) => {
-    const [, list = '', rest = ''] = /^GRANT (.+?) ON (.+)$/i.exec(grant) ?? []
-    // Roles are granted without ON; their privileges are unknown here, so they count as excess.
-    if (list === '') return [/^GRANT (.+?) TO/i.exec(grant)?.[1] ?? grant]
-    const privileges = list
-      .replace(/\([^)]*\)/g, '')
-      .split(',')
-      .map((name) => name.trim().toUpperCase())
-    const own = privileges.filter((name) => !harmless.has(name))
-    return /WITH GRANT OPTION/i.test(rest) ? [...own, 'GRANT OPTION'] : own
+  const found = grants.map(grantOf).flatMap(({ object, privileges }) => {
+    if (object === undefined) return privileges
+    return privileges.filter((name) => !reading.has(name) && !(object === '*.*' && everywhere.has(name)))
   })
   return [...new Set(found)]
 }
 
-/** Privileges with which SQL leaves its database: for files of the server, for other accounts, or for the server itself. */
-const powerful: ReadonlySet<string> = new Set([
-  'ALL PRIVILEGES',
-  'FILE',
-  'SUPER',
-  'SHUTDOWN',
-  'CREATE USER',
-  'SET USER',
-  'SET_USER_ID',
-  'SET_ANY_DEFINER',
-  'ALLOW_NONEXISTENT_DEFINER',
-  'ROLE_ADMIN',
-  'SYSTEM_USER',
-  'SYSTEM_VARIABLES_ADMIN',
-  'GRANT OPTION',
-])
-/** With these on the database `mysql`, accounts can be changed. */
-const changes: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELETE', 'CREATE', 'ALTER', 'DROP'])
-
-/** Returns the privileges beyond its own databases in the lines of SHOW GRANTS of a writing user. */
+/** Returns the privileges that reach beyond the databases of an app in the lines of SHOW GRANTS: all but those that are known not to. */
 export function powerfulPrivileges(grants: readonly string[]): readonly string[] {
-  const found = grants.flatMap((grant) => {
-    const [, list = '', object = '', rest = ''] = /^GRANT (.+?) ON (\S+) (.*)$/i.exec(grant) ?? []
-    const privileges = [
-      ...list.split(',').map((name) => name.trim().toUpperCase()),
-      ...(/WITH GRANT OPTION/i.test(rest) ? ['GRANT OPTION'] : []),
-    ]
-    if (object === '*.*')
-      return privileges.filter((name) => powerful.has(name) || changes.has(name)).map((name) => `${name} on all databases`)
-    if (/^`?mysql`?\./i.test(object)) return privileges.filter((name) => !harmless.has(name)).map((name) => `${name} on mysql`)
-    return []
+  const found = grants.map(grantOf).flatMap(({ object, privileges }) => {
+    if (object === undefined) return []
+    if (object === '*.*') return privileges.filter((name) => !everywhere.has(name)).map((name) => `${name} on all databases`)
+    const [, database = ''] = /^`((?:[^`]|``)*)`\./.exec(object) ?? /^([^`.]+)\./.exec(object) ?? []
+    if (database === '') return privileges.map((name) => `${name} on ${object}`)
+    const system = systemDatabases.find((name) => matchesPattern(database, name))
+    return system === undefined ? [] : privileges.map((name) => `${name} on ${system}`)
   })
   return [...new Set(found)]
+}
+
+/** Whether the pattern of a database in a grant matches a name: `_` and `%` are wildcards unless they follow a backslash. */
+function matchesPattern(pattern: string, name: string): boolean {
+  const source = pattern.replace(/\\?./gs, (part) => {
+    if (part === '%') return '.*'
+    if (part === '_') return '.'
+    return part.slice(-1).replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')
+  })
+  return new RegExp(`^${source}$`, 'is').test(name)
 }
 
 /**
@@ -95,12 +95,16 @@ export function writerCheck({ user, production, allowed, log }: WriterCheckOptio
 }
 
 /** Tries to write as the reading user, outside of read-only mode. Returns what the user can do, or undefined. Rejects if that is unknown. */
-async function tryToWrite(gateway: Gateway): Promise<string | undefined> {
+async function tryToWrite({ allowed, gateway }: BootCheckOptions): Promise<string | undefined> {
   const session = await gateway.openReader()
   try {
     // Without a user, it also shows what MariaDB grants to PUBLIC.
     const rows = await session.rows<Readonly<Record<string, string>>>('SHOW GRANTS')
-    const excess = excessPrivileges(rows.map((row) => String(Object.values(row)[0])))
+    const grants = rows.map((row) => String(Object.values(row)[0]))
+    const powerful = powerfulPrivileges(grants)
+    if (powerful.length > 0 && !allowed) return `has the privileges ${powerful.join(', ')}`
+    // What reaches beyond the databases of the app is allowed if an option says so, but only for reading.
+    const excess = excessPrivileges(grants).filter((name) => !(allowed && readsEverything.has(name)))
     if (excess.length > 0) return `has the privileges ${excess.join(', ')}`
     await session.command('SET SESSION TRANSACTION READ WRITE')
     return await tryToCreate(session)
@@ -149,6 +153,8 @@ export interface BootCheckOptions {
   readonly gateway: Gateway
   readonly user: string
   readonly production: boolean
+  /** Whether the user may read beyond the databases of the app. */
+  readonly allowed: boolean
   readonly log: Logger
 }
 
@@ -204,7 +210,7 @@ export class BootCheck {
   }
 
   async #look(): Promise<string | undefined> {
-    this.#running ??= withDeadline(tryToWrite(this.#options.gateway), checkMs, silent).finally(() => {
+    this.#running ??= withDeadline(tryToWrite(this.#options), checkMs, silent).finally(() => {
       this.#running = undefined
     })
     const what = await this.#running

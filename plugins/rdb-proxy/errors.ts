@@ -17,7 +17,7 @@ export const rdbProxyErrors = defineErrors({
   RDB_PROXY_POWERFUL_ACCOUNT: {
     message: (user: string, privileges: string) =>
       `rdb-proxy: the database user "${user}" has privileges beyond its database: ${privileges}. With them, SQL can reach files or other accounts of the server. Revoke them (grant only on the database of the app), or set RDB_PROXY_ALLOW_POWERFUL_ACCOUNT=true`,
-    when: 'At boot in production: the user for writing has `FILE`, `SUPER` or another privilege beyond its database',
+    when: 'At boot in production: the user for writing has `FILE`, `SUPER`, `PROCESS` or another privilege beyond the databases of the app',
     fix: 'Grant the user privileges only on the database of the app; or set `RDB_PROXY_ALLOW_POWERFUL_ACCOUNT=true`',
   },
   RDB_PROXY_READS_WRITE: {

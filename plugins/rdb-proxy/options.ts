@@ -34,7 +34,7 @@ export const rdbProxyOptions = defineOptions(
     allowPowerfulAccount: Type.Boolean({
       default: false,
       description:
-        'Whether production runs with a user for writing that has privileges beyond its database, such as `FILE`, with which SQL reaches files of the server',
+        'Whether production runs with users that have privileges beyond the databases of the app, such as `FILE` and `PROCESS`, with which SQL reaches files of the server',
     }),
     perMinute: count(0, 0, 10_000_000, 'Requests per minute for keys without their own `perMinute`; 0: no limit'),
     refusalsPerMinute: count(

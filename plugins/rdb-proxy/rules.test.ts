@@ -75,11 +75,25 @@ test('Privileges beyond the database of the app are found in the output of SHOW 
   const cases: readonly (readonly [grant: string, found: readonly string[]])[] = [
     ["GRANT USAGE ON *.* TO `w`@`%` IDENTIFIED BY PASSWORD '*0'", []],
     ['GRANT ALL PRIVILEGES ON `shop`.* TO `w`@`%`', []],
-    ['GRANT SELECT, PROCESS ON *.* TO `w`@`%`', []],
+    ['GRANT ALL PRIVILEGES ON `shop\\_%`.* TO `w`@`%`', []],
+    ['GRANT EXECUTE ON FUNCTION `shop`.`f` TO `w`@`%`', []],
+    ['GRANT USAGE, SHOW DATABASES ON *.* TO `w`@`%`', []],
+    ['GRANT `writers` TO `w`@`%`', []],
+    ['GRANT PROCESS ON *.* TO `w`@`%`', ['PROCESS on all databases']],
+    ['GRANT SELECT ON *.* TO `w`@`%`', ['SELECT on all databases']],
+    ['GRANT SELECT ON `mysql`.* TO `w`@`%`', ['SELECT on mysql']],
+    ['GRANT ALL PRIVILEGES ON `%`.* TO `w`@`%`', ['ALL PRIVILEGES on mysql']],
+    ['GRANT ALL PRIVILEGES ON `MY%`.* TO `w`@`%`', ['ALL PRIVILEGES on mysql']],
+    ['GRANT SELECT ON `_ys`.* TO `w`@`%`', ['SELECT on sys']],
+    ["GRANT PROXY ON ''@'%' TO `w`@`%`", ["PROXY on ''@'%'"]],
+    [
+      'GRANT EXECUTE, EVENT, TRIGGER, RELOAD, FEDERATED ADMIN ON *.* TO `w`@`%`',
+      ['EXECUTE', 'EVENT', 'TRIGGER', 'RELOAD', 'FEDERATED ADMIN'].map((name) => `${name} on all databases`),
+    ],
     ['GRANT ALL PRIVILEGES ON *.* TO `w`@`%` WITH GRANT OPTION', ['ALL PRIVILEGES on all databases', 'GRANT OPTION on all databases']],
-    ['GRANT SELECT, FILE ON *.* TO `w`@`%`', ['FILE on all databases']],
-    ['GRANT SELECT, INSERT ON *.* TO `w`@`%`', ['INSERT on all databases']],
-    ['GRANT UPDATE (`x`) ON `mysql`.`user` TO `w`@`%`', ['UPDATE (`X`) on mysql']],
+    ['GRANT FILE ON *.* TO `w`@`%`', ['FILE on all databases']],
+    ['GRANT INSERT ON *.* TO `w`@`%`', ['INSERT on all databases']],
+    ['GRANT UPDATE (`x`) ON `mysql`.`user` TO `w`@`%`', ['UPDATE on mysql']],
   ]
   for (const [grant, found] of cases) assert.deepEqual(powerfulPrivileges([grant]), found, grant)
 })
@@ -244,7 +258,7 @@ test('A reading user that can create a table but not drop it fails the check, wh
     discard: () => undefined,
   }
   const gateway = { openReader: async () => session, openWriter: async () => session, where: 'shop' } as unknown as Gateway
-  const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
+  const check = new BootCheck({ gateway, user: 'r', production: true, allowed: false, log: memoryLogger() })
   await assert.rejects(check.start(), /may create tables \(drop the table zin_proxy_probe_\d+ yourself/)
 })
 
@@ -258,7 +272,7 @@ test('A reading user of a read-only server that can create a temporary table fai
     discard: () => undefined,
   }
   const gateway = { openReader: async () => session, openWriter: async () => session, where: 'shop' } as unknown as Gateway
-  const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
+  const check = new BootCheck({ gateway, user: 'r', production: true, allowed: false, log: memoryLogger() })
   await assert.rejects(check.start(), /may create temporary tables/)
 })
 
@@ -269,7 +283,7 @@ test('An error of the server other than a denial fails the check, and is not rep
     discard: () => undefined,
   }
   const gateway = { openReader: async () => session, openWriter: async () => session, where: 'shop' } as unknown as Gateway
-  const check = new BootCheck({ gateway, user: 'r', production: true, log: memoryLogger() })
+  const check = new BootCheck({ gateway, user: 'r', production: true, allowed: false, log: memoryLogger() })
   let failure = Object.assign(new Error('The table is full'), { errno: 1114, sqlState: 'HY000' })
   await check.start()
   await assert.rejects(async () => check.check(), { code: 'CONFIG_ERROR', status: 503, message: /could not be checked/ })

@@ -56,6 +56,18 @@ test('Statements are counted outside of strings, names and comments', () => {
   assert.equal(sqlite('select [a;b]').statements, 1)
 })
 
+test('Files of tables in folders of their own are found in MySQL', () => {
+  for (const sql of [
+    "create table t (a int) engine=myisam data directory='/tmp/x'",
+    "create table t (a int) data /* */ directory '/tmp/x'",
+    "alter table t index directory = '/tmp/x'",
+    "create table t (a int) partition by hash(a) (partition p DATA DIRECTORY = '/tmp')",
+  ])
+    assert.ok(scanSql(sql, 'mysql').placesFiles, sql)
+  for (const sql of ['select data directory from t', "select 'data directory=' as a", 'create table t (data int, directory int)'])
+    assert.ok(!scanSql(sql, 'mysql').placesFiles, sql)
+})
+
 test('Placeholders are counted outside of strings, names and comments', () => {
   const cases: readonly (readonly [string, number])[] = [
     ['select ?', 1],

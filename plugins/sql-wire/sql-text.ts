@@ -20,6 +20,8 @@ export interface SqlScan {
   readonly writesFile: boolean
   /** Whether it calls LOAD_FILE (MySQL). */
   readonly readsFile: boolean
+  /** Whether it places files of a table in a folder of its choice, with `DATA DIRECTORY` or `INDEX DIRECTORY` (MySQL). */
+  readonly placesFiles: boolean
   /** Whether it is a read with `INTO`, which writes a file or a variable. */
   readonly selectsInto: boolean
   /** Whether it has a comment that the server executes, such as `/*!50001 … *` followed by `/`. */
@@ -56,10 +58,17 @@ export function scanSql(sql: string, dialect: SqlDialect): SqlScan {
     namedPlaceholders: code.some((token) => token.kind === 'placeholder' && !token.text.startsWith('?')),
     writesFile: into.some((next) => next?.kind === 'word' && (next.text === 'OUTFILE' || next.text === 'DUMPFILE')),
     readsFile: dialect === 'mysql' && code.some((token, at) => code[at + 1]?.text === '(' && isLoadFile(token, sql)),
+    placesFiles: dialect === 'mysql' && code.some((_, at) => isDirectory(code.slice(at, at + 3))),
     selectsInto: kind === 'read' && into.length > 0,
     executableComment: code.length < tokens.length,
     unterminated,
   }
+}
+
+/** Whether it is `DATA DIRECTORY` or `INDEX DIRECTORY` with a value. */
+function isDirectory([first, second, third]: readonly SqlToken[]): boolean {
+  const words = first?.kind === 'word' && second?.kind === 'word'
+  return words && /^(DATA|INDEX)$/.test(first.text) && second.text === 'DIRECTORY' && (third?.text === '=' || third?.kind === 'string')
 }
 
 /** MySQL finds a function by its name in quotes, too, and compares without accents. */

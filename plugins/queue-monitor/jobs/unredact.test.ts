@@ -43,6 +43,8 @@ describe('edited data with placeholders', () => {
     'items were rotated': { accounts: [z, x, y] },
     'an item was dropped and another one inserted': { accounts: [y, z, { name: 'w', token: 'own' }] },
     'two items were edited, which could be a new order': { accounts: [{ ...x, name: '1' }, { ...y, name: '2' }, z] },
+    'an item was dropped, its neighbour edited, and one appended': { accounts: [{ ...y, name: 'why' }, z, { name: 'w', token: 'own' }] },
+    'an item was dropped, its neighbour edited, and null appended': { accounts: [x, { ...z, name: 'zed' }, null] },
     'a field was renamed': { auth: { secret: '[redacted]' } },
     'a list became an object': { accounts: { 0: x } },
     'nothing was redacted there': { to: '[redacted]' },
@@ -53,12 +55,17 @@ describe('edited data with placeholders', () => {
 
   it('never gets the value of another item, however a list was changed', () => {
     const list = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 6 })
-    const change = fc.array(fc.nat(7), { maxLength: 8 })
+    // Each item of the new list: one that was shown, perhaps edited, or a new one with a token of its own.
+    const change = fc.array(fc.record({ from: fc.nat(7), edited: fc.boolean(), fresh: fc.boolean() }), { maxLength: 8 })
     fc.assert(
       fc.property(list, change, (names, order) => {
-        const stored = names.map((name) => ({ name, token: `of ${name}` }))
+        const stored = names.map((name) => ({ name, quantity: 1, token: `of ${name}` }))
         const visible = shownOf(stored)
-        const edited = order.flatMap((index) => visible[index] ?? [])
+        const edited = order.flatMap(({ edited: isEdited, fresh, from }) => {
+          const item = visible[from]
+          if (fresh || item === undefined) return [{ name: `new ${from}`, quantity: 1, token: `of new ${from}` }]
+          return [isEdited ? { ...item, quantity: 2 } : item]
+        })
         let back: unknown
         try {
           back = unredact(edited, { shown: visible, original: stored })

@@ -22,10 +22,16 @@ export function unredact(edited: unknown, { shown, original }: Redaction, path =
   if (Array.isArray(edited)) {
     const [before, stored] = [listOf(shown), listOf(original)]
     const moved = edited.length !== before.length || edited.length !== stored.length
-    const changed = edited.filter((item, i) => hasPlaceholder(item) && !isDeepStrictEqual(item, before[i]))
+    // With or without placeholders: an item that was dropped changes the one in its place, and all after it.
+    const changed = edited.filter((item, i) => !isDeepStrictEqual(item, before[i]))
     // If a single item differs, and is no copy of another one, it was edited: a different order changes two.
     const isCopy = changed.some((item) => before.some((other) => isDeepStrictEqual(item, other)))
-    if (moved || isCopy || changed.length > 1) throw monitorErrors.REDACTED_VALUE_MOVED(path, 'the list has changed its length or order')
+    // Which of two items that look the same was dropped cannot be seen.
+    const isAmbiguous =
+      changed.length > 0 &&
+      before.some((item, i) => hasPlaceholder(item) && before.slice(0, i).some((other) => isDeepStrictEqual(item, other)))
+    if (moved || isCopy || isAmbiguous || changed.length > 1)
+      throw monitorErrors.REDACTED_VALUE_MOVED(path, 'the list has changed its length or order')
     return edited.map((item, i) => unredact(item, { shown: before[i], original: stored[i] }, `${path}[${i}]`))
   }
   const [before, stored] = [fieldsOf(shown), fieldsOf(original)]
