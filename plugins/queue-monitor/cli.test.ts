@@ -98,7 +98,7 @@ describe('the queue commands', () => {
     assert.deepEqual([(cancelled.tables[0] as { changed: number }).changed, cancelled.lines], [3, []])
     await failed('acted', 2)
     const purged = await run('queue:purge', { queue: 'acted' }, { status: 'all' })
-    assert.deepEqual(purged.confirmed, ['This deletes jobs of the queue acted'])
+    assert.deepEqual(purged.confirmed, ['This deletes jobs of the queue acted: 2 jobs match. This can be undone for 10 minutes'])
     const [said, restorable = ''] = purged.lines
     assert.equal(said, 'purge of queue acted completed: 2 jobs')
     const [, operation = ''] = /^2 can be restored until \S+: zin queue:undo (\S+)$/.exec(restorable) ?? assert.fail(restorable)
@@ -106,7 +106,7 @@ describe('the queue commands', () => {
     const final = await run('queue:purge', { queue: 'acted' }, { status: 'all', now: true })
     assert.deepEqual(
       [final.confirmed, final.lines],
-      [['This permanently deletes jobs of the queue acted'], ['purge of queue acted completed: 2 jobs']],
+      [['This permanently deletes jobs of the queue acted: 2 jobs match'], ['purge of queue acted completed: 2 jobs']],
     )
     assert.deepEqual((await run('queue:purge', { queue: 'acted' }, { status: 'failed' })).lines, [
       'purge of queue acted completed: no jobs matched',

@@ -14,6 +14,7 @@ import type {
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
 import type {
+  CountedJobs,
   DeletedJob,
   DeletedJobDetails,
   DeletedStep,
@@ -24,6 +25,7 @@ import type {
   UndoRoom,
 } from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
+import type { FlowChange, RetryOptions } from './flows/contract.js'
 import type { JobTextPart } from './hooks.js'
 import type { FoundJobs } from './search/contract.js'
 import type { QueueTelemetry } from './telemetry.js'
@@ -92,13 +94,19 @@ export type RewriteOutcome = 'rewritten' | 'unchanged' | 'busy' | 'unknown'
 
 /** A page of a list of jobs. */
 export interface ListPage {
-  readonly offset: number
+  /** Default 0; without effect with `after`. */
+  readonly offset?: number
   readonly limit: number
+  /**
+   * The page begins after the last of these jobs that is still in the list, from the start if none is; its jobs are read without payloads.
+   * With the ids of the last few jobs that a loop has left in the list, it misses none while other jobs leave the list. At most 20.
+   */
+  readonly after?: readonly string[]
   /** False: `data`, `returnvalue` and `stacktrace`, which may be as large as a job, are not read. Default true. */
   readonly payload?: boolean
 }
 
-export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
+export type ListedState = 'waiting' | 'active' | 'delayed' | 'waiting-children' | 'completed' | 'failed'
 
 /** BullMQ queues on Redis or on the embedded store, which behave the same. */
 export interface Queues {
@@ -152,6 +160,20 @@ export interface Queues {
    * has ended or does not exist.
    */
   failNext(queue: string, id: string, reason: string): Promise<boolean>
+  /**
+   * Makes a failed job wait again, and first the jobs below it whose failure failed it: it waits for them, and so does each parent above that
+   * failed through it. All of it happens, or nothing.
+   *
+   * @example
+   * const { jobs, refused } = await ctx.services.queues.retry('reports', '42')
+   * if (jobs === undefined) log.warn({ refused }, 'it was not retried')
+   */
+  retry(queue: string, id: string, options?: RetryOptions): Promise<FlowChange>
+  /**
+   * Removes a job permanently that waits or has ended. The jobs below a waiting one that wait themselves are removed with it. A job that its
+   * parent waits for fails first, so that the parent does not run without it.
+   */
+  remove(queue: string, id: string): Promise<FlowChange>
   /**
    * A job and its BullMQ state; undefined if the id is unknown. Its payloads are in stored form. Its error, stacks and progress are the
    * originals, or the reason why they cannot be restored.
@@ -215,6 +237,13 @@ export interface Queues {
    * for await (const { restored } of queues.restoreJobs('emails', undo.batch)) log.info({ restored })
    */
   deleteJobs(queue: string, range: DeleteRange, undo?: UndoOptions): AsyncIterable<DeletedStep>
+  /**
+   * Counts the jobs of a range in steps, by what an action on them depends on, however many there are. `restorable` is how many of the free
+   * ones a deletion with undo could restore, given the room.
+   *
+   * @param options `sample`: the number of jobs whose ids are returned; each step returns at most that many.
+   */
+  countJobs(queue: string, range: DeleteRange, room: UndoRoom, options: { readonly sample: number }): AsyncIterable<CountedJobs>
   /** Restores the jobs of a batch in steps, with their previous state, position, options and id. Restored waiting jobs run before others. */
   restoreJobs(queue: string, batch: string): AsyncIterable<RestoredStep>
   /** How many more deleted jobs, and bytes of them, a queue can keep. */

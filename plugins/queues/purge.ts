@@ -1,6 +1,7 @@
 import type { Job, Queue } from 'bullmq'
+import { messageOf } from 'zin'
 import type { QueueBackend } from './backend.js'
-import { type QueueJob, removed } from './cancel.js'
+import type { QueueJob } from './cancel.js'
 import type { Purged } from './contract.js'
 import type { PurgedJob } from './hooks.js'
 
@@ -61,5 +62,16 @@ async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { as
     if ((await ask(() => queue.getJob(id))) === undefined) return true
   }
   if (waits && job.parentKey !== undefined && !(await fail(id))) return false
-  return ask(() => removed(job, false))
+  return ask(() => removed(job))
+}
+
+/** Returns false if the job is running, which only the message of BullMQ's error tells. */
+async function removed(job: Job): Promise<boolean> {
+  try {
+    await job.remove({ removeChildren: false })
+    return true
+  } catch (error) {
+    if (/could not be removed because it is locked/.test(messageOf(error))) return false
+    throw error
+  }
 }
