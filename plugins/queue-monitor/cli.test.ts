@@ -88,6 +88,23 @@ describe('the queue commands', () => {
     assert.deepEqual(job?.payload, { n: 0, token: '[redacted]' })
   })
 
+  it('retry a whole flow, after a dry run', async () => {
+    const failParentOnFailure = true
+    await app.queues.addFlow({
+      name: 'root',
+      queueName: 'tree',
+      opts: { jobId: 'root' },
+      children: [{ name: 'leaf', queueName: 'tree', opts: { jobId: 'leaf', failParentOnFailure } }],
+    })
+    await app.queues.fail('tree', 'leaf', 'planted')
+    await app.queues.fail('tree', 'root', 'planted')
+    const dry = await run('queue:retry-flow', { id: 'tree:leaf' }, { 'dry-run': true })
+    assert.deepEqual([dry.code, dry.lines], [0, ['2 jobs would be retried', 'tree:leaf', 'tree:root']])
+    const done = await run('queue:retry-flow', { id: 'leaf' }, { queue: 'tree' })
+    assert.deepEqual([done.code, done.lines], [0, ['flow.retry of queue tree completed: 2 jobs']])
+    assert.deepEqual((await app.queues.counts('tree')).waitingChildren, 1)
+  })
+
   it('retry, cancel and purge, with a dry run and a summary', async () => {
     await failed('acted', 3)
     const dry = await run('queue:retry', { queue: 'acted' }, { 'dry-run': true })

@@ -2,8 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
 import type { QueueEntry, QueueStats } from './contract.js'
 import { jobColumns, jobCommands } from './jobs/cli.js'
+import type { FlowDryRun } from './manage/flow-retry.js'
 import type { BulkOperation } from './manage/operation.js'
-import type { DryRun, FlowDryRun } from './manage/operations.js'
+import type { DryRun } from './manage/operations.js'
 
 const queueArgument = { name: 'queue', summary: 'Name of the queue' }
 

@@ -25,7 +25,7 @@ import type {
   UndoRoom,
 } from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
-import type { FlowChange, RetryOptions } from './flows/contract.js'
+import type { Flows } from './flows/contract.js'
 import type { JobTextPart } from './hooks.js'
 import type { FoundJobs } from './search/contract.js'
 import type { QueueTelemetry } from './telemetry.js'
@@ -109,7 +109,7 @@ export interface ListPage {
 export type ListedState = 'waiting' | 'active' | 'delayed' | 'waiting-children' | 'completed' | 'failed'
 
 /** BullMQ queues on Redis or on the embedded store, which behave the same. */
-export interface Queues {
+export interface Queues extends Flows {
   readonly backend: 'redis' | 'embedded'
   /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
   readonly views: JobViews
@@ -160,20 +160,6 @@ export interface Queues {
    * has ended or does not exist.
    */
   failNext(queue: string, id: string, reason: string): Promise<boolean>
-  /**
-   * Makes a failed job wait again, and first the jobs below it whose failure failed it: it waits for them, and so does each parent above that
-   * failed through it. All of it happens, or nothing.
-   *
-   * @example
-   * const { jobs, refused } = await ctx.services.queues.retry('reports', '42')
-   * if (jobs === undefined) log.warn({ refused }, 'it was not retried')
-   */
-  retry(queue: string, id: string, options?: RetryOptions): Promise<FlowChange>
-  /**
-   * Removes a job permanently that waits or has ended. The jobs below a waiting one that wait themselves are removed with it. A job that its
-   * parent waits for fails first, so that the parent does not run without it.
-   */
-  remove(queue: string, id: string): Promise<FlowChange>
   /**
    * A job and its BullMQ state; undefined if the id is unknown. Its payloads are in stored form. Its error, stacks and progress are the
    * originals, or the reason why they cannot be restored.

@@ -103,8 +103,8 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
       await ended(queue, 'b-root')
       await worker.close()
       const [mid, root] = await Promise.all(['b-mid', 'b-root'].map(async (id) => (await queues.job(queue, id))?.job))
-      const midError = `Child ${queue}:b-leaf failed: no luck with leaf`
-      assert.deepEqual([mid?.failedReason, root?.failedReason], [midError, `Child ${queue}:b-mid failed: ${midError}`])
+      const midError = `child ${queue}:b-leaf failed: no luck with leaf`
+      assert.deepEqual([mid?.failedReason, root?.failedReason], [midError, `child ${queue}:b-mid failed: ${midError}`])
       assert.deepEqual([mid?.attemptsMade, root?.attemptsMade], [0, 0])
       assert.deepEqual(told, ['no luck with leaf', midError, root?.failedReason])
     })
@@ -276,7 +276,7 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
       assert.equal(await stateOf(children, 'i-leaf'), undefined)
       await ended(parents, 'i-root')
       assert.deepEqual([ran, await stateOf(parents, 'i-root')], [0, 'failed'])
-      assert.match((await queues.job(parents, 'i-root'))?.job.failedReason ?? '', new RegExp(`^Child ${children}:i-leaf failed or was removed`))
+      assert.match((await queues.job(parents, 'i-root'))?.job.failedReason ?? '', new RegExp(`^child ${children}:i-leaf failed or was removed`))
       await parent.close()
       assert.deepEqual(await queues.remove(parents, 'i-root').then((gone) => gone.jobs?.map(({ state }) => state)), ['failed'])
     })

@@ -56,11 +56,13 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: Stor
       if (child === undefined) return this.storeFailure(error, token, fetchNext)
       const why = await errorOf(child.queue, child.id).catch(() => undefined)
       // BullMQ has made this error, and reports the same object to the listeners of the worker.
-      error.message = `Child ${child.queue}:${child.id} failed${why === undefined ? ' or was removed; it no longer exists' : `: ${why.slice(0, mostReason)}`}`
+      const told = why === undefined ? ' or was removed; it no longer exists' : `: ${why.slice(0, mostReason).replaceAll(/\p{Surrogate}/gu, '')}`
+      error.message = `child ${child.queue}:${child.id} failed${told}`
       error.stack = `${error.name}: ${error.message}`
       const moved = await this.storeFailure(error, token, fetchNext)
       await uncount(this.queueName, this.id ?? '').catch(() => undefined)
       this.attemptsMade--
+      this.attemptsStarted--
       return moved
     }
 

@@ -6,6 +6,8 @@ import type { BulkStep } from './bulk.js'
 /** Limits: jobs of a flow that are read, and children per command. */
 const mostJobs = 10_000
 const pageJobs = 200
+/** Limit on the jobs that a dry run names. */
+const mostNamed = 1_000
 
 export interface FlowPlan {
   readonly root: Job
@@ -13,6 +15,17 @@ export interface FlowPlan {
   readonly failed: readonly Job[]
   /** False if the flow has more jobs than were read. */
   readonly complete: boolean
+}
+
+/** The result of a dry run of a retry of a flow. */
+export interface FlowDryRun {
+  readonly dryRun: true
+  readonly matching: number
+  /** False if the flow has more than 10,000 jobs; the others were not read. */
+  readonly complete: boolean
+  /** The first 1,000 as `<queue>:<id>`, in the order in which they are retried: leaves first. */
+  readonly jobs: readonly string[]
+  readonly message: string
 }
 
 /** `<queue>:<id>` of a job. */
@@ -79,6 +92,12 @@ export async function retryFlow(queues: Queues, { failed }: FlowPlan, onStep: (s
     const left = refused === undefined || refused === 'changed' ? 0 : 1
     if (!(await onStep({ looked: 1, changed: fresh.length, left }))) return
   }
+}
+
+export function flowDryRun({ complete, failed }: FlowPlan): FlowDryRun {
+  const matching = failed.length
+  const message = matching === 0 ? 'No job of the flow has failed' : `${matching} jobs would be retried`
+  return { dryRun: true, matching, complete, jobs: failed.slice(0, mostNamed).map(nameOf), message }
 }
 
 /** The keys of all children of a job, in pages. */

@@ -11,7 +11,7 @@ import type { PayloadViews } from '../jobs/payloads.js'
 import type { JobActions } from './actions.js'
 import { type Applied, type BulkStep, countSelected, runBulk } from './bulk.js'
 import { type BulkAction, type JobFilter, type Selection, selectionOf, statesOfCounts } from './filter.js'
-import { type FlowPlan, nameOf, planFlow, retryFlow } from './flow-retry.js'
+import { type FlowDryRun, flowDryRun, nameOf, planFlow, retryFlow } from './flow-retry.js'
 import type { BulkOperation, OperationStore } from './operation.js'
 import { checkUndo, foreseen, undoMs, undoSlackMs, windowOf } from './undo.js'
 
@@ -30,17 +30,6 @@ export interface DryRun {
   readonly restorable?: number
   /** For a purge: how many of them would be permanently deleted. */
   readonly final?: number
-  readonly message: string
-}
-
-/** The result of a dry run of a retry of a flow. */
-export interface FlowDryRun {
-  readonly dryRun: true
-  readonly matching: number
-  /** False if the flow has more than 10,000 jobs; the others were not read. */
-  readonly complete: boolean
-  /** The first 1,000 as `<queue>:<id>`, in the order in which they are retried: leaves first. */
-  readonly jobs: readonly string[]
   readonly message: string
 }
 
@@ -68,7 +57,6 @@ export interface OperationsOptions {
 }
 
 const mostRunning = 4
-const mostNamed = 1_000
 const savedEveryMs = 500
 
 interface Running {
@@ -291,12 +279,6 @@ function added({ changed, left, looked, related = 0, undo }: BulkOperation, step
     ...(step.related ? { related: related + step.related } : {}),
     undo: undo === null ? null : { ...undo, jobs: undo.jobs + restorable, final: undo.final + step.changed - restorable },
   }
-}
-
-function flowDryRun({ complete, failed }: FlowPlan): FlowDryRun {
-  const matching = failed.length
-  const message = matching === 0 ? 'No job of the flow has failed' : `${matching} jobs would be retried`
-  return { dryRun: true, matching, complete, jobs: failed.slice(0, mostNamed).map(nameOf), message }
 }
 
 /** Resolves when the work has ended or the time is up. */

@@ -4,7 +4,7 @@ import { erased, mostAnchors } from './contract.js'
  * KEYS of all scripts: the key prefix of the queue, the key prefix of its deleted jobs, their index (ids by expiry time), their sizes (bytes
  * by id, and the sum under ''), the list of the ids of the batch, and the ids of erased jobs by time.
  */
-const shared = `
+export const shared = `
 local base, kept, index, sizes, batch, erased = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local call = redis.call
 local clock = call('TIME')
@@ -40,7 +40,7 @@ local function removeMarked(list, count)
 end`
 
 /** ARGV[1..4]: the name of the batch ('' deletes permanently), ms, maximum jobs, maximum bytes. */
-const deleting = `
+export const deleting = `
 local name, ms, mostJobs, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local final = name == ''
 if not final then expire() end
@@ -131,7 +131,7 @@ end`
  * Reads a window of a list or sorted set. ARGV[5..8]: the name of the key, the size of the window, before, maximum attempts. ARGV[9]: how many
  * numbers follow. After them: ids; the window begins after the last of them that is still in the list, or at the start.
  */
-const reading = `
+export const reading = `
 local list, limit, before, mostAttempts = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local key = base .. list
 local isList = list == 'wait' or list == 'paused'
@@ -177,35 +177,6 @@ if deleted > 0 then
 end
 local reply = { #ids, deleted, restorable, tied }
 for i = math.max(1, #stay - ${mostAnchors - 1}), #stay do reply[#reply + 1] = stay[i] end
-return reply`
-
-/**
- * Counts the jobs in a window. The numbers: how many jobs and bytes can still be restored, and how many ids are wanted. Returns how many jobs
- * were examined, the numbers of `CountedJobs`, the number of its ids, and these; then the ids of the last jobs of the window.
- */
-export const countStepScript = `${shared}${deleting}${reading}
-local roomJobs, roomBytes, wanted = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
-local free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, sample = 0, 0, 0, 0, 0, 0, 0, {}
-for _, id in ipairs(ids) do
-  local job = base .. id
-  local facts = factsOf(job)
-  if facts.at < before and facts.attempts <= mostAttempts then
-    if #sample < wanted then sample[#sample + 1] = id end
-    if isScheduled(id, facts) then scheduled = scheduled + 1
-    elseif isInFlow(job, facts) then
-      if facts.failing then flowFailing = flowFailing + 1 else flow = flow + 1 end
-    else
-      if facts.failing then freeFailing = freeFailing + 1 else free = free + 1 end
-      if restorable < roomJobs then
-        local size = bytesOf(job, partsOf(job))
-        if bytes + size <= roomBytes then restorable = restorable + 1; bytes = bytes + size end
-      end
-    end
-  end
-end
-local reply = { #ids, free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, #sample }
-for _, id in ipairs(sample) do reply[#reply + 1] = id end
-for i = math.max(1, #ids - ${mostAnchors - 1}), #ids do reply[#reply + 1] = ids[i] end
 return reply`
 
 /** Deletes one job. ARGV[5]: its id. ARGV[6..]: names of keys that may contain it. Returns a `DeleteOutcome`. */

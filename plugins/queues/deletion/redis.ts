@@ -9,7 +9,8 @@ import {
   stepJobs,
   type UndoOptions,
 } from './contract.js'
-import { countStepScript, deleteOneScript, deleteStepScript, forgetScript, listScript, restoreStepScript, usedScript } from './redis-scripts.js'
+import { countStepScript } from './redis-count.js'
+import { deleteOneScript, deleteStepScript, forgetScript, listScript, restoreStepScript, usedScript } from './redis-scripts.js'
 
 /** BullMQ's keys of each state, in the order in which their jobs run. */
 const keysOf = {

@@ -25,6 +25,24 @@ export interface RetryOptions {
   readonly resetAttempts?: boolean
 }
 
+/** Changes of single jobs that respect the jobs that wait for them. */
+export interface Flows {
+  /**
+   * Makes a failed job wait again, and first the jobs below it whose failure failed it: it waits for them, and so does each parent above that
+   * failed through it. All of it happens, or nothing.
+   *
+   * @example
+   * const { jobs, refused } = await ctx.services.queues.retry('reports', '42')
+   * if (jobs === undefined) log.warn({ refused }, 'it was not retried')
+   */
+  retry(queue: string, id: string, options?: RetryOptions): Promise<FlowChange>
+  /**
+   * Removes a job permanently that waits or has ended. The jobs below a waiting one that wait themselves are removed with it. A job that its
+   * parent waits for fails first, so that the parent does not run without it.
+   */
+  remove(queue: string, id: string): Promise<FlowChange>
+}
+
 /** Changes jobs together with those that they wait for, or that wait for them. Each change is one command: all of it happens, or nothing. */
 export interface FlowBackend {
   /**

@@ -68,8 +68,7 @@ begin
   if coalesce((j.opts->>'lifo')::boolean, false) then place := -place; end if;
   update job set state = (case when j.pending_deps > 0 then 'waiting-children' else 'waiting' end)::job_state, seq = place,
     process_at_ms = null, processed_at_ms = null, finished_at_ms = null, return_value = null, failed_reason = null, stacktrace = null,
-    deferred_failure = null, attempts_made = case when p_reset then 0 else attempts_made end,
-    attempts_started = case when p_reset then 0 else attempts_started end
+    deferred_failure = null, attempts_made = case when p_reset then 0 else attempts_made end
     where queue = p_queue and id = p_id;
   perform publish_event(p_queue, case when j.pending_deps > 0 then 'waiting-children' else 'waiting' end,
     jsonb_build_object('jobId', p_id, 'prev', p_from));

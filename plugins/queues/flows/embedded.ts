@@ -22,7 +22,11 @@ export function embeddedFlows(pool: PglitePool): FlowBackend {
     removeBelow: async (queue, id) => (await run('zin_remove_below($1, $2)', queue, id)).jobs ?? [],
     retryJob: (queue, id, { resetAttempts = false }) => run('zin_retry($1, $2, $3)', queue, id, resetAttempts),
     async uncount(queue, id) {
-      await pool.query('update job set attempts_made = greatest(attempts_made - 1, 0) where queue = $1 and id = $2', [queue, id])
+      await pool.query(
+        `update job set attempts_made = greatest(attempts_made - 1, 0), attempts_started = greatest(attempts_started - 1, 0)
+         where queue = $1 and id = $2`,
+        [queue, id],
+      )
     },
   }
 }

@@ -93,7 +93,7 @@ local function priorityOf(key) return tonumber(call('HGET', key, 'priority') or 
 local function requeue(of, job, from)
   local key = of .. job
   call('HDEL', key, 'finishedOn', 'processedOn', 'failedReason', 'defa')
-  if ARGV[3] == '1' then call('HDEL', key, 'atm', 'ats') end
+  if ARGV[3] == '1' then call('HDEL', key, 'atm') end
   if call('SCARD', key .. ':dependencies') > 0 then
     call('ZADD', of .. 'waiting-children', now, job)
     tell(of, 'waiting-children', 'jobId', job, 'prev', from)
@@ -187,5 +187,7 @@ return changed`
 
 export const uncountScript = `
 local key = KEYS[1] .. ARGV[1] .. ':' .. ARGV[2]
-if tonumber(redis.call('HGET', key, 'atm') or '0') > 0 then redis.call('HINCRBY', key, 'atm', -1) end
+for _, count in ipairs({ 'atm', 'ats' }) do
+  if tonumber(redis.call('HGET', key, count) or '0') > 0 then redis.call('HINCRBY', key, count, -1) end
+end
 return {}`

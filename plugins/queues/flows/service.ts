@@ -1,12 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { repeatable } from '../ask.js'
-import type { ChangedJob, FlowBackend, FlowChange, RetryOptions } from './contract.js'
-
-/** Changes of single jobs that respect the jobs that wait for them; see `Queues`. */
-export interface Flows {
-  retry(queue: string, id: string, options?: RetryOptions): Promise<FlowChange>
-  remove(queue: string, id: string): Promise<FlowChange>
-}
+import type { ChangedJob, FlowBackend, FlowChange, Flows } from './contract.js'
 
 export interface FlowsParts {
   /** Returns the flows of the open store. */
