@@ -166,7 +166,10 @@ const cancel = defineCommand({
   needs: 'running app',
   route: 'POST /api/queue/:name/cancel',
   json: true,
-  options: { ...filters, status: { type: 'string', values: ['waiting', 'delayed', 'waiting-children', 'active', 'all'], summary: 'State of the jobs' } },
+  options: {
+    ...filters,
+    status: { type: 'string', values: ['waiting', 'delayed', 'waiting-children', 'active', 'all'], summary: 'State of the jobs' },
+  },
   run: async ({ app, args: { queue = '' }, options, print, signal }) => {
     const { status } = options
     const body = { ...bodyOf(options), ...(status === undefined ? {} : { status }) }
@@ -263,4 +266,15 @@ const prune = defineCommand({
 })
 
 /** Commands that query the running app. */
-export const queueMonitorCommands: readonly Command[] = [list, stats, ...jobCommands, retry, retryFlow, cancel, purge, undo, ...pauses, prune]
+export const queueMonitorCommands: readonly Command[] = [
+  list,
+  stats,
+  ...jobCommands,
+  retry,
+  retryFlow,
+  cancel,
+  purge,
+  undo,
+  ...pauses,
+  prune,
+]

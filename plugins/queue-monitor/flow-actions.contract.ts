@@ -50,11 +50,10 @@ export function flowActionsContract(app: () => MonitoredApp): void {
         bad = false
         const path = `/api/jobs/${queue}:${asked}/flow/retry`
         const dry = (await post(path, { dryRun: true })).body
-        assert.deepEqual([dry.dryRun, dry.matching, [...dry.jobs].sort()], [
-          true,
-          4,
-          ['leaf', 'leaf2', 'mid', 'root'].map((id) => `${queue}:${id}`),
-        ])
+        assert.deepEqual(
+          [dry.dryRun, dry.matching, [...dry.jobs].sort()],
+          [true, 4, ['leaf', 'leaf2', 'mid', 'root'].map((id) => `${queue}:${id}`)],
+        )
         assert.deepEqual(dry.jobs.slice(2), [`${queue}:mid`, `${queue}:root`])
         assert.equal((await counts(queue)).failed, 4)
         ran.length = 0
@@ -65,8 +64,16 @@ export function flowActionsContract(app: () => MonitoredApp): void {
         )
         assert.deepEqual((await app().call('GET', `/api/operations/${body.operation.id}`)).body.operation, body.operation)
         await eventually('it completes', async () => (await counts(queue)).completed === 5)
-        assert.deepEqual([ran.slice(0, 2).sort(), ran.slice(2)], [['leaf', 'leaf2'], ['mid', 'root']])
-        const [last] = actions().filter(({ action }) => action === 'flow.retry').slice(-1)
+        assert.deepEqual(
+          [ran.slice(0, 2).sort(), ran.slice(2)],
+          [
+            ['leaf', 'leaf2'],
+            ['mid', 'root'],
+          ],
+        )
+        const [last] = actions()
+          .filter(({ action }) => action === 'flow.retry')
+          .slice(-1)
         assert.deepEqual([last?.queue, last?.jobs], [queue, 4])
         assert.equal((await post(`${path}?wait=30000`)).body.operation.changed, 0)
         assert.equal((await post(path, { dryRun: 'yes' })).status, 400)
@@ -178,7 +185,13 @@ export function flowActionsContract(app: () => MonitoredApp): void {
       )
       await eventually('all run', async () => (await counts(queue)).active === 230)
       const { dry, run } = await dryAndRun(queue, 'cancel', { status: 'active' })
-      assert.deepEqual([dry, run], [[230, 0], [230, 0]])
+      assert.deepEqual(
+        [dry, run],
+        [
+          [230, 0],
+          [230, 0],
+        ],
+      )
       await eventually('none runs', async () => (await counts(queue)).active === 0)
       assert.equal((await counts(queue)).failed, 230)
       await worker.close()
@@ -200,7 +213,8 @@ export function flowActionsContract(app: () => MonitoredApp): void {
           queue,
           Array.from({ length: 50 }, () => ({ name: 'young' })),
         )
-        const { operation } = (await post(`/api/queue/${queue}/${action}?wait=30000`, { ...filter, status: 'waiting', olderThan: cut })).body
+        const { operation } = (await post(`/api/queue/${queue}/${action}?wait=30000`, { ...filter, status: 'waiting', olderThan: cut }))
+          .body
         await worker.pause()
         await added
         const left = await app().queues.list(queue, 'waiting', { limit: 1_000 })

@@ -68,7 +68,9 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
       name: 'root',
       fails: 0,
       continues: false,
-      children: [{ name: 'mid', fails: 0, continues: false, children: [{ name: 'leaf', fails: 1, continues: false, children: [], ...leaf }] }],
+      children: [
+        { name: 'mid', fails: 0, continues: false, children: [{ name: 'leaf', fails: 1, continues: false, children: [], ...leaf }] },
+      ],
     })
 
     it('run leaves first when the parent, a job in between or the leaf is retried, and each parent waits again', async () => {
@@ -123,7 +125,10 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
       assert.equal(await stateOf(queue, 'c-root'), 'failed')
       await queues.retry(queue, 'c-two')
       await eventually('the root completes', async () => (await stateOf(queue, 'c-root')) === 'completed')
-      assert.deepEqual(ran.filter((job) => job === 'root'), ['root'])
+      assert.deepEqual(
+        ran.filter((job) => job === 'root'),
+        ['root'],
+      )
       assert.equal(ran.at(-1), 'root')
       await worker.close()
     })
@@ -155,7 +160,10 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
       const plan = { ...chain(), children: [{ name: 'leaf', fails: 1, continues: true, children: [] }] }
       await queues.addFlow(treeOf(queue, plan, 'e'))
       await eventually('the root completes', async () => (await stateOf(queue, 'e-root')) === 'completed')
-      assert.deepEqual(Object.entries(failures).map(([key, why]) => [key.split(':').slice(-2).join(':'), why]), [[`${queue}:e-leaf`, 'no luck']])
+      assert.deepEqual(
+        Object.entries(failures).map(([key, why]) => [key.split(':').slice(-2).join(':'), why]),
+        [[`${queue}:e-leaf`, 'no luck']],
+      )
       assert.equal((await queues.retry(queue, 'e-leaf')).jobs?.length, 1)
       await ended(queue, 'e-leaf')
       await worker.close()
@@ -272,11 +280,17 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
         children: [{ name: 'leaf', queueName: children, opts: { jobId: 'i-leaf', ...failsWith } }],
       })
       const { jobs = [] } = await queues.remove(children, 'i-leaf')
-      assert.deepEqual(jobs.map(({ id }) => id), ['i-leaf'])
+      assert.deepEqual(
+        jobs.map(({ id }) => id),
+        ['i-leaf'],
+      )
       assert.equal(await stateOf(children, 'i-leaf'), undefined)
       await ended(parents, 'i-root')
       assert.deepEqual([ran, await stateOf(parents, 'i-root')], [0, 'failed'])
-      assert.match((await queues.job(parents, 'i-root'))?.job.failedReason ?? '', new RegExp(`^child ${children}:i-leaf failed or was removed`))
+      assert.match(
+        (await queues.job(parents, 'i-root'))?.job.failedReason ?? '',
+        new RegExp(`^child ${children}:i-leaf failed or was removed`),
+      )
       await parent.close()
       assert.deepEqual(await queues.remove(parents, 'i-root').then((gone) => gone.jobs?.map(({ state }) => state)), ['failed'])
     })

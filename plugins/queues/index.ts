@@ -27,11 +27,11 @@ export type {
 } from './contract.js'
 export { queuesService } from './contract.js'
 export type {
+  CountedJobs,
   DeletedJob,
   DeletedJobDetails,
   DeletedStep,
   DeleteOutcome,
-  CountedJobs,
   DeleteRange,
   RestoredStep,
   UndoOptions,

@@ -1,5 +1,4 @@
 import type { Job, Queue } from 'bullmq'
-import { messageOf } from 'zin'
 import type { QueueBackend } from './backend.js'
 import type { QueueJob } from './cancel.js'
 import type { Purged } from './contract.js'
@@ -53,7 +52,7 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
 }
 
 /** Returns false if the job is running. */
-async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, fail }: PurgeParts): Promise<boolean> {
+async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, backend, fail }: PurgeParts): Promise<boolean> {
   if (state === 'active') return false
   const waits = state !== 'completed' && state !== 'failed'
   if (waits && job.repeatJobKey !== undefined) {
@@ -62,16 +61,5 @@ async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { as
     if ((await ask(() => queue.getJob(id))) === undefined) return true
   }
   if (waits && job.parentKey !== undefined && !(await fail(id))) return false
-  return ask(() => removed(job))
-}
-
-/** Returns false if the job is running, which only the message of BullMQ's error tells. */
-async function removed(job: Job): Promise<boolean> {
-  try {
-    await job.remove({ removeChildren: false })
-    return true
-  } catch (error) {
-    if (/could not be removed because it is locked/.test(messageOf(error))) return false
-    throw error
-  }
+  return (await ask(() => backend.flows.removeJob(queue.name, id, { ended: true, keepsBelow: true }))).jobs !== undefined
 }

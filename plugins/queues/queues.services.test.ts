@@ -20,7 +20,16 @@ import { done } from './testing/done.js'
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
 const onRedis = async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
-for (const contract of [queuesContract, countsContract, eventsContract, flowsContract, flowRecoveryContract, schedulesContract, seamsContract, telemetryContract])
+for (const contract of [
+  queuesContract,
+  countsContract,
+  eventsContract,
+  flowsContract,
+  flowRecoveryContract,
+  schedulesContract,
+  seamsContract,
+  telemetryContract,
+])
   contract('Redis', onRedis)
 
 describe('queues on an unreachable Redis', () => {

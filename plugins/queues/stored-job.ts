@@ -1,7 +1,7 @@
 import type { IQueueBackend, Job, QueueEvents } from 'bullmq'
 import { loadBullmq } from './bullmq.js'
-import { checkWrite } from './job-check.js'
 import { failedChild } from './flows/contract.js'
+import { checkWrite } from './job-check.js'
 import type { Payloads } from './payloads.js'
 
 /** How many stacks a job keeps by default. Without a limit, each failure of a job that is retried many times would write more data. */
@@ -56,7 +56,8 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: Stor
       if (child === undefined) return this.storeFailure(error, token, fetchNext)
       const why = await errorOf(child.queue, child.id).catch(() => undefined)
       // BullMQ has made this error, and reports the same object to the listeners of the worker.
-      const told = why === undefined ? ' or was removed; it no longer exists' : `: ${why.slice(0, mostReason).replaceAll(/\p{Surrogate}/gu, '')}`
+      const told =
+        why === undefined ? ' or was removed; it no longer exists' : `: ${why.slice(0, mostReason).replaceAll(/\p{Surrogate}/gu, '')}`
       error.message = `child ${child.queue}:${child.id} failed${told}`
       error.stack = `${error.name}: ${error.message}`
       const moved = await this.storeFailure(error, token, fetchNext)

@@ -104,7 +104,9 @@ const enqueue = object(
   optional({
     data,
     options: object(optional({ ...options, delay, deduplication, jobId })),
-    children: Type.Array(child, { description: 'Jobs that must end before this one; with onFailure: continue, it runs although one has failed' }),
+    children: Type.Array(child, {
+      description: 'Jobs that must end before this one; with onFailure: continue, it runs although one has failed',
+    }),
   }),
 )
 const time = Type.String({ format: 'date-time' })

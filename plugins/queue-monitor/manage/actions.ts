@@ -74,7 +74,8 @@ export class JobActions {
       await this.allowRetry(job)
       const change = await this.#options.queues.retry(job.queueName, job.id ?? '')
       if (change.jobs !== undefined) return change.jobs
-      if (change.refused === 'gone') throw conflict(job, state, `its failed child "${change.child}" no longer exists and cannot run before it`)
+      if (change.refused === 'gone')
+        throw conflict(job, state, `its failed child "${change.child}" no longer exists and cannot run before it`)
       if (change.refused === 'busy') throw conflict(job, state, 'a worker is failing its parent; try again')
       throw conflict(job, 'no longer failed', 'only a failed job can be retried')
     })

@@ -50,7 +50,8 @@ export class Deletes {
       if (!now) return this.#undoable(job.queueName, job.id ?? '', scope, conflict)
       const { jobs, refused } = await queues.remove(job.queueName, job.id ?? '')
       if (refused === 'scheduled') throw conflict('it is the next job of a schedule; remove the schedule instead')
-      if (refused === 'tied') throw conflict('its parent waits for it, and the options of the flow do not let it fail; delete the parent first')
+      if (refused === 'tied')
+        throw conflict('its parent waits for it, and the options of the flow do not let it fail; delete the parent first')
       if (jobs === undefined) throw conflict('its state has just changed')
       others = jobs.slice(1)
       return undefined

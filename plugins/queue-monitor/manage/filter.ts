@@ -66,7 +66,12 @@ export function selectionOf(action: BulkAction, { maxAttempts, olderThan, status
 type SelectedJob = Pick<Job, 'finishedOn' | 'timestamp' | 'attemptsMade' | 'processedOn' | 'deferredFailure'>
 
 /** Whether an action acts on a job that is in this state. Pure. */
-export function isSelected(job: SelectedJob, state: BulkState, action: BulkAction, { before, maxAttempts, now, states }: Selection): boolean {
+export function isSelected(
+  job: SelectedJob,
+  state: BulkState,
+  action: BulkAction,
+  { before, maxAttempts, now, states }: Selection,
+): boolean {
   const at = job.finishedOn ?? job.timestamp
   if (at >= before || job.attemptsMade > maxAttempts) return false
   // It is being cancelled, or will fail when a worker takes it.

@@ -56,7 +56,13 @@ export const pauseResponse = Type.Object({ ok: Type.Literal(true), queue: Type.S
 const related = Type.Optional(
   Type.Array(Type.String(), { description: 'Other jobs of its flow that were changed with it, as <queue>:<id>' }),
 )
-export const actionResponse = Type.Object({ ok: Type.Literal(true), id: Type.String(), queue: Type.String(), outcome: Type.String(), related })
+export const actionResponse = Type.Object({
+  ok: Type.Literal(true),
+  id: Type.String(),
+  queue: Type.String(),
+  outcome: Type.String(),
+  related,
+})
 export const flowRetryBody = Type.Object({ dryRun: Type.Optional(Type.Boolean()) }, closed)
 export const flowRetryQuery = Type.Object({ queue, wait }, closed)
 const undo = Type.Union([

@@ -128,11 +128,10 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     async page(queue, state, offset, limit, payload) {
       const rows = async <Row extends object>(columns: string) =>
         (
-          await store.pool.query<Row>(`select ${columns} from job where queue = $1 and state = '${state}' order by ${orderOf(state)} offset $2 limit $3`, [
-            queue.name,
-            offset,
-            limit,
-          ])
+          await store.pool.query<Row>(
+            `select ${columns} from job where queue = $1 and state = '${state}' order by ${orderOf(state)} offset $2 limit $3`,
+            [queue.name, offset, limit],
+          )
         ).rows
       if (!payload) return (await rows<ListedRow>(listedColumns)).map((row) => jobOfRow(queue, row))
       return Promise.all((await rows<JobRow>('*')).map((row) => jobOf(queue, row)))

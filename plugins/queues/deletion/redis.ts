@@ -90,8 +90,9 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
           const attempts = maxAttempts ?? Number.MAX_SAFE_INTEGER
           const args = [...deletingArgs(undefined), list, countedJobs, before, attempts, numbers.length, ...numbers, ...after]
           const reply = (await run(countStepScript, queue, '', args)) as (number | string)[]
-          const [all = 0, free = 0, freeFailing = 0, flow = 0, flowFailing = 0, scheduled = 0, restorable = 0, bytes = 0, ids = 0] =
-            reply.slice(0, 9).map(Number)
+          const [all = 0, free = 0, freeFailing = 0, flow = 0, flowFailing = 0, scheduled = 0, restorable = 0, bytes = 0, ids = 0] = reply
+            .slice(0, 9)
+            .map(Number)
           if (all === 0) break
           looked += all
           left = { jobs: left.jobs - restorable, bytes: left.bytes - bytes }

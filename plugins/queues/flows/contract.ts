@@ -18,7 +18,7 @@ export type FlowRefusal = 'changed' | 'tied' | 'scheduled' | 'busy' | 'gone'
 /** The jobs that were changed, first the given one; or why none was. */
 export type FlowChange =
   | { readonly jobs: readonly ChangedJob[]; readonly refused?: undefined }
-  | { readonly refused: FlowRefusal; /** The key of the child, with `gone`. */ readonly child?: string; readonly jobs?: undefined }
+  | { readonly refused: FlowRefusal /** The key of the child, with `gone`. */; readonly child?: string; readonly jobs?: undefined }
 
 export interface RetryOptions {
   /** Whether the job has all its attempts again. Default false: one more. */
@@ -47,9 +47,9 @@ export interface Flows {
 export interface FlowBackend {
   /**
    * Removes a job that waits in any state, or with `ended` also one that has ended. The jobs below a waiting one that wait themselves are
-   * removed with it; those that run or have ended stay.
+   * removed with it, unless `keepsBelow`; those that run or have ended stay. A parent that waits for a job that has ended fails.
    */
-  removeJob(queue: string, id: string, options: { readonly ended: boolean }): Promise<FlowChange>
+  removeJob(queue: string, id: string, options: { readonly ended: boolean; readonly keepsBelow?: boolean }): Promise<FlowChange>
   /** Removes the jobs below a job that wait; those that run or have ended stay, and it still waits for those that run. */
   removeBelow(queue: string, id: string): Promise<readonly ChangedJob[]>
   /**

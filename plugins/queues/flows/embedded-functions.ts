@@ -40,21 +40,30 @@ end`,
 )
 
 const remove = define(
-  'zin_remove(p_queue text, p_id text, p_ended boolean)',
+  'zin_remove(p_queue text, p_id text, p_ended boolean, p_keeps_below boolean)',
   'jsonb',
-  `declare j job; ended boolean;
+  `declare j job; ended boolean; awaited boolean; gone jsonb;
 begin
   select * into j from job where queue = p_queue and id = p_id;
   ended := j.state in ('completed', 'failed');
   if not found or j.state = 'active' or (ended and not p_ended) then return '{"refused": "changed"}'; end if;
-  if exists (select 1 from job_dependency where child_queue = p_queue and child_id = p_id and status = 'pending') then
-    return '{"refused": "tied"}';
-  end if;
+  awaited := exists (select 1 from job_dependency where child_queue = p_queue and child_id = p_id and status = 'pending');
+  if awaited and not ended then return '{"refused": "tied"}'; end if;
   if not ended and exists (select 1 from scheduler s where s.queue = p_queue and s.scheduler_id = j.scheduler_id
     and j.id = 'repeat:' || s.scheduler_id || ':' || s.next_run_ms) then
     return '{"refused": "scheduled"}';
   end if;
-  return zin_drop(p_queue, p_id, not ended);
+  gone := zin_drop(p_queue, p_id, not ended and not p_keeps_below);
+  if awaited then
+    -- A parent cannot complete without a child that it waits for: it fails, as if the child had failed it.
+    update job_dependency set status = 'failed'
+      where parent_queue = j.parent_queue and parent_id = j.parent_id and child_queue = p_queue and child_id = p_id;
+    update job set pending_deps = greatest(pending_deps - 1, 0) where queue = j.parent_queue and id = j.parent_id;
+    update job set deferred_failure = 'child ' || p_queue || ':' || p_id || ' failed', delay_ms = 0
+      where queue = j.parent_queue and id = j.parent_id and state = 'waiting-children';
+    perform move_parent_to_wait(j.parent_queue, j.parent_id, (extract(epoch from clock_timestamp()) * 1000)::bigint);
+  end if;
+  return gone;
 end`,
 )
 

@@ -18,7 +18,7 @@ export function embeddedFlows(pool: PglitePool): FlowBackend {
     return 'refused' in reply ? reply : { jobs: reply }
   }
   return {
-    removeJob: (queue, id, { ended }) => run('zin_remove($1, $2, $3)', queue, id, ended),
+    removeJob: (queue, id, { ended, keepsBelow = false }) => run('zin_remove($1, $2, $3, $4)', queue, id, ended, keepsBelow),
     removeBelow: async (queue, id) => (await run('zin_remove_below($1, $2)', queue, id)).jobs ?? [],
     retryJob: (queue, id, { resetAttempts = false }) => run('zin_retry($1, $2, $3)', queue, id, resetAttempts),
     async uncount(queue, id) {

@@ -32,6 +32,23 @@ local function note(of, job, state)
   changed[#changed + 1] = { name, job, state, f[1] or f[2] or '0', f[3] or '0' }
 end`
 
+const placing = `
+-- Lets a job that is in no list wait to run.
+local function place(of, job, from)
+  local key = of .. job
+  local parsed, opts = pcall(cjson.decode, call('HGET', key, 'opts') or '{}')
+  local lifo = parsed and type(opts) == 'table' and opts['lifo'] == true
+  local priority = tonumber(call('HGET', key, 'priority') or '0') or 0
+  if priority == 0 then
+    call(lifo and 'RPUSH' or 'LPUSH', of .. 'wait', job)
+  else
+    call('ZADD', of .. 'prioritized', string.format('%.0f', priority * 4294967296 + call('INCR', of .. 'pc') % 4294967296), job)
+  end
+  local meta = call('HMGET', of .. 'meta', 'paused', 'concurrency')
+  if not meta[1] and not (meta[2] and call('LLEN', of .. 'active') >= tonumber(meta[2])) then call('ZADD', of .. 'marker', 0, '0') end
+  tell(of, 'waiting', 'jobId', job, 'prev', from)
+end`
+
 const removing = `
 local removeBelow
 
@@ -57,16 +74,29 @@ removeBelow = function(of, job)
   end
 end`
 
-/** ARGV[3]: '1' also removes a job that has ended. */
-export const removeScript = `${shared}${removing}
+/** ARGV[3]: '1' also removes a job that has ended. ARGV[4]: '1' keeps the jobs below it. */
+export const removeScript = `${shared}${placing}${removing}
+-- A parent cannot complete without a child that it waits for: it fails, as if the child had failed it.
+local function failParent(parent, child)
+  local of, job = split(parent)
+  call('SREM', parent .. ':dependencies', child)
+  call('ZADD', parent .. ':unsuccessful', now, child)
+  if call('ZREM', of .. 'waiting-children', job) == 1 then
+    call('HSET', parent, 'defa', 'child ' .. child .. ' failed')
+    place(of, job, 'waiting-children')
+  end
+end
+
 local key = base .. id
 local facts = call('HMGET', key, 'parentKey', 'rjk', 'finishedOn', 'timestamp')
 if not facts[4] or (facts[3] and ARGV[3] ~= '1') then return { 'changed' } end
-if facts[1] and call('SISMEMBER', facts[1] .. ':dependencies', key) == 1 then return { 'tied' } end
+local isAwaited = facts[1] and call('SISMEMBER', facts[1] .. ':dependencies', key) == 1
+if isAwaited and not facts[3] then return { 'tied' } end
 if facts[3] then
   for _, state in ipairs({ 'completed', 'failed' }) do
     if call('ZREM', base .. state, id) == 1 then
       drop(base, id, state, false)
+      if isAwaited then failParent(facts[1], key) end
       return changed
     end
   end
@@ -78,7 +108,7 @@ if facts[2] then
 end
 local state = take(base, id)
 if not state then return { 'changed' } end
-drop(base, id, state, true)
+drop(base, id, state, ARGV[4] ~= '1')
 return changed`
 
 export const removeBelowScript = `${shared}${removing}
@@ -86,9 +116,7 @@ removeBelow(base, id)
 return changed`
 
 /** ARGV[3]: '1' gives the jobs all their attempts again. */
-export const retryScript = `${shared}
-local function priorityOf(key) return tonumber(call('HGET', key, 'priority') or '0') or 0 end
-
+export const retryScript = `${shared}${placing}
 -- Lets a job that is in no list wait: for its children, or to run.
 local function requeue(of, job, from)
   local key = of .. job
@@ -97,19 +125,9 @@ local function requeue(of, job, from)
   if call('SCARD', key .. ':dependencies') > 0 then
     call('ZADD', of .. 'waiting-children', now, job)
     tell(of, 'waiting-children', 'jobId', job, 'prev', from)
-    return
-  end
-  local parsed, opts = pcall(cjson.decode, call('HGET', key, 'opts') or '{}')
-  local lifo = parsed and type(opts) == 'table' and opts['lifo'] == true
-  local priority = priorityOf(key)
-  if priority == 0 then
-    call(lifo and 'RPUSH' or 'LPUSH', of .. 'wait', job)
   else
-    call('ZADD', of .. 'prioritized', string.format('%.0f', priority * 4294967296 + call('INCR', of .. 'pc') % 4294967296), job)
+    place(of, job, from)
   end
-  local meta = call('HMGET', of .. 'meta', 'paused', 'concurrency')
-  if not meta[1] and not (meta[2] and call('LLEN', of .. 'active') >= tonumber(meta[2])) then call('ZADD', of .. 'marker', 0, '0') end
-  tell(of, 'waiting', 'jobId', job, 'prev', from)
 end
 
 -- The first child below whose failure failed its parent, and that no longer exists.

@@ -9,7 +9,8 @@ export function redisFlows(redis: RedisClient, prefix: string): FlowBackend {
   const run = async (script: string, ...args: readonly string[]): Promise<Reply> =>
     (await redis.eval(script, 1, `${prefix}:`, ...args)) as Reply
   return {
-    removeJob: async (queue, id, { ended }) => changeOf(await run(removeScript, queue, id, ended ? '1' : '')),
+    removeJob: async (queue, id, { ended, keepsBelow = false }) =>
+      changeOf(await run(removeScript, queue, id, ended ? '1' : '', keepsBelow ? '1' : '')),
     removeBelow: async (queue, id) => changeOf(await run(removeBelowScript, queue, id)).jobs ?? [],
     retryJob: async (queue, id, { resetAttempts = false }) => changeOf(await run(retryScript, queue, id, resetAttempts ? '1' : '')),
     uncount: async (queue, id) => void (await run(uncountScript, queue, id)),

@@ -52,10 +52,7 @@ export function BulkActions({ done, queue, status }: { readonly queue: string; r
         return {
           none: matching === 0,
           typed: matching > mostUntyped ? queue : undefined,
-          text:
-            matching === 0
-              ? 'No jobs match'
-              : `${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}. ${message}`,
+          text: matching === 0 ? 'No jobs match' : `${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}. ${message}`,
         }
       },
       run: async () => {
