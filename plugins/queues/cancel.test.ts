@@ -86,7 +86,7 @@ describe('a cancel, between whose commands a worker goes on', () => {
         if (outcome !== 'removed' && job.state === 'active') assert.ok(job.failsNext || job.aborted)
         assert.notEqual(job.state, 'waiting')
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1_000 },
     )
     for (const outcome of ['removed', 'failed', 'finished', 'cancelled', 'orphaned']) assert.ok(seen.has(outcome), outcome)
   })

@@ -183,8 +183,7 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
       await ended(queue, 'g-root')
       await worker.close()
       await queues.purge(queue, ['g-leaf'])
-      const { child, refused } = await queues.retry(queue, 'g-root')
-      assert.deepEqual([refused, child], ['gone', `${queue}:g-leaf`])
+      assert.deepEqual(await queues.retry(queue, 'g-root'), { refused: 'gone', child: `${queue}:g-leaf` })
       assert.equal(await stateOf(queue, 'g-root'), 'failed')
       for (const id of ['none', 'a:b']) assert.equal((await queues.retry(queue, id)).refused, 'changed')
     })
@@ -228,7 +227,9 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
             const first = ran.indexOf(one.name)
             for (const child of one.children) {
               const before = ran.slice(0, first).filter((job) => job === child.name).length
-              assert.ok(before >= (child.continues ? 1 : child.fails + 1), `${one.name} before ${child.name}: ${ran.join(' ')}`)
+              // One that may fail may do so through its own children, without a run.
+              const least = child.continues ? (child.children.length === 0 ? 1 : 0) : child.fails + 1
+              assert.ok(before >= least, `${one.name} before ${child.name}: ${ran.join(' ')}`)
               check(child)
             }
           }
