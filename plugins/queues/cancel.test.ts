@@ -31,8 +31,9 @@ describe('a cancel, between whose commands a worker goes on', () => {
   it('tells what became of the job, and never removes one that has run or runs', async () => {
     const seen = new Set<string>()
     const steps = fc.array(fc.constantFrom('take', 'complete', 'fail', 'stall'), { maxLength: 8 })
+    const nodes = fc.constantFrom('this node', 'another', 'one that is lost')
     await fc.assert(
-      fc.asyncProperty(fc.scheduler(), steps, fc.boolean(), fc.boolean(), async (scheduler, worker, isChild, isHere) => {
+      fc.asyncProperty(fc.scheduler(), steps, fc.boolean(), nodes, async (scheduler, worker, isChild, runsOn) => {
         const job = new OneJob()
         const removedAfterRun: boolean[] = []
         const command = <A extends unknown[], T>(run: (...args: A) => T) => scheduler.scheduleFunction(async (...args: A) => run(...args))
@@ -63,12 +64,12 @@ describe('a cancel, between whose commands a worker goes on', () => {
               return true
             }),
             here: () => {
-              if (!isHere || job.state !== 'active') return false
+              if (runsOn !== 'this node' || job.state !== 'active') return false
               job.aborted = true
               return true
             },
             elsewhere: command(() => {
-              if (job.state !== 'active' || isHere) return false
+              if (job.state !== 'active' || runsOn !== 'another') return false
               job.aborted = true
               return true
             }),

@@ -155,7 +155,7 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
     })
 
     it('refuse what would be ignored in a flow', async () => {
-      const name = `refused-${run}`
+      const name = `ignored-${run}`
       await service.create({ name, queueName: name, processor: () => 1 })
       const enqueueFlow = service.enqueueFlow as (...args: unknown[]) => Promise<unknown>
       for (const args of [

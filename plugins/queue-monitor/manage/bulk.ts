@@ -60,7 +60,7 @@ export async function runBulk(run: BulkRun): Promise<void> {
     let changed = 0
     left = 0
     for (const state of run.selection.states) {
-      const walked = run.action === 'purge' && state !== 'active' ? await purge(run, state) : await walk(run, state)
+      const walked = run.action === 'purge' && state !== 'active' ? await purge(run, state, round) : await walk(run, state)
       if (walked === undefined) return
       changed += walked.changed
       left += walked.left
@@ -71,11 +71,13 @@ export async function runBulk(run: BulkRun): Promise<void> {
 }
 
 /** Deletes jobs without reading them, with a pause after each step so that the store can serve other clients. */
-async function purge(run: BulkRun, state: DeletedState): Promise<Walked> {
+async function purge(run: BulkRun, state: DeletedState, round: number): Promise<Walked> {
   const { flows, onStep, queue, queues, selection, undo } = run
   const keepsTied = undo !== undefined || !flows
   let [tied, changed, started] = [0, 0, performance.now()]
-  for await (const step of queues.deleteJobs(queue, rangeOf(selection, state), undo)) {
+  // The first round has made parents fail whose children it deleted.
+  const range = { ...rangeOf(selection, state), exceptFailing: round > 1 }
+  for await (const step of queues.deleteJobs(queue, range, undo)) {
     tied += step.tied
     changed += step.deleted
     if (!(await onStep({ looked: step.looked, changed: step.deleted, restorable: step.restorable }))) return undefined

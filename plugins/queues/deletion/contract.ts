@@ -13,6 +13,8 @@ export interface DeleteRange {
   readonly before: number
   /** Only jobs with at most this many attempts. Default: any number. */
   readonly maxAttempts?: number
+  /** True: not jobs that will fail when a worker takes them, such as the parent of a child that was deleted. Default false; not for counts. */
+  readonly exceptFailing?: boolean
 }
 
 /** The outcome of one step of `deleteJobs`. */

@@ -129,7 +129,8 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       const { state } = given
       const range = rangeOf(queue, given)
       const picked = `select j.queue, j.id, row_number() over (order by ${orders[state]}) as n, ${bytes} + ${logBytes} as bytes
-        from job j where ${inRange} and not ${tied} order by ${orders[state]} limit ${stepJobs}`
+        from job j where ${inRange} and not ${tied}${given.exceptFailing === true ? ' and j.deferred_failure is null' : ''}
+        order by ${orders[state]} limit ${stepJobs}`
       const statement = moving(picked, columns, 5)
       while (true) {
         const { rows } = await pool.query<Moved>(statement, [...range, ...undoArgs(undo ?? none, left)])

@@ -150,7 +150,7 @@ else
 end`
 
 /**
- * Deletes the jobs in a window. Returns how many jobs were examined, deleted, are restorable, and are tied; then the ids of the last ones that
+ * Deletes the jobs in a window. The number: 1 leaves out jobs that will fail. Returns how many jobs were examined, deleted, are restorable, and are tied; then the ids of the last ones that
  * stay.
  */
 export const deleteStepScript = `${shared}${deleting}${reading}
@@ -158,7 +158,7 @@ local deleted, restorable, tied, gone, stay = 0, 0, 0, {}, {}
 for i, id in ipairs(ids) do
   local job = base .. id
   local facts = factsOf(job)
-  local isSelected = facts.at < before and facts.attempts <= mostAttempts
+  local isSelected = facts.at < before and facts.attempts <= mostAttempts and not (ARGV[10] == '1' and facts.failing)
   if isSelected and not isTied(id, job, facts) then
     restorable = restorable + delete(id, facts, list, scores[i] or '')
     deleted = deleted + 1

@@ -58,14 +58,14 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
     async deleteJob(queue, id, undo) {
       return (await run(deleteOneScript, queue, undo.batch, [...deletingArgs(undo), id, ...allKeys])) as DeleteOutcome
     },
-    async *deleteJobs(queue, { before, maxAttempts, state }, undo) {
+    async *deleteJobs(queue, { before, exceptFailing = false, maxAttempts, state }, undo) {
       const attempts = maxAttempts ?? Number.MAX_SAFE_INTEGER
       for (const list of keysOf[state]) {
         const length = await lengthOf(queue, list)
         let after: readonly string[] = []
         // Jobs that are added in the meantime end no earlier than the walk does.
         for (let looked = 0; looked < 2 * length + stepJobs; ) {
-          const args = [...deletingArgs(undo), list, stepJobs, before, attempts, 0, ...after]
+          const args = [...deletingArgs(undo), list, stepJobs, before, attempts, 1, exceptFailing ? 1 : 0, ...after]
           const [all = 0, deleted = 0, restorable = 0, tied = 0, ...stay] = (await run(
             deleteStepScript,
             queue,
