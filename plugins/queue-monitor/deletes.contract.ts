@@ -124,14 +124,24 @@ export function deletesContract(app: () => MonitoredApp): void {
     for (let n = 0; n < 75; n++) await app().queues.add('large', 'x', data)
     const dry = (await post('/api/queue/large/purge', { status: 'waiting', dryRun: true })).body
     assert.ok(dry.final > 0 && dry.final < 75, dry.message)
+    assert.match(
+      dry.message,
+      new RegExp(`^75 jobs match\\. ${dry.restorable} of them can be restored .*, ${dry.final} will be permanently deleted`),
+    )
     const { body } = await post('/api/queue/large/purge?wait=30000', { status: 'waiting' })
     const { final, jobs } = body.operation.undo
-    assert.deepEqual([body.operation.changed, jobs + final, final > 0], [75, 75, true])
+    assert.deepEqual([body.operation.changed, jobs, final], [75, dry.restorable, dry.final])
     assert.match(body.message, new RegExp(`${final} were permanently deleted: a queue keeps at most 20000 jobs and 64 MiB`))
     const { id } = await app().queues.add('large', 'x', data)
     const single = (await app().call('DELETE', `/api/jobs/large:${id}`)).body
     assert.deepEqual([single.outcome, single.operation, single.undo], ['deleted', null, null])
     assert.match(single.message, /^It was permanently deleted/)
+    const undone = (await post(`/api/operations/${body.operation.id}/undo?wait=30000`)).body
+    assert.deepEqual(
+      [undone.operation.changed, undone.operation.left, undone.operation.lost, undone.operation.total],
+      [jobs, final, final, 75],
+    )
+    assert.match(undone.message, new RegExp(`^${final} were not restored: they had been deleted permanently`))
   })
 
   it('cannot undo if a plugin denies it, or with a read-only key', async () => {

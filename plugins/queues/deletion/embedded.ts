@@ -235,6 +235,8 @@ async function open(pool: PglitePool): Promise<string> {
     await pool.query(`create table zin_deleted_job (like job, batch text not null, until_ms bigint not null, bytes bigint not null,
       logs jsonb, children jsonb, deduplicates boolean not null, dedup_until_ms bigint, primary key (queue, id, batch))`)
   }
+  // Without it, each step of a restoration would sort all deleted jobs.
+  await pool.query('create index if not exists zin_deleted_job_order on zin_deleted_job (queue, batch, seq)')
   await pool.query('create table if not exists zin_erased_job (queue text, id text, at_ms bigint not null, primary key (queue, id))')
   return ofJobs.map((column) => column.slice(0, column.indexOf(' '))).join(', ')
 }
