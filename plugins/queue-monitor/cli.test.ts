@@ -88,6 +88,23 @@ describe('the queue commands', () => {
     assert.deepEqual(job?.payload, { n: 0, token: '[redacted]' })
   })
 
+  it('retry a whole flow, after a dry run', async () => {
+    const failParentOnFailure = true
+    await app.queues.addFlow({
+      name: 'root',
+      queueName: 'tree',
+      opts: { jobId: 'root' },
+      children: [{ name: 'leaf', queueName: 'tree', opts: { jobId: 'leaf', failParentOnFailure } }],
+    })
+    await app.queues.fail('tree', 'leaf', 'planted')
+    await app.queues.fail('tree', 'root', 'planted')
+    const dry = await run('queue:retry-flow', { id: 'tree:leaf' }, { 'dry-run': true })
+    assert.deepEqual([dry.code, dry.lines], [0, ['2 jobs would be retried', 'tree:leaf', 'tree:root']])
+    const done = await run('queue:retry-flow', { id: 'leaf' }, { queue: 'tree' })
+    assert.deepEqual([done.code, done.lines], [0, ['flow.retry of queue tree completed: 2 jobs']])
+    assert.deepEqual((await app.queues.counts('tree')).waitingChildren, 1)
+  })
+
   it('retry, cancel and purge, with a dry run and a summary', async () => {
     await failed('acted', 3)
     const dry = await run('queue:retry', { queue: 'acted' }, { 'dry-run': true })
@@ -98,7 +115,7 @@ describe('the queue commands', () => {
     assert.deepEqual([(cancelled.tables[0] as { changed: number }).changed, cancelled.lines], [3, []])
     await failed('acted', 2)
     const purged = await run('queue:purge', { queue: 'acted' }, { status: 'all' })
-    assert.deepEqual(purged.confirmed, ['This deletes jobs of the queue acted'])
+    assert.deepEqual(purged.confirmed, ['This deletes jobs of the queue acted: 2 jobs match. This can be undone for 10 minutes'])
     const [said, restorable = ''] = purged.lines
     assert.equal(said, 'purge of queue acted completed: 2 jobs')
     const [, operation = ''] = /^2 can be restored until \S+: zin queue:undo (\S+)$/.exec(restorable) ?? assert.fail(restorable)
@@ -106,7 +123,7 @@ describe('the queue commands', () => {
     const final = await run('queue:purge', { queue: 'acted' }, { status: 'all', now: true })
     assert.deepEqual(
       [final.confirmed, final.lines],
-      [['This permanently deletes jobs of the queue acted'], ['purge of queue acted completed: 2 jobs']],
+      [['This permanently deletes jobs of the queue acted: 2 jobs match'], ['purge of queue acted completed: 2 jobs']],
     )
     assert.deepEqual((await run('queue:purge', { queue: 'acted' }, { status: 'failed' })).lines, [
       'purge of queue acted completed: no jobs matched',

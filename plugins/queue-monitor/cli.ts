@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
 import type { QueueEntry, QueueStats } from './contract.js'
 import { jobColumns, jobCommands } from './jobs/cli.js'
+import type { FlowDryRun } from './manage/flow-retry.js'
 import type { BulkOperation } from './manage/operation.js'
 import type { DryRun } from './manage/operations.js'
 
@@ -73,11 +74,12 @@ interface OperationReply {
   readonly message?: string
 }
 
-type BulkReply = OperationReply | DryRun
+type BulkReply = OperationReply | DryRun | FlowDryRun
 
 interface BulkRequest {
   readonly path: string
   readonly now?: boolean
+  readonly queue?: string | undefined
   readonly body?: object
 }
 
@@ -87,8 +89,8 @@ const pollMs = 500
 const pathOf = (queue: string, action: string): string => `/api/queue/${encodeURIComponent(queue)}/${action}`
 
 /** Starts an operation and waits until it ends; Ctrl-C cancels it. */
-async function bulk(app: AppClient, print: Printer, signal: AbortSignal, { body, now, path }: BulkRequest): Promise<BulkReply> {
-  const query = { wait: 1_000, now: now ? 'true' : undefined }
+async function bulk(app: AppClient, print: Printer, signal: AbortSignal, { body, now, path, ...given }: BulkRequest): Promise<BulkReply> {
+  const query = { wait: 1_000, now: now ? 'true' : undefined, queue: given.queue }
   const first = await app.request<BulkReply>({ method: 'POST', path, query, ...(body === undefined ? {} : { body }) })
   if ('dryRun' in first) return first
   let reply: OperationReply = first
@@ -116,12 +118,13 @@ function report(reply: BulkReply, print: Printer): number {
   if (print.json) print.record('dryRun' in reply ? reply : reply.operation)
   else if ('dryRun' in reply) {
     print.line(reply.message)
-    if (reply.sample.length > 0) print.table(reply.sample, jobColumns)
+    if ('jobs' in reply) for (const name of reply.jobs) print.line(name)
+    else if (reply.sample.length > 0) print.table(reply.sample, jobColumns)
   } else {
     const { action, changed, error, id, left, queue, state, undo } = reply.operation
     const done = changed === 0 && left === 0 ? 'no jobs matched' : `${changed} jobs`
     print.line(`${action} of queue ${queue} ${state}: ${done}${error === null ? '' : `; ${error}`}`)
-    if (left > 0 || (undo?.final ?? 0) > 0) print.line(reply.message ?? '')
+    if (left > 0 || (undo?.final ?? 0) > 0 || (reply.operation.related ?? 0) > 0) print.line(reply.message ?? '')
     if (undo !== null && undo.jobs > 0) print.line(`${undo.jobs} can be restored until ${undo.until}: zin queue:undo ${id}`)
   }
   return 'dryRun' in reply || reply.operation.state === 'completed' ? 0 : 1
@@ -139,14 +142,34 @@ const retry = defineCommand({
     report(await bulk(app, print, signal, { path: pathOf(queue, 'retry'), body: bodyOf(options) }), print),
 })
 
+const retryFlow = defineCommand({
+  name: 'queue:retry-flow',
+  summary: 'Retry all failed jobs of the flow of a job, leaves first',
+  args: [{ name: 'id', summary: 'Id of any job of the flow, or <queue>:<id>' }],
+  needs: 'running app',
+  route: 'POST /api/jobs/:id/flow/retry',
+  json: true,
+  options: {
+    queue: { type: 'string', summary: 'Name of its queue' },
+    'dry-run': { type: 'boolean', summary: 'Only show which jobs would be retried' },
+  },
+  run: async ({ app, args: { id = '' }, options: { queue, 'dry-run': dryRun }, print, signal }) => {
+    const path = `/api/jobs/${encodeURIComponent(id)}/flow/retry`
+    return report(await bulk(app, print, signal, { path, queue, body: { dryRun } }), print)
+  },
+})
+
 const cancel = defineCommand({
   name: 'queue:cancel',
-  summary: 'Cancel jobs of a queue; without --status, the waiting and delayed ones',
+  summary: 'Cancel jobs of a queue; without --status, all that have not started',
   args: [queueArgument],
   needs: 'running app',
   route: 'POST /api/queue/:name/cancel',
   json: true,
-  options: { ...filters, status: { type: 'string', values: ['waiting', 'delayed', 'active', 'all'], summary: 'State of the jobs' } },
+  options: {
+    ...filters,
+    status: { type: 'string', values: ['waiting', 'delayed', 'waiting-children', 'active', 'all'], summary: 'State of the jobs' },
+  },
   run: async ({ app, args: { queue = '' }, options, print, signal }) => {
     const { status } = options
     const body = { ...bodyOf(options), ...(status === undefined ? {} : { status }) }
@@ -168,16 +191,21 @@ const purge = defineCommand({
     status: {
       type: 'string',
       default: 'completed',
-      values: ['completed', 'failed', 'waiting', 'delayed', 'all'],
+      values: ['completed', 'failed', 'waiting', 'delayed', 'waiting-children', 'all'],
       summary: 'State of the jobs',
     },
   },
   run: async ({ app, args: { queue = '' }, confirm, options, print, signal }) => {
     const { now, status } = options
     const kinds = status === 'all' ? '' : ` ${status}`
-    if (!options['dry-run']) await confirm(`This ${now ? 'permanently ' : ''}deletes${kinds} jobs of the queue ${queue}`)
     const body = { ...bodyOf(options), status, confirm: queue }
-    return report(await bulk(app, print, signal, { path: pathOf(queue, 'purge'), now, body }), print)
+    const path = pathOf(queue, 'purge')
+    if (!options['dry-run']) {
+      const found = await bulk(app, print, signal, { path, now, body: { ...body, dryRun: true } })
+      const counted = 'dryRun' in found ? `: ${found.message}` : ''
+      await confirm(`This ${now ? 'permanently ' : ''}deletes${kinds} jobs of the queue ${queue}${counted}`)
+    }
+    return report(await bulk(app, print, signal, { path, now, body }), print)
   },
 })
 
@@ -238,4 +266,15 @@ const prune = defineCommand({
 })
 
 /** Commands that query the running app. */
-export const queueMonitorCommands: readonly Command[] = [list, stats, ...jobCommands, retry, cancel, purge, undo, ...pauses, prune]
+export const queueMonitorCommands: readonly Command[] = [
+  list,
+  stats,
+  ...jobCommands,
+  retry,
+  retryFlow,
+  cancel,
+  purge,
+  undo,
+  ...pauses,
+  prune,
+]

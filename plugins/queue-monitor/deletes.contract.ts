@@ -71,11 +71,13 @@ export function deletesContract(app: () => MonitoredApp): void {
     const before = await names()
     const all = { status: 'all', confirm: 'purged' }
     const dry = (await post('/api/queue/purged/purge', { ...all, dryRun: true })).body
-    assert.deepEqual([dry.matching, dry.final, dry.message], [8, 0, '8 jobs match. This can be undone for 10 minutes'])
+    const skipped = '2 more would be skipped: a flow or schedule depends on them'
+    assert.deepEqual([dry.matching, dry.left, dry.restorable, dry.final], [7, 2, 7, 0])
+    assert.equal(dry.message, `7 jobs match. This can be undone for 10 minutes. ${skipped}`)
     const { body } = await post('/api/queue/purged/purge?wait=30000', all)
     const { operation } = body
-    assert.deepEqual([operation.changed, operation.left, operation.undo.jobs, operation.undo.final], [7, 1, 7, 0])
-    assert.match(body.message, /^7 jobs can be restored until .*: POST .*\/undo\. 1 were skipped: a flow or schedule depends on them/)
+    assert.deepEqual([operation.changed, operation.left, operation.undo.jobs, operation.undo.final], [7, 2, 7, 0])
+    assert.match(body.message, /^7 jobs can be restored until .*: POST .*\/undo\. 2 were skipped: a flow or schedule depends on them/)
     assert.equal((await post('/api/queue/purged/retry?wait=0', { dryRun: true })).body.final, undefined)
     await app().queues.add('purged', 'new', {})
     const undone = (await post(`/api/operations/${operation.id}/undo?wait=30000`)).body.operation
@@ -122,14 +124,24 @@ export function deletesContract(app: () => MonitoredApp): void {
     for (let n = 0; n < 75; n++) await app().queues.add('large', 'x', data)
     const dry = (await post('/api/queue/large/purge', { status: 'waiting', dryRun: true })).body
     assert.ok(dry.final > 0 && dry.final < 75, dry.message)
+    assert.match(
+      dry.message,
+      new RegExp(`^75 jobs match\\. ${dry.restorable} of them can be restored .*, ${dry.final} will be permanently deleted`),
+    )
     const { body } = await post('/api/queue/large/purge?wait=30000', { status: 'waiting' })
     const { final, jobs } = body.operation.undo
-    assert.deepEqual([body.operation.changed, jobs + final, final > 0], [75, 75, true])
+    assert.deepEqual([body.operation.changed, jobs, final], [75, dry.restorable, dry.final])
     assert.match(body.message, new RegExp(`${final} were permanently deleted: a queue keeps at most 20000 jobs and 64 MiB`))
     const { id } = await app().queues.add('large', 'x', data)
     const single = (await app().call('DELETE', `/api/jobs/large:${id}`)).body
     assert.deepEqual([single.outcome, single.operation, single.undo], ['deleted', null, null])
     assert.match(single.message, /^It was permanently deleted/)
+    const undone = (await post(`/api/operations/${body.operation.id}/undo?wait=30000`)).body
+    assert.deepEqual(
+      [undone.operation.changed, undone.operation.left, undone.operation.lost, undone.operation.total],
+      [jobs, final, final, 75],
+    )
+    assert.match(undone.message, new RegExp(`^${final} were not restored: they had been deleted permanently`))
   })
 
   it('cannot undo if a plugin denies it, or with a read-only key', async () => {

@@ -72,6 +72,7 @@ export const monitorErrors = defineErrors({
   JOB_STATE_CONFLICT: {
     status: 409,
     message: (id: string, queue: string, state: string, what: string) => `Job "${id}" of queue "${queue}" is ${state}: ${what}`,
+    details: (_id: string, _queue: string, state: string) => ({ state }),
     when: 'The state of the job does not allow the action',
     fix: 'Read the job again; the message states which state the action requires',
   },

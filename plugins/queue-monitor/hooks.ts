@@ -4,7 +4,7 @@ import type { QueueAlert } from './alerts/alerts.js'
 
 /** An action of an operator on jobs or a queue. */
 export interface MonitorAction {
-  readonly action: 'retry' | 'cancel' | 'promote' | 'delete' | 'purge' | 'undo' | 'add' | 'duplicate' | 'pause' | 'resume'
+  readonly action: 'retry' | 'flow.retry' | 'cancel' | 'promote' | 'delete' | 'purge' | 'undo' | 'add' | 'duplicate' | 'pause' | 'resume'
   readonly queue: string
   /** Absent for actions on many jobs or on the queue itself. */
   readonly jobId?: string

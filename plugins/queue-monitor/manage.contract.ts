@@ -5,6 +5,7 @@ import { eventually } from '../../scripts/testing/eventually.js'
 import type { JobDetails } from './contract.js'
 import { deletesContract } from './deletes.contract.js'
 import { flowAccessContract } from './flow-access.contract.js'
+import { flowActionsContract } from './flow-actions.contract.js'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
 import { operatorOf } from './testing/operator.js'
 
@@ -109,6 +110,7 @@ export function manageContract(title: string, env: () => Readonly<Record<string,
 
     deletesContract(() => app)
     flowAccessContract(() => app)
+    flowActionsContract(() => app)
 
     it('run at most four operations at a time, also when more are requested concurrently', async () => {
       await app.queues.addBulk(

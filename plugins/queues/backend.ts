@@ -12,6 +12,7 @@ import type {
 } from 'bullmq'
 import type { ListedState, QueueCounts, QueueSample } from './contract.js'
 import type { DeletionBackend } from './deletion/contract.js'
+import type { FlowBackend } from './flows/contract.js'
 import type { SearchBackend } from './search/contract.js'
 
 export interface Claim {
@@ -58,6 +59,8 @@ export interface QueueBackend {
   ready(): Promise<void>
   /** Jobs of a state in the order of the contract; without `payload` their data, results and stacks are not read. */
   page(queue: Queue, state: ListedState, offset: number, limit: number, payload: boolean): Promise<readonly Job[]>
+  /** The same without payloads, from the job after the last of these ids that is still in the list; from the start if none is. */
+  pageAfter(queue: Queue, state: ListedState, after: readonly string[], limit: number): Promise<readonly Job[]>
   /** Counts of queues by name, in one round trip, in the order of the names. */
   counts(queues: readonly string[]): Promise<readonly QueueCounts[]>
   /** Samples in one round trip, in the order of the names. */
@@ -85,6 +88,8 @@ export interface QueueBackend {
   writeParts(of: PartsOf, before: StoredParts, after: StoredParts): Promise<boolean>
   /** Removes the traces of removed jobs: their events, and the copies of their results that their parents hold. */
   removeTraces(queue: Queue, jobs: readonly Pick<Job, 'id' | 'parentKey'>[]): Promise<void>
+  /** Changes jobs together with those that they wait for. */
+  readonly flows: FlowBackend
   /** Deletes jobs in steps, and restores them for a time. */
   readonly deletion: DeletionBackend
   /** Finds jobs by declared fields of their data. */

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { messageOf } from 'zin'
+import type { ChangedJob, FlowChange } from './flows/contract.js'
 
 /** A request to abort a running job. */
 export interface CancelRequest {
@@ -18,10 +18,10 @@ export interface Canceller {
 }
 
 /**
- * The outcome of a cancel. `removed`: the job was waiting and has been removed, with its waiting children. `failed`: it was waiting and has
- * failed, because its parent would otherwise run as though it had succeeded. `cancelled`: it was running and its signal has been aborted.
- * `orphaned`: no reachable node runs it; it fails instead of being run again. `finished`, `scheduled` (the next job of a schedule) and
- * `unknown`: nothing was done.
+ * The outcome of a cancel. `removed`: the job was waiting and has been removed, with the waiting jobs below it. `failed`: it was waiting and
+ * has failed, because its parent would otherwise run as though it had succeeded. `cancelled`: it was running and its signal has been aborted.
+ * `orphaned`: no reachable node runs it; it fails instead of being run again. `finished` (see `state`), `scheduled` (the next job of a
+ * schedule) and `unknown`: nothing was done.
  */
 export type CancelOutcome = 'removed' | 'failed' | 'cancelled' | 'orphaned' | 'finished' | 'scheduled' | 'unknown'
 
@@ -31,6 +31,8 @@ export interface Cancellation {
   readonly job?: Job
   /** Its state, as BullMQ names it. */
   readonly state?: string
+  /** The jobs that waited below it and were removed with it. */
+  readonly below?: readonly ChangedJob[]
 }
 
 /** A job and its state, as BullMQ names it. */
@@ -41,10 +43,10 @@ export interface QueueJob {
 
 export interface CancelParts extends Canceller {
   readonly find: () => Promise<QueueJob | undefined>
-  /** Returns false if a job of the tree is running. */
-  readonly remove: (job: Job, removeChildren: boolean) => Promise<boolean>
-  /** Fails a waiting job, with the usual effect on its parent. Returns false if it is no longer waiting. */
-  readonly fail: (reason: string) => Promise<boolean>
+  /** Removes the job if it waits and no parent waits for it. */
+  readonly remove: () => Promise<FlowChange>
+  /** Fails a waiting job, with the usual effect on its parent. Returns the jobs removed below it; undefined if it is no longer waiting. */
+  readonly fail: (reason: string) => Promise<readonly ChangedJob[] | undefined>
   /** Marks a running job to fail when it is picked up again. Returns false if it has ended. */
   readonly failNext: (reason: string) => Promise<boolean>
 }
@@ -84,26 +86,15 @@ export async function cancelJob(request: CancelRequest, parts: CancelParts): Pro
       asked = true
       continue
     }
-    // The stores differ in which of these they remove.
-    if (job.repeatJobKey !== undefined) return { ...found, outcome: 'scheduled' }
+    // Its parent would wait for ever, or run without it.
     if (job.parentKey !== undefined) {
-      if (await fail(request.reason)) return { ...found, outcome: 'failed' }
+      const below = await fail(request.reason)
+      if (below !== undefined) return { ...found, below, outcome: 'failed' }
       continue
     }
-    if (await remove(job, true)) return { ...found, outcome: 'removed' }
-    // A child is running. It and its siblings continue; their results are discarded.
-    if (state === 'waiting-children' && (await remove(job, false))) return { ...found, outcome: 'removed' }
+    const { jobs, refused } = await remove()
+    if (jobs !== undefined) return { ...found, below: jobs.slice(1), outcome: 'removed' }
+    if (refused === 'scheduled') return { ...found, outcome: 'scheduled' }
   }
   return { ...found, outcome: 'orphaned' }
-}
-
-/** Removes a job; returns false if it or one of its children is running, which only the message of BullMQ's error tells. */
-export async function removed(job: Job, removeChildren: boolean): Promise<boolean> {
-  try {
-    await job.remove({ removeChildren })
-    return true
-  } catch (error) {
-    if (/could not be removed because it is locked/.test(messageOf(error))) return false
-    throw error
-  }
 }

@@ -14,6 +14,7 @@ import type {
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
 import type {
+  CountedJobs,
   DeletedJob,
   DeletedJobDetails,
   DeletedStep,
@@ -24,6 +25,7 @@ import type {
   UndoRoom,
 } from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
+import type { Flows } from './flows/contract.js'
 import type { JobTextPart } from './hooks.js'
 import type { FoundJobs } from './search/contract.js'
 import type { QueueTelemetry } from './telemetry.js'
@@ -92,16 +94,22 @@ export type RewriteOutcome = 'rewritten' | 'unchanged' | 'busy' | 'unknown'
 
 /** A page of a list of jobs. */
 export interface ListPage {
-  readonly offset: number
+  /** Default 0; without effect with `after`. */
+  readonly offset?: number
   readonly limit: number
+  /**
+   * The page begins after the last of these jobs that is still in the list, from the start if none is; its jobs are read without payloads.
+   * With the ids of the last few jobs that a loop has left in the list, it misses none while other jobs leave the list. At most 20.
+   */
+  readonly after?: readonly string[]
   /** False: `data`, `returnvalue` and `stacktrace`, which may be as large as a job, are not read. Default true. */
   readonly payload?: boolean
 }
 
-export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
+export type ListedState = 'waiting' | 'active' | 'delayed' | 'waiting-children' | 'completed' | 'failed'
 
 /** BullMQ queues on Redis or on the embedded store, which behave the same. */
-export interface Queues {
+export interface Queues extends Flows {
   readonly backend: 'redis' | 'embedded'
   /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
   readonly views: JobViews
@@ -215,6 +223,13 @@ export interface Queues {
    * for await (const { restored } of queues.restoreJobs('emails', undo.batch)) log.info({ restored })
    */
   deleteJobs(queue: string, range: DeleteRange, undo?: UndoOptions): AsyncIterable<DeletedStep>
+  /**
+   * Counts the jobs of a range in steps, by what an action on them depends on, however many there are. `restorable` is how many of the free
+   * ones a deletion with undo could restore, given the room.
+   *
+   * @param options `sample`: the number of jobs whose ids are returned; each step returns at most that many.
+   */
+  countJobs(queue: string, range: DeleteRange, room: UndoRoom, options: { readonly sample: number }): AsyncIterable<CountedJobs>
   /** Restores the jobs of a batch in steps, with their previous state, position, options and id. Restored waiting jobs run before others. */
   restoreJobs(queue: string, batch: string): AsyncIterable<RestoredStep>
   /** How many more deleted jobs, and bytes of them, a queue can keep. */

@@ -1,4 +1,6 @@
+import { flowRecoveryContract } from './flow-recovery.contract.js'
 import { flowsContract } from './flows.contract.js'
 import { queues } from './index.js'
 
-flowsContract('the embedded store', async () => ({ plugins: [queues()], env: { QUEUE_FSYNC: 'off' } }))
+for (const contract of [flowsContract, flowRecoveryContract])
+  contract('the embedded store', async () => ({ plugins: [queues()], env: { QUEUE_FSYNC: 'off' } }))

@@ -27,6 +27,7 @@ export type {
 } from './contract.js'
 export { queuesService } from './contract.js'
 export type {
+  CountedJobs,
   DeletedJob,
   DeletedJobDetails,
   DeletedStep,
@@ -39,6 +40,7 @@ export type {
 export { mostDeleted } from './deletion/contract.js'
 export { queueErrors } from './errors.js'
 export type { FollowOptions, QueueEvent } from './event-stream.js'
+export type { ChangedJob, FlowChange, FlowRefusal, Flows, RetryOptions } from './flows/contract.js'
 export type { JobAddition, JobTextPart, PayloadView, PurgedJob, QueueHooks } from './hooks.js'
 export { isInternalQueue, isStorableText, resultFault } from './job-check.js'
 export { jobIdFault } from './job-id.js'

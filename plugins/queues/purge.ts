@@ -1,6 +1,6 @@
 import type { Job, Queue } from 'bullmq'
 import type { QueueBackend } from './backend.js'
-import { type QueueJob, removed } from './cancel.js'
+import type { QueueJob } from './cancel.js'
 import type { Purged } from './contract.js'
 import type { PurgedJob } from './hooks.js'
 
@@ -52,7 +52,7 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
 }
 
 /** Returns false if the job is running. */
-async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, fail }: PurgeParts): Promise<boolean> {
+async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, backend, fail }: PurgeParts): Promise<boolean> {
   if (state === 'active') return false
   const waits = state !== 'completed' && state !== 'failed'
   if (waits && job.repeatJobKey !== undefined) {
@@ -61,5 +61,5 @@ async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { as
     if ((await ask(() => queue.getJob(id))) === undefined) return true
   }
   if (waits && job.parentKey !== undefined && !(await fail(id))) return false
-  return ask(() => removed(job, false))
+  return (await ask(() => backend.flows.removeJob(queue.name, id, { ended: true, keepsBelow: true }))).jobs !== undefined
 }

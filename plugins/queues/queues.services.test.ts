@@ -8,6 +8,7 @@ import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { countsContract } from './counts.contract.js'
 import { eventsContract } from './events.contract.js'
+import { flowRecoveryContract } from './flow-recovery.contract.js'
 import { flowsContract } from './flows.contract.js'
 import { type Queues, queues, queuesService } from './index.js'
 import { queuesContract } from './queues.contract.js'
@@ -19,7 +20,16 @@ import { done } from './testing/done.js'
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
 const onRedis = async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
-for (const contract of [queuesContract, countsContract, eventsContract, flowsContract, schedulesContract, seamsContract, telemetryContract])
+for (const contract of [
+  queuesContract,
+  countsContract,
+  eventsContract,
+  flowsContract,
+  flowRecoveryContract,
+  schedulesContract,
+  seamsContract,
+  telemetryContract,
+])
   contract('Redis', onRedis)
 
 describe('queues on an unreachable Redis', () => {

@@ -5,12 +5,14 @@ import { createAdding } from './adding.js'
 import { askOf, repeatable } from './ask.js'
 import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
-import { type Canceller, cancelJob, cancelReason, type QueueJob, removed } from './cancel.js'
+import { type Canceller, cancelJob, cancelReason, type QueueJob } from './cancel.js'
 import type { Queues } from './contract.js'
 import { createCounting } from './counting.js'
 import { createDeletion } from './deletion/service.js'
 import { queueErrors } from './errors.js'
 import { beforeAll, readEvents } from './event-stream.js'
+import type { ChangedJob } from './flows/contract.js'
+import { createFlows } from './flows/service.js'
 import { isJobId } from './job-id.js'
 import { LateSchedules } from './late-schedules.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
@@ -65,7 +67,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
 
   /** Makes jobs of a queue, worker or flow producer pass through the hooks. */
   const throughHooks = <T extends object>(owner: T): T => {
-    jobClass ??= storedJobClass(payloads, maxJobBytes)
+    jobClass ??= storedJobClass({ payloads, maxJobBytes, errorOf, uncount: (name, id) => opened().flows.uncount(name, id) })
     return useJobClass(owner, jobClass)
   }
 
@@ -109,6 +111,11 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     return job === undefined ? undefined : { job, state }
   }
 
+  const errorOf = async (name: string, id: string): Promise<string | undefined> => {
+    const found = await findJob(name, id)
+    return found && ((await payloads.readable(found.job)).failedReason || undefined)
+  }
+
   const names: Queues['names'] = () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort())
   const nextRun: Queues['nextRun'] = (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz })
   const scheduled = async (): Promise<readonly string[]> => {
@@ -126,15 +133,16 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     storeTime: () => ask(() => opened().time()),
   })
 
-  const fail: Queues['fail'] = (name, id, reason) =>
+  /** Returns the jobs that were removed below it; undefined if it does not wait. */
+  const fail = (name: string, id: string, reason: string): Promise<readonly ChangedJob[] | undefined> =>
     ask(async () => {
-      if (!isJobId(id)) return false
+      if (!isJobId(id)) return undefined
       const token = randomUUID()
-      if (!(await opened().claim(queue(name), id, { token, lockMs: failMs, reason }))) return false
+      if (!(await opened().claim(queue(name), id, { token, lockMs: failMs, reason }))) return undefined
       const job = await queue(name).getJob(id)
-      await job?.removeUnprocessedChildren()
+      const below = await opened().flows.removeBelow(name, id)
       await job?.moveToFailed(new (loadBullmq().UnrecoverableError)(reason), token)
-      return true
+      return below
     }, repeatable)
 
   const failNext: Queues['failNext'] = (name, id, reason) =>
@@ -170,8 +178,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     },
     flow: flowProducer,
     ...createAdding({ payloads, maxJobBytes, search, queue, flow: flowProducer, keep, ask }),
-    fail,
+    fail: async (name, id, reason) => (await fail(name, id, reason)) !== undefined,
     failNext,
+    ...createFlows({ ask, checkName, isJobId, fail, store: () => opened().flows }),
     async job(name, id) {
       const found = await ask(() => findJob(name, id))
       return found && { ...found, job: await payloads.readable(found.job) }
@@ -190,7 +199,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       purgeJobs(queue(name), ids, {
         backend: opened(),
         find: (id) => ask(() => findJob(name, id)),
-        fail: (id) => fail(name, id, 'Purged'),
+        fail: async (id) => (await fail(name, id, 'Purged')) !== undefined,
         unindex: (jobs) => search.removed(name, jobs),
         ask,
         after: async (jobs) => {
@@ -222,7 +231,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
             ask(() => findJob(name, id)),
             () => queueErrors.QUEUE_CONNECTION_ERROR(where, late),
           ),
-        remove: (job, removeChildren) => inTime(ask(() => removed(job, removeChildren), repeatable)),
+        remove: () => inTime(ask(() => opened().flows.removeJob(name, id, { ended: false }), repeatable)),
         fail: (reason) => inTime(fail(name, id, reason)),
         failNext: (reason) => inTime(failNext(name, id, reason)),
         here: (asked) =>
@@ -257,8 +266,12 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
         if (telemetry === given) telemetry = undefined
       }
     },
-    async list(name, state, { offset, limit, payload = true }) {
-      const jobs = limit < 1 ? [] : await ask(() => opened().page(queue(name), state, offset, limit, payload))
+    async list(name, state, { after, offset = 0, limit, payload = true }) {
+      const read = (): Promise<readonly Job[]> =>
+        after === undefined
+          ? opened().page(queue(name), state, offset, limit, payload)
+          : opened().pageAfter(queue(name), state, after, limit)
+      const jobs = limit < 1 ? [] : await ask(read)
       return Promise.all(jobs.map((job) => payloads.readable(job)))
     },
     names,

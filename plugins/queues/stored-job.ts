@@ -1,13 +1,26 @@
 import type { IQueueBackend, Job, QueueEvents } from 'bullmq'
 import { loadBullmq } from './bullmq.js'
+import { failedChild } from './flows/contract.js'
 import { checkWrite } from './job-check.js'
 import type { Payloads } from './payloads.js'
 
 /** How many stacks a job keeps by default. Without a limit, each failure of a job that is retried many times would write more data. */
 const keptStacks = 10
 
+/** Maximum length of the reason of a child in the error of its parent, in characters. */
+const mostReason = 2_000
+
+export interface StoredJobParts {
+  readonly payloads: Payloads
+  readonly maxJobBytes: number
+  /** The error of a failed job; undefined if it no longer exists. */
+  readonly errorOf: (queue: string, id: string) => Promise<string | undefined>
+  /** Takes back the attempt that the store counts for a job that has failed without running. */
+  readonly uncount: (queue: string, id: string) => Promise<void>
+}
+
 /** Returns a job class whose writes and reads pass through the payload hooks, for producers and workers. */
-export function storedJobClass(payloads: Payloads, maxJobBytes: number): typeof Job {
+export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: StoredJobParts): typeof Job {
   class StoredJob extends loadBullmq().Job {
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     override async updateData(data: any): Promise<void> {
@@ -39,6 +52,23 @@ export function storedJobClass(payloads: Payloads, maxJobBytes: number): typeof 
     override async moveToFailed<E extends Error>(error: E, token: string, fetchNext?: boolean): Promise<any> {
       // Room for the stack of this error.
       if (this.opts.stackTraceLimit === undefined) this.stacktrace = this.stacktrace?.slice(1 - keptStacks) ?? null
+      const child = error.message === this.deferredFailure ? failedChild(this.deferredFailure) : undefined
+      if (child === undefined) return this.storeFailure(error, token, fetchNext)
+      const why = await errorOf(child.queue, child.id).catch(() => undefined)
+      // BullMQ has made this error, and reports the same object to the listeners of the worker.
+      const told =
+        why === undefined ? ' or was removed; it no longer exists' : `: ${why.slice(0, mostReason).replaceAll(/\p{Surrogate}/gu, '')}`
+      error.message = `child ${child.queue}:${child.id} failed${told}`
+      error.stack = `${error.name}: ${error.message}`
+      const moved = await this.storeFailure(error, token, fetchNext)
+      await uncount(this.queueName, this.id ?? '').catch(() => undefined)
+      this.attemptsMade--
+      this.attemptsStarted--
+      return moved
+    }
+
+    // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
+    async storeFailure<E extends Error>(error: E, token: string, fetchNext?: boolean): Promise<any> {
       if (!payloads.transformsTexts) return super.moveToFailed(error, token, fetchNext)
       const text = async (original: unknown, part: 'error' | 'stack'): Promise<string> =>
         payloads

@@ -100,6 +100,8 @@ describe('the documented requests of workers', () => {
       [{ worker: 'mail' }],
       [{ worker: 'a b' }],
       [{ worker: 'mail', options: { deduplication: { id: 'x' } } }],
+      [{ worker: 'mail', options: { onFailure: 'continue' } }],
+      [{ worker: 'mail', options: { onFailure: 'ignore' } }],
       [{ worker: 'mail', x: 1 }],
       7,
     ]

@@ -94,16 +94,19 @@ const jobId = Type.String({
   description: 'While a job with this id is kept in the queue, adding it again adds no second one',
 })
 const deduplication = object({ id: Type.String({ minLength: 1, maxLength: 128 }), ttl: Type.Optional(milliseconds(1, yearMs)) })
+const onFailure = oneOf(['fail', 'continue'])
 const child = object({
   worker: name,
-  ...optional({ data, options: object(optional({ ...options, delay })) }),
+  ...optional({ data, options: object(optional({ ...options, delay, onFailure })) }),
   children: Type.Optional(Type.Array(Type.Object({}), { description: 'Jobs of the same shape, at most 10 levels and 1000 jobs in all' })),
 })
 const enqueue = object(
   optional({
     data,
     options: object(optional({ ...options, delay, deduplication, jobId })),
-    children: Type.Array(child, { description: 'Jobs that must complete before this one' }),
+    children: Type.Array(child, {
+      description: 'Jobs that must end before this one; with onFailure: continue, it runs although one has failed',
+    }),
   }),
 )
 const time = Type.String({ format: 'date-time' })

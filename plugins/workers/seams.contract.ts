@@ -154,6 +154,22 @@ export function workerSeamsContract(title: string, env: Readonly<Record<string, 
       remove()
     })
 
+    it('refuse what would be ignored in a flow', async () => {
+      const name = `ignored-${run}`
+      await service.create({ name, queueName: name, processor: () => 1 })
+      const enqueueFlow = service.enqueueFlow as (...args: unknown[]) => Promise<unknown>
+      for (const args of [
+        [{ worker: name, children: [] }, { attempts: 2 }],
+        [{ worker: name, options: { onFailure: 'continue' } }],
+        [{ worker: name, children: [{ worker: name, options: { onFailure: 'never' } }] }],
+        [{ worker: name, attempts: 2 }],
+      ]) {
+        await assert.rejects(enqueueFlow(...args), { status: 400 }, JSON.stringify(args))
+      }
+      await assert.rejects(service.enqueue(name, 1, { onFailure: 'continue' }), { code: 'INVALID_JOB_OPTIONS', status: 400 })
+      assert.equal((await service.metrics(name)).counts.waiting, 0)
+    })
+
     describe('candidates', () => {
       const name = `routed-${run}`
       const ran = (end: AttemptEnd | undefined) => [end?.version, end?.outcome]

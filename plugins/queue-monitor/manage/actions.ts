@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq'
 import { type ActionFacts, type Logger, type Manage, messageOf, type SlotOf } from 'zin'
-import { bullPriority, type JobOptions, type PriorityName, priorityOf, type Queues, queueErrors } from 'zin/plugins/queues'
+import { bullPriority, type ChangedJob, type JobOptions, type PriorityName, priorityOf, type Queues, queueErrors } from 'zin/plugins/queues'
 import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
@@ -8,6 +8,7 @@ import type { MonitorAction, QueueMonitorHooks } from '../hooks.js'
 import { existingQueue, findJob } from '../jobs/find.js'
 import type { PayloadViews } from '../jobs/payloads.js'
 import { copiedOptions } from './copied-options.js'
+import { retriedWith } from './flow-retry.js'
 
 export interface ActionsOptions {
   readonly queues: Queues
@@ -25,6 +26,8 @@ export interface ActionResult {
   readonly queue: string
   /** `retried`, `promoted`, `deleted`, or the outcome of a cancel. */
   readonly outcome: string
+  /** Other jobs of its flow that were changed with it, as `<queue>:<id>`; absent if there are none. */
+  readonly related?: readonly string[]
 }
 
 /** Options for a job added by an operator. */
@@ -67,18 +70,26 @@ export class JobActions {
     const { job, state } = await findJob(this.#options.queues, id, queue, scope)
     if (state !== 'failed') throw conflict(job, state, 'only a failed job can be retried')
     await demandFlow(this.#options.queues, job, scope)
-    await this.#managed('retry', job, scope, () => this.retryJob(job))
-    return this.done('retry', job, scope, 'retried')
+    const jobs = await this.#managed('retry', job, scope, async () => {
+      await this.allowRetry(job)
+      const change = await this.#options.queues.retry(job.queueName, job.id ?? '')
+      if (change.jobs !== undefined) return change.jobs
+      if (change.refused === 'gone')
+        throw conflict(job, state, `its failed child "${change.child}" no longer exists and cannot run before it`)
+      if (change.refused === 'busy') throw conflict(job, state, 'a worker is failing its parent; try again')
+      throw conflict(job, 'no longer failed', 'only a failed job can be retried')
+    })
+    return this.done('retry', job, scope, 'retried', jobs.slice(1))
   }
 
-  /** Retries a job. Throws JOB_ACTION_DENIED if a plugin denies it. */
-  async retryJob(job: Job): Promise<void> {
+  /** Throws JOB_ACTION_DENIED if a plugin denies the retry of a job, or of another one of its flow that is retried with it. */
+  async allowRetry(job: Job): Promise<void> {
     const { beforeJobRetry, queues } = this.#options
-    if (beforeJobRetry.active) {
-      const verdict = await beforeJobRetry.call(job.queueName, job.id ?? '')
+    if (!beforeJobRetry.active) return
+    for (const one of [job, ...(await retriedWith(queues, job))]) {
+      const verdict = await beforeJobRetry.call(one.queueName, one.id ?? '')
       if (verdict.denied) throw verdict.error ?? queueErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
     }
-    await this.#unlessChanged(job, 'no longer failed', () => queues.change(() => job.retry('failed')))
   }
 
   /** Throws JOB_STATE_CONFLICT if the state of the job has changed since it was read. */
@@ -96,13 +107,14 @@ export class JobActions {
     const { queues } = this.#options
     const { job, state } = await findJob(queues, id, queue, scope)
     await demandFlow(queues, job, scope)
-    const { outcome } = await this.#managed('cancel', job, scope, () =>
+    const ended = await this.#managed('cancel', job, scope, () =>
       queues.cancel(job.queueName, job.id ?? '', `by ${scope.actor.kind} ${scope.actor.id}`),
     )
+    const { below, outcome } = ended
     if (outcome === 'unknown') throw monitorErrors.JOB_NOT_FOUND(id)
-    if (outcome === 'finished') throw conflict(job, state, 'a finished job cannot be cancelled')
+    if (outcome === 'finished') throw conflict(job, ended.state ?? state, 'a finished job cannot be cancelled')
     if (outcome === 'scheduled') throw conflict(job, state, 'it is the next job of a schedule; remove the schedule instead')
-    return this.done('cancel', job, scope, outcome)
+    return this.done('cancel', job, scope, outcome, below)
   }
 
   async promote(id: string, queue: string | undefined, scope: Scope): Promise<ActionResult> {
@@ -183,10 +195,17 @@ export class JobActions {
   }
 
   /** Reports an action on a job and returns its result. */
-  async done(action: MonitorAction['action'], job: Job, { actor }: Scope, outcome: string): Promise<ActionResult> {
+  async done(
+    action: MonitorAction['action'],
+    job: Job,
+    { actor }: Scope,
+    outcome: string,
+    others: readonly ChangedJob[] = [],
+  ): Promise<ActionResult> {
     const { id = '', queueName: queue } = job
-    await this.report({ action, queue, jobId: id, jobs: 1, actor })
-    return { ok: true, id, queue, outcome }
+    await this.report({ action, queue, jobId: id, jobs: 1 + others.length, actor })
+    const related = others.map((one) => `${one.queue}:${one.id}`)
+    return { ok: true, id, queue, outcome, ...(related.length > 0 && { related }) }
   }
 }
 

@@ -1,28 +1,35 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Job } from 'bullmq'
-import type { Queues, UndoOptions } from 'zin/plugins/queues'
-import type { ListedStatus } from '../contract.js'
-import { type BulkAction, isSelected, type Selection } from './filter.js'
+import type { ChangedJob, Queues, UndoOptions } from 'zin/plugins/queues'
+import { type BulkAction, type BulkState, isSelected, matches, type Selection, statesOfCounts } from './filter.js'
 
 /** Jobs per step; bounds the duration of store commands and the memory of an operation. */
 const stepJobs = 100
-/** Jobs of a flow added less than this before the start are checked one by one, because the clock of the store may differ. */
-const marginMs = 1_000
 /** Limit on the pause between two delete commands, in ms. */
 const mostPauseMs = 50
-/** BullMQ's lists by state. The embedded store uses the same names. */
-const listsOf = { waiting: ['wait', 'prioritized'], delayed: ['delayed'], completed: ['completed'], failed: ['failed'] } as const
-/** Limit on jobs read by a count. */
-const mostCounted = 10_000
+/** Jobs that stay in their list mark where a walk over it goes on. */
+const mostAnchors = 20
+/** Jobs move between the states while others are changed: the states are walked again until nothing is left to change, at most this often. */
+const mostRounds = 10
 
 /** The result of a step. */
 export interface BulkStep {
   readonly looked: number
+  /** Changed jobs of the queue that match the filter. */
   readonly changed: number
+  /** Jobs of their flows that were changed with them, and do not match or are in other queues. */
+  readonly related?: number
   /** Deleted jobs that can be restored. */
   readonly restorable?: number
-  /** Jobs skipped because others depend on them. */
+  /** How the number of jobs that match and are skipped has changed. */
   readonly left?: number
+}
+
+/** What became of a job: `left` still matches; `gone` was no longer in a state of the filter. */
+export interface Applied {
+  readonly outcome: 'changed' | 'left' | 'gone'
+  /** Other jobs that were changed with it. */
+  readonly others?: readonly ChangedJob[]
 }
 
 export interface BulkRun {
@@ -34,109 +41,138 @@ export interface BulkRun {
   readonly undo?: UndoOptions
   /** For a permanent purge: also delete jobs of flows, whose children may be in other queues. */
   readonly flows: boolean
-  /** In ms since the Unix epoch. */
-  readonly now: () => number
-  /** Acts on one job; resolves to false if the job was not changed. */
-  readonly apply: (job: Job, state: ListedStatus) => Promise<boolean>
+  /** Acts on one job. */
+  readonly apply: (job: Job) => Promise<Applied>
   /** Called after each step; resolve to false to end the run. */
   readonly onStep: (step: BulkStep) => Promise<boolean>
 }
 
-type DeletedStatus = Exclude<ListedStatus, 'active'>
+type DeletedState = Exclude<BulkState, 'active'>
+
+/** The sums of a walk over one state; undefined if the run has been ended. */
+type Walked = { readonly changed: number; readonly left: number } | undefined
 
 /** Acts on the selected jobs in small steps. Jobs that finish or are added during the run are not affected. */
 export async function runBulk(run: BulkRun): Promise<void> {
-  for (const state of run.selection.states) {
-    const goesOn = run.action === 'purge' && state !== 'active' ? await purge(run, state) : await walk(run, state)
-    if (!goesOn) return
+  let left = 0
+  for (let round = 1; round <= mostRounds; round++) {
+    const before = left
+    let changed = 0
+    left = 0
+    for (const state of run.selection.states) {
+      const walked = run.action === 'purge' && state !== 'active' ? await purge(run, state, round) : await walk(run, state)
+      if (walked === undefined) return
+      changed += walked.changed
+      left += walked.left
+    }
+    const goesOn = await run.onStep({ looked: 0, changed: 0, left: left - before })
+    if (!goesOn || changed === 0) return
   }
 }
 
 /** Deletes jobs without reading them, with a pause after each step so that the store can serve other clients. */
-async function purge(run: BulkRun, state: DeletedStatus): Promise<boolean> {
+async function purge(run: BulkRun, state: DeletedState, round: number): Promise<Walked> {
   const { flows, onStep, queue, queues, selection, undo } = run
-  const { before, maxAttempts } = selection
   const keepsTied = undo !== undefined || !flows
-  const range = { state, before, ...(Number.isFinite(maxAttempts) ? { maxAttempts } : {}) }
-  let tied = 0
-  let started = performance.now()
+  let [tied, changed, started] = [0, 0, performance.now()]
+  // The first round has made parents fail whose children it deleted.
+  const range = { ...rangeOf(selection, state), exceptFailing: round > 1 }
   for await (const step of queues.deleteJobs(queue, range, undo)) {
     tied += step.tied
-    const left = keepsTied ? step.tied : 0
-    if (!(await onStep({ looked: step.looked - step.tied + left, changed: step.deleted, restorable: step.restorable, left }))) return false
+    changed += step.deleted
+    if (!(await onStep({ looked: step.looked, changed: step.deleted, restorable: step.restorable }))) return undefined
     await wait(Math.min(mostPauseMs, performance.now() - started))
     started = performance.now()
   }
-  return keepsTied || tied === 0 || purgeTied(run, state)
+  if (keepsTied || tied === 0) return { changed, left: tied }
+  const walked = await walk(run, state)
+  return walked && { changed: changed + walked.changed, left: walked.left }
 }
 
-/** Deletes jobs of flows, in a permanent purge by credentials for all queues. */
-async function purgeTied(run: BulkRun, state: DeletedStatus): Promise<boolean> {
-  const { now, onStep, queue, queues, selection } = run
-  for (const list of Number.isFinite(selection.maxAttempts) ? [] : listsOf[state]) {
-    while (true) {
-      const graceMs = Math.max(0, now() - selection.before) + marginMs
-      const removed = await queues.queue(queue).clean(graceMs, stepJobs, list)
-      if (removed.length === 0) break
-      if (!(await onStep({ looked: removed.length, changed: removed.length }))) return false
-      await wait(mostPauseMs)
-    }
-  }
-  return walk(run, state)
-}
-
-/** Walks through a list. Changed jobs leave the list, so the offset advances only by the unchanged ones. */
-async function walk({ apply, onStep, queue, queues, selection }: BulkRun, state: ListedStatus): Promise<boolean> {
-  const total = (await queues.counts(queue))[state]
-  let offset = 0
+/** Walks through a list. Jobs leave it meanwhile, so each page begins after the last job that is known to stay. */
+async function walk({ action, apply, onStep, queue, queues, selection }: BulkRun, state: BulkState): Promise<Walked> {
+  const total = (await queues.counts(queue))[statesOfCounts[state]]
+  let [changed, left] = [0, 0]
+  let after: readonly string[] = []
   for (let looked = 0; looked < 2 * total + stepJobs; ) {
-    const jobs = await queues.list(queue, state, { offset, limit: stepJobs })
-    if (jobs.length === 0) return true
+    const jobs = await queues.list(queue, state, { limit: stepJobs, after })
+    if (jobs.length === 0) break
     looked += jobs.length
-    const results = await Promise.all(jobs.map(async (job) => isSelected(job, selection) && (await apply(job, state))))
-    const changed = results.filter(Boolean).length
+    const all = await Promise.all(jobs.map(async (job) => (isSelected(job, state, action, selection) ? apply(job) : undefined)))
+    const others = all.flatMap((one) => one?.others ?? [])
+    const own = others.filter((job) => job.queue === queue && matches(job, selection)).length
+    const done = all.filter((one) => one?.outcome === 'changed').length + own
+    changed += done
+    left += all.filter((one) => one?.outcome === 'left').length
     // A cancelled running job stays in its list until its processor has ended.
-    offset += state === 'active' ? jobs.length : jobs.length - changed
-    if (!(await onStep({ looked: jobs.length, changed }))) return false
+    const stay = jobs.filter((_, i) => state === 'active' || all[i] === undefined || all[i]?.outcome === 'left').map(({ id = '' }) => id)
+    after = [...after, ...stay].slice(-mostAnchors)
+    if (!(await onStep({ looked: jobs.length, changed: done, related: others.length - own }))) return undefined
   }
-  return true
+  return { changed, left }
 }
 
 export interface Counted {
+  /** Jobs that the operation would change. */
   readonly matching: number
-  /** False if not all jobs were read. */
-  readonly complete: boolean
-  /** Approximate size of their stored data. */
-  readonly bytes: number
-  readonly sample: readonly { readonly job: Job; readonly state: ListedStatus }[]
+  /** Jobs of the filter that it would skip. */
+  readonly left: number
+  /** With an undo: how many of the jobs it could restore. */
+  readonly restorable: number
+  readonly sample: readonly { readonly job: Job; readonly state: string }[]
 }
 
-/** Counts the jobs an operation would act on, with a sample of up to ten. */
-export async function countSelected(queues: Queues, queue: string, selection: Selection): Promise<Counted> {
-  let matching = 0
-  let bytes = 0
-  let read = 0
-  let complete = true
-  const sample: { readonly job: Job; readonly state: ListedStatus }[] = []
+const mostSample = 10
+
+/** Counts the jobs that an operation would act on, with a sample of up to ten. */
+export async function countSelected({
+  action,
+  flows,
+  queue,
+  queues,
+  selection,
+  undoable,
+}: Pick<BulkRun, 'queues' | 'queue' | 'action' | 'selection' | 'flows'> & { readonly undoable: boolean }): Promise<Counted> {
+  let [matching, left, restorable] = [0, 0, 0]
+  let room = undoable ? await queues.undoRoom(queue) : { jobs: 0, bytes: 0 }
+  const ids: string[] = []
   for (const state of selection.states) {
-    for (let offset = 0; ; offset += stepJobs) {
-      if (read >= mostCounted) {
-        complete = false
-        break
+    if (state === 'active') {
+      for await (const job of activeJobs(queues, queue)) {
+        if (!isSelected(job, state, action, selection)) continue
+        matching++
+        if (ids.length < mostSample) ids.push(job.id ?? '')
       }
-      const jobs = await queues.list(queue, state, { offset, limit: stepJobs })
-      read += jobs.length
-      const selected = jobs.filter((job) => isSelected(job, selection))
-      matching += selected.length
-      for (const job of selected) bytes += storedBytes(job)
-      for (const job of selected) if (sample.length < 10) sample.push({ job, state })
-      if (jobs.length < stepJobs) break
+      continue
+    }
+    for await (const step of queues.countJobs(queue, rangeOf(selection, state), room, { sample: mostSample - ids.length })) {
+      const { flow, flowFailing, free, freeFailing, scheduled } = step
+      room = { jobs: room.jobs - step.restorable, bytes: room.bytes - step.bytes }
+      restorable += step.restorable
+      ids.push(...step.ids.slice(0, mostSample - ids.length))
+      if (action === 'retry') matching += free + freeFailing + flow + flowFailing
+      else if (action === 'cancel') matching += free + flow
+      else matching += free + freeFailing + (undoable || !flows ? 0 : flow)
+      if (action !== 'retry') left += scheduled
+      if (action === 'purge' && (undoable || !flows)) left += flow + flowFailing
     }
   }
-  return { matching, complete, bytes, sample }
+  const sample = (await Promise.all(ids.map((id) => queues.job(queue, id)))).filter((one) => one !== undefined)
+  return { matching, left, restorable, sample }
 }
 
-/** Estimates the stored size of a job, as counted by the store. */
-function storedBytes({ data, opts, returnvalue, stacktrace }: Job): number {
-  return 200 + [data, opts, returnvalue, stacktrace].reduce((sum, part) => sum + (JSON.stringify(part)?.length ?? 0), 0)
+async function* activeJobs(queues: Queues, queue: string): AsyncGenerator<Job, void, undefined> {
+  let after: readonly string[] = []
+  const seen = new Set<string>()
+  while (true) {
+    const jobs = (await queues.list(queue, 'active', { limit: stepJobs, after })).filter(({ id = '' }) => !seen.has(id))
+    if (jobs.length === 0) return
+    for (const { id = '' } of jobs) seen.add(id)
+    after = jobs.map(({ id = '' }) => id).slice(-mostAnchors)
+    yield* jobs
+  }
+}
+
+function rangeOf({ before, maxAttempts }: Selection, state: DeletedState) {
+  return { state, before, ...(Number.isFinite(maxAttempts) ? { maxAttempts } : {}) }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { type Clock, type Manage, messageOf, ZinError } from 'zin'
-import type { Queues } from 'zin/plugins/queues'
+import type { Clock, Manage } from 'zin'
+import type { ChangedJob, Queues } from 'zin/plugins/queues'
 import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
@@ -34,8 +34,8 @@ export class Deletes {
   }
 
   /**
-   * Deletes a job so that it can be restored for a limited time. With `now`, deletes it permanently, together with the jobs it waits for,
-   * which may be in any queue. 409 JOB_STATE_CONFLICT.
+   * Deletes a job so that it can be restored for a limited time. With `now`, deletes it permanently, together with the waiting jobs below it,
+   * which may be in any queue; a job that its parent waits for fails first. 409 JOB_STATE_CONFLICT.
    */
   async remove(id: string, queue: string | undefined, { now }: { readonly now: boolean }, scope: Scope): Promise<DeleteResult> {
     demand(scope, 'write')
@@ -45,17 +45,18 @@ export class Deletes {
     if (state === 'active') throw conflict('a running job cannot be deleted; cancel it first')
     await demandFlow(queues, job, scope)
     const action = { action: 'job.delete', target: `job:${job.queueName}/${job.id}`, actor: scope.actor }
+    let others: readonly ChangedJob[] = []
     const undo = await manage(action, async () => {
       if (!now) return this.#undoable(job.queueName, job.id ?? '', scope, conflict)
-      try {
-        await queues.change(() => job.remove())
-      } catch (error) {
-        if (queues.isUnavailable(error) || error instanceof ZinError) throw error
-        throw conflict(messageOf(error))
-      }
+      const { jobs, refused } = await queues.remove(job.queueName, job.id ?? '')
+      if (refused === 'scheduled') throw conflict('it is the next job of a schedule; remove the schedule instead')
+      if (refused === 'tied')
+        throw conflict('its parent waits for it, and the options of the flow do not let it fail; delete the parent first')
+      if (jobs === undefined) throw conflict('its state has just changed')
+      others = jobs.slice(1)
       return undefined
     })
-    const result = await actions.done('delete', job, scope, 'deleted')
+    const result = await actions.done('delete', job, scope, 'deleted', others)
     if (undo === undefined) return { ...result, operation: null, undo: null }
     const { operation, window } = undo
     if (window.jobs > 0) return { ...result, operation, undo: window }

@@ -9,18 +9,27 @@ import type { UndoWindow } from './undo.js'
 /** An operation on the jobs of a queue. */
 export interface BulkOperation {
   readonly id: string
-  /** `delete` deletes a single job; `undo` reverts a delete or purge. */
-  readonly action: BulkAction | 'delete' | 'undo'
+  /** `delete` deletes a single job; `undo` reverts a delete or purge; `flow.retry` retries a whole flow. */
+  readonly action: BulkAction | 'delete' | 'undo' | 'flow.retry'
   readonly queue: string
   readonly filter: JobFilter
   /** `interrupted`: its process has ended; completed steps are not rolled back. */
   readonly state: 'running' | 'completed' | 'cancelled' | 'failed' | 'interrupted'
-  /** Jobs in the states of the filter at the start; for an `undo`, the restorable jobs. */
+  /** Jobs in the states of the filter at the start; for an `undo`, the deleted jobs. */
   readonly total: number
   readonly looked: number
   readonly changed: number
-  /** Skipped jobs: for a delete, those that other jobs or a schedule depend on; for an undo, those whose id is taken. */
+  /** Jobs of flows in other queues, or that do not match the filter, which were changed with the others. */
+  readonly related?: number
+  /**
+   * Skipped jobs: for a delete, those that other jobs or a schedule depend on; for an undo, those whose id is taken, and those in `lost`; else
+   * those that could not be changed.
+   */
   readonly left: number
+  /** For an undo: jobs that had been deleted permanently. */
+  readonly lost?: number
+  /** For `flow.retry`: `<queue>:<id>` of the flow's root. */
+  readonly flow?: string
   /** How to undo a delete; null for other operations and permanent deletes. */
   readonly undo: UndoWindow | null
   readonly error: string | null
@@ -30,7 +39,7 @@ export interface BulkOperation {
   readonly updatedAt: string
 }
 
-export type NewOperation = Pick<BulkOperation, 'id' | 'action' | 'queue' | 'filter' | 'total' | 'undo' | 'actor'>
+export type NewOperation = Pick<BulkOperation, 'id' | 'action' | 'queue' | 'filter' | 'total' | 'undo' | 'actor' | 'lost' | 'flow'>
 
 const keptMs = 86_400_000
 /** A running operation that has not been saved for this long has lost its process. */
@@ -50,7 +59,8 @@ export class OperationStore {
 
   begun(operation: NewOperation): BulkOperation {
     const now = new Date(this.#clock.now()).toISOString()
-    return { ...operation, state: 'running', looked: 0, changed: 0, left: 0, error: null, startedAt: now, updatedAt: now }
+    const { lost = 0 } = operation
+    return { ...operation, state: 'running', looked: lost, changed: 0, left: lost, error: null, startedAt: now, updatedAt: now }
   }
 
   changed(operation: BulkOperation, changes: Partial<BulkOperation>): BulkOperation {

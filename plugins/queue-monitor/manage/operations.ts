@@ -1,27 +1,34 @@
 import { randomUUID } from 'node:crypto'
+import type { Job } from 'bullmq'
 import { type Clock, type Logger, type Manage, messageOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
 import type { JobDetails } from '../contract.js'
 import { monitorErrors } from '../errors.js'
-import { existingQueue } from '../jobs/find.js'
+import { existingQueue, findJob } from '../jobs/find.js'
 import type { PayloadViews } from '../jobs/payloads.js'
 import type { JobActions } from './actions.js'
-import { type BulkStep, countSelected, runBulk } from './bulk.js'
-import { type BulkAction, type JobFilter, type Selection, selectionOf } from './filter.js'
+import { type Applied, type BulkStep, countSelected, runBulk } from './bulk.js'
+import { type BulkAction, type JobFilter, selectionOf, statesOfCounts } from './filter.js'
+import { type FlowDryRun, flowDryRun, nameOf, planFlow, retryFlow } from './flow-retry.js'
 import type { BulkOperation, OperationStore } from './operation.js'
 import { checkUndo, foreseen, undoMs, undoSlackMs, windowOf } from './undo.js'
 
 /** The result of a dry run. */
 export interface DryRun {
   readonly dryRun: true
+  /** Jobs that would be changed. */
   readonly matching: number
-  /** False if more than 10,000 jobs would have to be read; `matching` then counts only the ones that were. */
+  /** Jobs that match and would be skipped. */
+  readonly left: number
+  /** Always true. */
   readonly complete: boolean
   /** At most ten. */
   readonly sample: readonly JobDetails[]
-  /** For a purge: estimated number of jobs that would be permanently deleted and could not be restored. */
+  /** For a purge: how many of them could be restored. */
+  readonly restorable?: number
+  /** For a purge: how many of them would be permanently deleted. */
   readonly final?: number
   readonly message: string
 }
@@ -84,12 +91,13 @@ export class Operations {
     const { clock, queues, store } = this.#options
     await existingQueue(queues, queue, scope)
     const selection = selectionOf(action, filter, clock.now())
-    if (dryRun) return this.#count(queue, selection, action === 'purge' && !now, scope)
+    const flows = scope.queues === '*'
+    if (dryRun) return this.#count({ action, queue, selection, flows, undoable: action === 'purge' && !now }, scope)
     if (action === 'purge' && filter.status === 'all' && confirm !== queue) throw monitorErrors.CONFIRMATION_REQUIRED(queue)
     const counts = await queues.counts(queue)
     const id = randomUUID()
     const undo = action === 'purge' && !now ? windowOf(id, clock.now()) : null
-    const total = selection.states.reduce((sum, state) => sum + counts[state], 0)
+    const total = selection.states.reduce((sum, state) => sum + counts[statesOfCounts[state]], 0)
     const operation = store.begun({ id, action, queue, filter, total, undo, actor: scope.actor })
     return this.#start(operation, scope, waitMs, (onStep) =>
       runBulk({
@@ -98,12 +106,36 @@ export class Operations {
         action,
         selection,
         ...(undo === null ? {} : { undo: { batch: id, ms: undoMs + undoSlackMs } }),
-        flows: scope.queues === '*',
-        now: () => clock.now(),
+        flows,
         apply: (job) => this.#apply(action, job, scope),
         onStep,
       }),
     )
+  }
+
+  /**
+   * Makes all failed jobs of the flow of a job wait again, leaves first: each parent waits for those below it. 404 JOB_NOT_FOUND,
+   * 403 MONITOR_FORBIDDEN, JOB_ACTION_DENIED.
+   */
+  async retryFlow(
+    id: string,
+    queue: string | undefined,
+    { dryRun = false }: { readonly dryRun?: boolean },
+    scope: Scope,
+    waitMs: number,
+  ): Promise<FlowDryRun | BulkOperation> {
+    demand(scope, 'write')
+    const { actions, queues, store } = this.#options
+    const { job } = await findJob(queues, id, queue, scope)
+    await demandFlow(queues, job, scope)
+    const plan = await planFlow(queues, job)
+    const total = plan.failed.length
+    if (dryRun) return flowDryRun(plan)
+    for (const one of plan.failed) await actions.allowRetry(one)
+    const { root } = plan
+    const facts = { id: randomUUID(), action: 'flow.retry', queue: root.queueName, filter: {}, flow: nameOf(root) } as const
+    const operation = store.begun({ ...facts, total, undo: null, actor: scope.actor })
+    return this.#start(operation, scope, waitMs, (onStep) => retryFlow(queues, plan, onStep))
   }
 
   /**
@@ -115,9 +147,10 @@ export class Operations {
     const { clock, queues, store } = this.#options
     const undone = await this.get(id, scope)
     if (undone.action === 'purge') demand(scope, 'admin')
-    const { jobs } = checkUndo(undone, clock.now())
+    const { final: lost, jobs } = checkUndo(undone, clock.now())
     const { queue } = undone
-    const operation = store.begun({ id: randomUUID(), action: 'undo', queue, filter: {}, total: jobs, undo: null, actor: scope.actor })
+    const facts = { id: randomUUID(), action: 'undo', queue, filter: {}, total: jobs + lost, lost } as const
+    const operation = store.begun({ ...facts, undo: null, actor: scope.actor })
     return this.#start(operation, scope, waitMs, async (onStep) => {
       for await (const { blocked, restored } of queues.restoreJobs(queue, id)) {
         if (!(await onStep({ looked: restored + blocked, changed: restored, left: blocked }))) return
@@ -152,24 +185,27 @@ export class Operations {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended))
   }
 
-  async #count(queue: string, selection: Selection, undoable: boolean, scope: Scope): Promise<DryRun> {
+  async #count(of: Omit<Parameters<typeof countSelected>[0], 'queues'>, scope: Scope): Promise<DryRun> {
     const { queues, views } = this.#options
-    const { bytes, complete, matching, sample } = await countSelected(queues, queue, selection)
-    const found = matching === 0 ? 'No jobs match' : `${complete ? '' : 'At least '}${matching} jobs match`
+    const { left, matching, restorable, sample } = await countSelected({ ...of, queues })
     const list = views.lister(scope)
     const jobs = await Promise.all(sample.map(({ job, state }) => list(job, state)))
-    const counted = { dryRun: true, matching, complete, sample: jobs } as const
-    if (!undoable || matching === 0) return { ...counted, message: found }
-    const { final, message } = foreseen(matching, bytes, await queues.undoRoom(queue))
-    return { ...counted, final, message: `${found}. ${message}` }
+    const counted = { dryRun: true, matching, left, complete: true, sample: jobs } as const
+    const skipped = left === 0 ? [] : [`${left} more would be skipped: a flow or schedule depends on them`]
+    if (!of.undoable || matching === 0) {
+      return { ...counted, message: [matching === 0 ? 'No jobs match' : `${matching} jobs match`, ...skipped].join('. ') }
+    }
+    const { final, message } = foreseen(matching, restorable)
+    return { ...counted, restorable, final, message: [`${matching} jobs match`, message, ...skipped].join('. ') }
   }
 
   /** Runs the management hooks, then the work in the background. 429 TOO_MANY_OPERATIONS. */
   async #start(operation: BulkOperation, scope: Scope, waitMs: number, work: (onStep: OnStep) => Promise<void>): Promise<BulkOperation> {
     const { manage, store } = this.#options
-    const { action, filter, id, queue } = operation
+    const { action, filter, flow, id, queue } = operation
     if (this.#running.size + this.#starting >= mostRunning) throw monitorErrors.TOO_MANY_OPERATIONS(mostRunning)
-    const asked = { action: `jobs.${action}`, target: `queue:${queue}`, actor: scope.actor, after: filter }
+    const target = flow === undefined ? `queue:${queue}` : `job:${flow.replace(':', '/')}`
+    const asked = { action: `jobs.${action}`, target, actor: scope.actor, after: filter }
     this.#starting++
     try {
       await manage(asked, () => store.save(operation))
@@ -211,33 +247,36 @@ export class Operations {
     this.#running.delete(id)
   }
 
-  /** Returns false if the job can no longer be changed or a plugin denies it. */
-  async #apply(action: BulkAction, job: Parameters<JobActions['retryJob']>[0], scope: Scope): Promise<boolean> {
+  async #apply(action: BulkAction, job: Job, scope: Scope): Promise<Applied> {
     const { actions, queues } = this.#options
     const { actor } = scope
+    const { id = '', queueName: queue } = job
     try {
       await demandFlow(queues, job, scope)
-      if (action === 'retry') await actions.retryJob(job)
-      else if (action === 'purge') await queues.change(() => job.remove())
-      else {
-        const { outcome } = await queues.cancel(job.queueName, job.id ?? '', `by ${actor.kind} ${actor.id}`)
-        return ['removed', 'failed', 'cancelled', 'orphaned'].includes(outcome)
+      if (action === 'cancel') {
+        const { below = [], outcome } = await queues.cancel(queue, id, `by ${actor.kind} ${actor.id}`)
+        if (outcome === 'scheduled') return { outcome: 'left' }
+        return outcome === 'unknown' || outcome === 'finished' ? { outcome: 'gone' } : { outcome: 'changed', others: below }
       }
-      return true
+      if (action === 'retry') await actions.allowRetry(job)
+      const { jobs, refused } = await (action === 'retry' ? queues.retry(queue, id) : queues.remove(queue, id))
+      if (jobs === undefined) return { outcome: refused === 'changed' ? 'gone' : 'left' }
+      return { outcome: 'changed', others: jobs.slice(1) }
     } catch (error) {
       if (queues.isUnavailable(error)) throw error
-      return false
+      return { outcome: 'left' }
     }
   }
 }
 
 /** Adds the result of a step to an operation. */
-function added({ changed, left, looked, undo }: BulkOperation, step: BulkStep): Partial<BulkOperation> {
+function added({ changed, left, looked, related = 0, undo }: BulkOperation, step: BulkStep): Partial<BulkOperation> {
   const restorable = step.restorable ?? 0
   return {
     looked: looked + step.looked,
     changed: changed + step.changed,
     left: left + (step.left ?? 0),
+    ...(step.related ? { related: related + step.related } : {}),
     undo: undo === null ? null : { ...undo, jobs: undo.jobs + restorable, final: undo.final + step.changed - restorable },
   }
 }

@@ -18,10 +18,11 @@ describe('the window of an undo', () => {
     assert.throws(() => checkUndo({ ...purge, undo: null, action: 'retry' }, now), { message: /retry deletes nothing/ })
   })
 
-  it('estimates what exceeds the limits of a queue in jobs or bytes', () => {
-    assert.equal(foreseen(100, 10_000, { jobs: 100, bytes: 10_000 }).final, 0)
-    assert.equal(foreseen(100, 10_000, { jobs: 60, bytes: 10_000 }).final, 40)
-    const { final, message } = foreseen(100, 10_000, { jobs: 100, bytes: 2_500 })
-    assert.deepEqual([final, /About 75 of them will be permanently deleted: .* 20000 jobs and 64 MiB/.test(message)], [75, true])
+  it('tells before how many jobs it restores, and how many exceed the limits of a queue', () => {
+    assert.deepEqual(foreseen(100, 100), { final: 0, message: 'This can be undone for 10 minutes' })
+    const { final, message } = foreseen(100, 25)
+    assert.equal(final, 75)
+    assert.match(message, /^25 of them can be restored for 10 minutes, 75 will be permanently deleted: .* 20000 jobs and 64 MiB/)
+    assert.match(foreseen(100, 0).message, /^None of them can be restored, 100 will be permanently deleted/)
   })
 })

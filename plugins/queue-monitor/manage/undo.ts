@@ -1,4 +1,4 @@
-import { mostDeleted, type UndoRoom } from 'zin/plugins/queues'
+import { mostDeleted } from 'zin/plugins/queues'
 import { monitorErrors } from '../errors.js'
 import type { BulkOperation } from './operation.js'
 
@@ -37,23 +37,38 @@ export function checkUndo({ action, id, state, undo }: BulkOperation, now: numbe
 
 const limits = `${mostDeleted.jobs} jobs and ${mostDeleted.bytes / 1024 ** 2} MiB`
 
-/** Estimates how many of the matching jobs would be permanently deleted, with a sentence about it. Pure. */
-export function foreseen(matching: number, bytes: number, room: UndoRoom): { readonly final: number; readonly message: string } {
-  const mean = bytes / Math.max(1, matching)
-  const fitting = Math.min(matching, room.jobs, mean > 0 ? Math.floor(room.bytes / mean) : matching)
-  const final = matching - fitting
-  if (final === 0) return { final, message: `This can be undone for ${undoMs / 60_000} minutes` }
-  return { final, message: `About ${final} of them will be permanently deleted: a queue keeps at most ${limits} for undo` }
+/** Returns how many of the matching jobs would be permanently deleted, with a sentence about it. Pure. */
+export function foreseen(matching: number, restorable: number): { readonly final: number; readonly message: string } {
+  const final = matching - restorable
+  const minutes = `for ${undoMs / 60_000} minutes`
+  if (final === 0) return { final, message: `This can be undone ${minutes}` }
+  const undone = restorable === 0 ? 'None of them can be restored' : `${restorable} of them can be restored ${minutes}`
+  return { final, message: `${undone}, ${final} will be permanently deleted: ${limitSaid}` }
+}
+
+const limitSaid = `a queue keeps at most ${limits} for undo`
+
+const notAllowed = 'a plugin or your credentials do not allow it'
+
+/** What is said about the jobs that match and were skipped. */
+const skipped: Readonly<Record<BulkOperation['action'], string>> = {
+  undo: 'were not restored: their ids or deduplication ids are used by other jobs',
+  retry: `were skipped: a child that they need no longer exists, or ${notAllowed}`,
+  'flow.retry': `were skipped: a child that they need no longer exists, or ${notAllowed}`,
+  cancel: `were skipped: they are the next jobs of schedules, or ${notAllowed}`,
+  purge: 'were skipped: a flow or schedule depends on them; use now=true to delete jobs of flows permanently',
+  delete: 'were skipped',
 }
 
 /** Returns a message about the result of an operation; undefined if the counts are sufficient. Pure. */
-export function messageOf({ action, changed, left, state, undo }: BulkOperation): string | undefined {
+export function messageOf({ action, changed, left, lost, related = 0, state, undo }: BulkOperation): string | undefined {
   const parts: string[] = []
   if (state === 'completed' && changed === 0 && left === 0) parts.push(action === 'undo' ? 'No jobs could be restored' : 'No jobs matched')
   if (undo !== null && undo.jobs > 0) parts.push(`${undo.jobs} jobs can be restored until ${undo.until}: ${undo.request}`)
-  if (undo !== null && undo.final > 0) parts.push(`${undo.final} were permanently deleted: a queue keeps at most ${limits} for undo`)
-  if (left > 0 && action === 'undo') parts.push(`${left} were not restored: their ids or deduplication ids are used by other jobs`)
-  else if (left > 0)
-    parts.push(`${left} were skipped: a flow or schedule depends on them; use now=true to delete jobs of flows permanently`)
+  if (undo !== null && undo.final > 0) parts.push(`${undo.final} were permanently deleted: ${limitSaid}`)
+  if (related > 0) parts.push(`${related} more jobs of their flows were changed with them`)
+  if (lost !== undefined && lost > 0) parts.push(`${lost} were not restored: they had been deleted permanently, ${limitSaid}`)
+  const taken = left - (lost ?? 0)
+  if (taken > 0) parts.push(`${taken} ${skipped[action]}`)
   return parts.length === 0 ? undefined : parts.join('. ')
 }

@@ -2,6 +2,7 @@ import { defineRoute, type Route } from 'zin'
 import type { JobActions } from '../manage/actions.js'
 import type { Deletes } from '../manage/deletes.js'
 import type { BulkAction } from '../manage/filter.js'
+import type { FlowDryRun } from '../manage/flow-retry.js'
 import type { BulkOperation } from '../manage/operation.js'
 import type { BulkRequest, DryRun, Operations } from '../manage/operations.js'
 import { messageOf } from '../manage/undo.js'
@@ -16,6 +17,8 @@ import {
   deleteQuery,
   deleteResponse,
   duplicateBody,
+  flowRetryBody,
+  flowRetryQuery,
   operationParams,
   operationResponse,
   pauseResponse,
@@ -86,7 +89,24 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
     })
 
   return [
-    one('retry', 'Retry a failed job'),
+    one('retry', 'Retry a failed job, after the failed jobs below it'),
+    defineRoute({
+      method: 'POST',
+      path: '/api/jobs/:id/flow/retry',
+      summary: 'Retry all failed jobs of the flow of a job, leaves first',
+      description: 'With dryRun, returns the jobs that would be retried. Otherwise returns an operation; 202 while it runs.',
+      tag,
+      use,
+      params: jobParams,
+      query: flowRetryQuery,
+      body: flowRetryBody,
+      bodyLimit: 16 * 1024,
+      response: { 200: bulkResponse, 202: bulkResponse },
+      handler: async (ctx) => {
+        const { body, params, query } = ctx.input
+        return reply(ctx, await operations.retryFlow(params.id, query.queue, { dryRun: body.dryRun === true }, scopeOf(ctx), query.wait))
+      },
+    }),
     one('cancel', 'Remove a waiting job, or abort a running one on whichever node runs it'),
     one('promote', 'Run a delayed job now'),
     defineRoute({
@@ -199,7 +219,7 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
 }
 
 /** Builds the response body; sets the status to 202 while the operation runs. */
-function reply(ctx: { status: number }, result: DryRun | BulkOperation) {
+function reply(ctx: { status: number }, result: DryRun | FlowDryRun | BulkOperation) {
   if ('dryRun' in result) return { ok: true as const, ...result }
   ctx.status = result.state === 'running' ? 202 : 200
   return shown(result)

@@ -12,9 +12,9 @@ export const bulkBody = Type.Object(
   {
     status: Type.Optional(
       Type.Union(
-        [...listed, 'all' as const].map((status) => Type.Literal(status)),
+        [...listed, 'waiting-children' as const, 'all' as const].map((status) => Type.Literal(status)),
         {
-          description: 'Default: failed for a retry; waiting and delayed for a cancel. Required for a purge',
+          description: 'Default: failed for a retry; waiting, delayed and waiting-children for a cancel. Required for a purge',
         },
       ),
     ),
@@ -53,7 +53,18 @@ export const addBody = Type.Object({ name: jobName, data: jobData, options: Type
 export const duplicateBody = Type.Object({ name: Type.Optional(jobName), data: jobData, options: Type.Optional(jobOptions) }, closed)
 export const addResponse = Type.Object({ ok: Type.Literal(true), id: Type.String(), queue: Type.String() })
 export const pauseResponse = Type.Object({ ok: Type.Literal(true), queue: Type.String(), paused: Type.Boolean() })
-export const actionResponse = Type.Object({ ok: Type.Literal(true), id: Type.String(), queue: Type.String(), outcome: Type.String() })
+const related = Type.Optional(
+  Type.Array(Type.String(), { description: 'Other jobs of its flow that were changed with it, as <queue>:<id>' }),
+)
+export const actionResponse = Type.Object({
+  ok: Type.Literal(true),
+  id: Type.String(),
+  queue: Type.String(),
+  outcome: Type.String(),
+  related,
+})
+export const flowRetryBody = Type.Object({ dryRun: Type.Optional(Type.Boolean()) }, closed)
+export const flowRetryQuery = Type.Object({ queue, wait }, closed)
 const undo = Type.Union([
   Type.Object({
     until: Type.String({ description: 'ISO 8601' }),
@@ -68,6 +79,7 @@ export const deleteResponse = Type.Object({
   id: Type.String(),
   queue: Type.String(),
   outcome: Type.String(),
+  related,
   operation: Type.Union([Type.String({ description: 'Id of the operation for an undo' }), Type.Null()]),
   undo,
   message: Type.Optional(Type.String()),
@@ -75,13 +87,13 @@ export const deleteResponse = Type.Object({
 const operation = Type.Object(
   {
     id: Type.String(),
-    action: Type.String({ description: 'retry, cancel, purge, delete or undo' }),
+    action: Type.String({ description: 'retry, flow.retry, cancel, purge, delete or undo' }),
     queue: Type.String(),
     state: Type.String(),
     total: whole,
     looked: whole,
     changed: whole,
-    left: Type.Integer({ description: 'Skipped jobs, because others depend on them or their ids are taken' }),
+    left: Type.Integer({ description: 'Matching jobs that were skipped; for an undo, those that were not restored' }),
     undo,
   },
   { additionalProperties: true },
@@ -92,8 +104,11 @@ export const bulkResponse = Type.Object({
   operation: Type.Optional(operation),
   dryRun: Type.Optional(Type.Boolean()),
   matching: Type.Optional(whole),
+  left: Type.Optional(Type.Integer({ description: 'For a dry run: matching jobs that would be skipped' })),
   complete: Type.Optional(Type.Boolean()),
   sample: Type.Optional(Type.Array(job)),
-  final: Type.Optional(Type.Integer({ description: 'For a dry run of a purge: estimated number of permanently deleted jobs' })),
+  restorable: Type.Optional(Type.Integer({ description: 'For a dry run of a purge: how many of the jobs could be restored' })),
+  final: Type.Optional(Type.Integer({ description: 'For a dry run of a purge: how many would be permanently deleted' })),
+  jobs: Type.Optional(Type.Array(Type.String(), { description: 'For a dry run of a retry of a flow: <queue>:<id>, leaves first' })),
   message: Type.Optional(Type.String()),
 })

@@ -8,6 +8,7 @@ import { embeddedDeletion } from '../deletion/embedded.js'
 import type { EmbeddedStore } from '../embedded/open.js'
 import { StoreUnavailableError } from '../embedded/statement-errors.js'
 import { queueErrors } from '../errors.js'
+import { embeddedFlows } from '../flows/embedded.js'
 import { embeddedSearch } from '../search/embedded.js'
 import { embeddedParts } from './embedded-parts.js'
 import { jobOfRow, type ListedRow, listedColumns } from './listed-jobs.js'
@@ -18,12 +19,30 @@ const stalledIntervalMs = 5000
 const runRetryDelayMs = 5000
 
 /** The order of each state. BullMQ's own lists page waiting jobs from the wrong end and omit prioritised ones. */
-const orders: Readonly<Record<ListedState, string>> = {
-  waiting: "state = 'waiting' order by priority, seq",
-  active: "state = 'active' order by seq",
-  delayed: "state = 'delayed' order by process_at_ms, seq",
-  completed: "state = 'completed' order by finished_at_ms desc, seq desc",
-  failed: "state = 'failed' order by finished_at_ms desc, seq desc",
+const orders: Readonly<Record<ListedState, { readonly by: readonly string[]; readonly descending?: true }>> = {
+  waiting: { by: ['priority', 'seq'] },
+  active: { by: ['seq'] },
+  delayed: { by: ['process_at_ms', 'seq'] },
+  'waiting-children': { by: ['seq'] },
+  completed: { by: ['finished_at_ms', 'seq'], descending: true },
+  failed: { by: ['finished_at_ms', 'seq'], descending: true },
+}
+
+const orderOf = (state: ListedState, reversed = false): string => {
+  const { by, descending = false } = orders[state]
+  return by.map((column) => (descending === reversed ? column : `${column} desc`)).join(', ')
+}
+
+/** $1 queue, $2 the ids of jobs after the last of which the page begins, $3 limit. */
+const pageAfter = (state: ListedState): string => {
+  const { by, descending } = orders[state]
+  const columns = by.join(', ')
+  const within = `queue = $1 and state = '${state}'`
+  return `with anchor as materialized (
+      select ${columns} from job where ${within} and id = any($2) order by ${orderOf(state, true)} limit 1
+    )
+    select ${listedColumns} from job where ${within} and (not exists (select 1 from anchor)
+      or (${columns}) ${descending ? '<' : '>'} (select ${columns} from anchor)) order by ${orderOf(state)} limit $3`
 }
 
 const isClosed = (error: unknown): boolean => messageOf(error).startsWith('Cannot use a pool after calling end')
@@ -109,14 +128,17 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     async page(queue, state, offset, limit, payload) {
       const rows = async <Row extends object>(columns: string) =>
         (
-          await store.pool.query<Row>(`select ${columns} from job where queue = $1 and ${orders[state]} offset $2 limit $3`, [
-            queue.name,
-            offset,
-            limit,
-          ])
+          await store.pool.query<Row>(
+            `select ${columns} from job where queue = $1 and state = '${state}' order by ${orderOf(state)} offset $2 limit $3`,
+            [queue.name, offset, limit],
+          )
         ).rows
       if (!payload) return (await rows<ListedRow>(listedColumns)).map((row) => jobOfRow(queue, row))
       return Promise.all((await rows<JobRow>('*')).map((row) => jobOf(queue, row)))
+    },
+    async pageAfter(queue, state, after, limit) {
+      const { rows } = await store.pool.query<ListedRow>(pageAfter(state), [queue.name, after, limit])
+      return rows.map((row) => jobOfRow(queue, row))
     },
     async counts(queues) {
       const { rows } = await store.pool.query<CountRow>(`select ${counts} from ${given}`, [queues])
@@ -188,6 +210,7 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       await store.pool.query("delete from event where queue = $1 and data->>'jobId' = any($2)", [queue.name, ids])
       await store.pool.query('update job_dependency set value = null where child_queue = $1 and child_id = any($2)', [queue.name, ids])
     },
+    flows: embeddedFlows(store.pool),
     deletion: embeddedDeletion(store.pool),
     search: embeddedSearch(store.pool),
     scrub: () => store.scrub(),

@@ -17,10 +17,12 @@ import { loadBullmq } from '../bullmq.js'
 import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
 import { redisDeletion } from '../deletion/redis.js'
 import { queueErrors } from '../errors.js'
+import { redisFlows } from '../flows/redis.js'
 import { redisSearch } from '../search/redis.js'
 import { isWrongType } from '../wrong-type.js'
 import { jobOfFields, listedFields } from './listed-jobs.js'
 import { redisParts } from './redis-parts.js'
+import { pageAfterScript, walkedKeys } from './redis-walk.js'
 import { staysClosed, wakesOthers } from './redis-worker.js'
 
 export interface RedisBackendOptions {
@@ -170,6 +172,11 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     },
     page: (queue, state, offset, limit, payload) =>
       listPage(payload ? jobs : (...range) => listedJobs(producer, ...range), queue, state, offset, limit),
+    pageAfter: async (queue, state, after, limit) => {
+      const lists = walkedKeys[state].map((key) => queue.toKey(key))
+      const args = [limit, state === 'completed' || state === 'failed' ? '1' : '', ...after]
+      return listedById(producer, queue, (await producer.eval(pageAfterScript, lists.length, ...lists, ...args)) as string[])
+    },
     async counts(queues) {
       const pipeline = producer.pipeline()
       for (const queue of queues) {
@@ -237,6 +244,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
         for (const part of ['processed', 'failed']) await producer.hdel(`${parentKey}:${part}`, queue.toKey(id))
       }
     },
+    flows: redisFlows(producer, prefix),
     deletion,
     search: redisSearch(producer, prefix),
     // Redis keeps nothing of a deleted key in memory, and its files on disk are not managed here.
@@ -271,7 +279,7 @@ type ReadJobs = typeof jobs
 
 async function listPage(read: ReadJobs, queue: Queue, state: ListedState, offset: number, limit: number): Promise<readonly Job[]> {
   const end = offset + limit - 1
-  if (state !== 'waiting') return read(queue, state, offset, end, state === 'active' || state === 'delayed')
+  if (state !== 'waiting') return read(queue, state, offset, end, state !== 'completed' && state !== 'failed')
   // Jobs without a priority run before all others; each part is in execution order.
   const { waiting: plain = 0 } = await queue.getJobCounts('waiting')
   const first = offset < plain ? await read(queue, 'waiting', offset, Math.min(end, plain - 1), true) : []
@@ -286,7 +294,10 @@ async function jobs(queue: Queue, type: JobType, start: number, end: number, asc
 
 /** Reads the fields of a list only, in one round trip after that for the ids. */
 async function listedJobs(redis: RedisClient, queue: Queue, type: JobType, start: number, end: number, ascending: boolean): Promise<Job[]> {
-  const ids = await queue.getRanges([type], start, end, ascending)
+  return listedById(redis, queue, await queue.getRanges([type], start, end, ascending))
+}
+
+async function listedById(redis: RedisClient, queue: Queue, ids: readonly string[]): Promise<Job[]> {
   const pipeline = redis.pipeline()
   for (const id of ids) pipeline.hmget(queue.toKey(id), ...listedFields)
   const replies = ids.length === 0 ? [] : ((await pipeline.exec()) ?? [])

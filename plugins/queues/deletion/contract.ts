@@ -8,11 +8,13 @@ export interface UndoOptions {
 
 /** Which jobs are deleted. */
 export interface DeleteRange {
-  readonly state: 'waiting' | 'delayed' | 'completed' | 'failed'
+  readonly state: 'waiting' | 'delayed' | 'waiting-children' | 'completed' | 'failed'
   /** Jobs that ended before this time, or were added before it if they have not ended; ms since 1970. */
   readonly before: number
   /** Only jobs with at most this many attempts. Default: any number. */
   readonly maxAttempts?: number
+  /** True: not jobs that will fail when a worker takes them, such as the parent of a child that was deleted. Default false; not for counts. */
+  readonly exceptFailing?: boolean
 }
 
 /** The outcome of one step of `deleteJobs`. */
@@ -41,6 +43,24 @@ export interface RestoredStep {
   readonly restored: number
   /** Jobs that were not restored because another job has taken their id or deduplication id. */
   readonly blocked: number
+}
+
+/** Jobs of a range; each is in one of the first five groups. */
+export interface CountedJobs {
+  /** Jobs that neither a flow nor a schedule depends on. */
+  readonly free: number
+  /** As `free`, but they will fail when a worker takes them. */
+  readonly freeFailing: number
+  /** Jobs that a parent waits for, or that wait for children. */
+  readonly flow: number
+  readonly flowFailing: number
+  /** The next jobs of schedules. */
+  readonly scheduled: number
+  /** Of the free ones. */
+  readonly restorable: number
+  /** Size of the restorable ones, as counted for the room. */
+  readonly bytes: number
+  readonly ids: readonly string[]
 }
 
 /** How many deleted jobs, and how many bytes of them, a queue can still keep. */
@@ -76,6 +96,7 @@ export interface Deletion {
   deleteJob(queue: string, id: string, undo: UndoOptions): Promise<DeleteOutcome>
   deleteJobs(queue: string, range: DeleteRange, undo?: UndoOptions): AsyncIterable<DeletedStep>
   restoreJobs(queue: string, batch: string): AsyncIterable<RestoredStep>
+  countJobs(queue: string, range: DeleteRange, room: UndoRoom, options: { readonly sample: number }): AsyncIterable<CountedJobs>
   undoRoom(queue: string): Promise<UndoRoom>
   /** In the order of their deletion. */
   deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>
@@ -107,3 +128,5 @@ export const mostDeleted: UndoRoom = { jobs: 20_000, bytes: 64 * 1024 * 1024 }
 
 /** Jobs per step, which takes Redis about 2 ms. */
 export const stepJobs = 100
+/** How many jobs that stay in a list mark where a walk over it goes on, in case that some of them leave. */
+export const mostAnchors = 20

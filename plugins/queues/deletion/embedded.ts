@@ -10,26 +10,7 @@ import {
   type UndoOptions,
   type UndoRoom,
 } from './contract.js'
-
-const orders = {
-  waiting: 'j.priority, j.seq',
-  delayed: 'j.process_at_ms, j.seq',
-  completed: 'j.finished_at_ms, j.seq',
-  failed: 'j.finished_at_ms, j.seq',
-} as const
-
-/** True for the next job of a schedule, a job that its parent waits for, and a job that waits for children. */
-const tied = `(j.state not in ('completed', 'failed') and j.scheduler_id is not null or j.pending_deps > 0 or exists (
-  select 1 from job_dependency d where d.child_queue = j.queue and d.child_id = j.id and d.status = 'pending'))`
-
-/** $1 queue, $2 state, $3 before, $4 maximum attempts. */
-const inRange = `j.queue = $1 and j.state = $2::job_state and coalesce(j.finished_at_ms, j.added_at_ms) < $3::bigint
-  and j.attempts_made <= $4::int`
-
-const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed_reason']
-  .map((column) => `coalesce(octet_length(j.${column}::text), 0)`)
-  .join(' + ')
-const logBytes = 'coalesce((select sum(octet_length(l.row)) from job_log l where l.queue = j.queue and l.job_id = j.id), 0)'
+import { bytes, countJobs, inRange, logBytes, orders, rangeOf, tied } from './embedded-range.js'
 
 /** Whether a row of jobs or of deleted jobs was erased, as opposed to a later job with its id. */
 const isErased = (row: string): string => `exists (select 1 from zin_erased_job e where e.queue = ${row}.queue and e.id = ${row}.id
@@ -142,12 +123,14 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       await pool.query(`select publish_event($1, 'removed', jsonb_build_object('jobId', $2::text))`, [queue, id])
       return Number(rows[0]?.restorable ?? 0) > 0 ? 'restorable' : 'final'
     },
-    async *deleteJobs(queue, { before, maxAttempts, state }, undo) {
+    async *deleteJobs(queue, given, undo) {
       const columns = await opened()
       let left = undo === undefined ? { jobs: 0, bytes: 0 } : await room(queue)
-      const range = [queue, state, before, Math.min(maxAttempts ?? 2 ** 31 - 1, 2 ** 31 - 1)]
+      const { state } = given
+      const range = rangeOf(queue, given)
       const picked = `select j.queue, j.id, row_number() over (order by ${orders[state]}) as n, ${bytes} + ${logBytes} as bytes
-        from job j where ${inRange} and not ${tied} order by ${orders[state]} limit ${stepJobs}`
+        from job j where ${inRange} and not ${tied}${given.exceptFailing === true ? ' and j.deferred_failure is null' : ''}
+        order by ${orders[state]} limit ${stepJobs}`
       const statement = moving(picked, columns, 5)
       while (true) {
         const { rows } = await pool.query<Moved>(statement, [...range, ...undoArgs(undo ?? none, left)])
@@ -161,6 +144,7 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       const jobs = Number(rows[0]?.jobs ?? 0)
       if (jobs > 0) yield { looked: jobs, deleted: 0, restorable: 0, tied: jobs }
     },
+    countJobs: (queue, range, room, options) => countJobs(pool, queue, range, room, options, opened),
     async *restoreJobs(queue, batch) {
       const statement = restoring(await opened())
       while (true) {
@@ -251,6 +235,8 @@ async function open(pool: PglitePool): Promise<string> {
     await pool.query(`create table zin_deleted_job (like job, batch text not null, until_ms bigint not null, bytes bigint not null,
       logs jsonb, children jsonb, deduplicates boolean not null, dedup_until_ms bigint, primary key (queue, id, batch))`)
   }
+  // Without it, each step of a restoration would sort all deleted jobs.
+  await pool.query('create index if not exists zin_deleted_job_order on zin_deleted_job (queue, batch, seq)')
   await pool.query('create table if not exists zin_erased_job (queue text, id text, at_ms bigint not null, primary key (queue, id))')
   return ofJobs.map((column) => column.slice(0, column.indexOf(' '))).join(', ')
 }

@@ -1,10 +1,10 @@
-import { erased } from './contract.js'
+import { erased, mostAnchors } from './contract.js'
 
 /**
  * KEYS of all scripts: the key prefix of the queue, the key prefix of its deleted jobs, their index (ids by expiry time), their sizes (bytes
  * by id, and the sum under ''), the list of the ids of the batch, and the ids of erased jobs by time.
  */
-const shared = `
+export const shared = `
 local base, kept, index, sizes, batch, erased = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local call = redis.call
 local clock = call('TIME')
@@ -40,24 +40,31 @@ local function removeMarked(list, count)
 end`
 
 /** ARGV[1..4]: the name of the batch ('' deletes permanently), ms, maximum jobs, maximum bytes. */
-const deleting = `
+export const deleting = `
 local name, ms, mostJobs, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local final = name == ''
 if not final then expire() end
 
-local function isTied(id, job, facts)
+local function isInFlow(job, facts)
   if call('EXISTS', job .. ':lock', job .. ':dependencies') > 0 then return true end
-  if facts.parent and call('SISMEMBER', facts.parent .. ':dependencies', job) == 1 then return true end
+  return facts.parent and call('SISMEMBER', facts.parent .. ':dependencies', job) == 1
+end
+
+local function isScheduled(id, facts)
   if not facts.schedule then return false end
   local nextRun = call('ZSCORE', base .. 'repeat', facts.schedule)
   return nextRun ~= false and nextRun ~= nil and id == 'repeat:' .. facts.schedule .. ':' .. nextRun
 end
 
+local function isTied(id, job, facts)
+  return isInFlow(job, facts) or isScheduled(id, facts)
+end
+
 local function factsOf(job)
-  local f = call('HMGET', job, 'finishedOn', 'timestamp', 'atm', 'deid', 'rjk', 'parentKey')
+  local f = call('HMGET', job, 'finishedOn', 'timestamp', 'atm', 'deid', 'rjk', 'parentKey', 'defa')
   return {
     at = tonumber(f[1] or f[2] or '0'), added = f[2], attempts = tonumber(f[3] or '0'), deduplication = f[4], schedule = f[5],
-    parent = f[6] and f[6] ~= '' and f[6]
+    parent = f[6] and f[6] ~= '' and f[6], failing = f[7] and f[7] ~= ''
   }
 end
 
@@ -121,33 +128,44 @@ local function keepKeys()
 end`
 
 /**
- * Deletes the jobs in a window of a list or sorted set. ARGV[5..9]: the name of the key, the size of the window, how many entries to skip,
- * before, maximum attempts. Returns how many jobs were examined, deleted, are restorable, and are tied.
+ * Reads a window of a list or sorted set. ARGV[5..8]: the name of the key, the size of the window, before, maximum attempts. ARGV[9]: how many
+ * numbers follow. After them: ids; the window begins after the last of them that is still in the list, or at the start.
  */
-export const deleteStepScript = `${shared}${deleting}
-local list, limit, skip, before, mostAttempts = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+export const reading = `
+local list, limit, before, mostAttempts = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local key = base .. list
 local isList = list == 'wait' or list == 'paused'
-local found, ids, scores = nil, {}, {}
+local found, ids, scores, skip = nil, {}, {}, 0
+for i = #ARGV, 10 + tonumber(ARGV[9]), -1 do
+  local at = isList and call('LPOS', key, ARGV[i], 'RANK', -1)
+  if isList then at = at and call('LLEN', key) - 1 - at else at = call('ZRANK', key, ARGV[i]) end
+  if at then skip = at + 1 break end
+end
 if isList then
   found = call('LRANGE', key, -skip - limit, -skip - 1)
   for i = #found, 1, -1 do ids[#ids + 1] = found[i] end
 else
   found = call('ZRANGE', key, skip, skip + limit - 1, 'WITHSCORES')
   for i = 1, #found, 2 do ids[#ids + 1] = found[i]; scores[#scores + 1] = found[i + 1] end
-end
-local deleted, restorable, tied, gone = 0, 0, 0, {}
+end`
+
+/**
+ * Deletes the jobs in a window. The number: 1 leaves out jobs that will fail. Returns how many jobs were examined, deleted, are restorable, and are tied; then the ids of the last ones that
+ * stay.
+ */
+export const deleteStepScript = `${shared}${deleting}${reading}
+local deleted, restorable, tied, gone, stay = 0, 0, 0, {}, {}
 for i, id in ipairs(ids) do
   local job = base .. id
   local facts = factsOf(job)
-  if facts.at < before and facts.attempts <= mostAttempts then
-    if isTied(id, job, facts) then
-      tied = tied + 1
-    else
-      restorable = restorable + delete(id, facts, list, scores[i] or '')
-      deleted = deleted + 1
-      if isList then call('LSET', key, -skip - i, '') else gone[#gone + 1] = id end
-    end
+  local isSelected = facts.at < before and facts.attempts <= mostAttempts and not (ARGV[10] == '1' and facts.failing)
+  if isSelected and not isTied(id, job, facts) then
+    restorable = restorable + delete(id, facts, list, scores[i] or '')
+    deleted = deleted + 1
+    if isList then call('LSET', key, -skip - i, '') else gone[#gone + 1] = id end
+  else
+    if isSelected then tied = tied + 1 end
+    stay[#stay + 1] = id
   end
 end
 removeMarked(key, isList and deleted or 0)
@@ -157,7 +175,9 @@ if deleted > 0 then
     '*', 'event', 'cleaned', 'count', deleted)
   keepKeys()
 end
-return { #ids, deleted, restorable, tied }`
+local reply = { #ids, deleted, restorable, tied }
+for i = math.max(1, #stay - ${mostAnchors - 1}), #stay do reply[#reply + 1] = stay[i] end
+return reply`
 
 /** Deletes one job. ARGV[5]: its id. ARGV[6..]: names of keys that may contain it. Returns a `DeleteOutcome`. */
 export const deleteOneScript = `${shared}${deleting}

@@ -1,26 +1,29 @@
 import type { RedisClient } from 'zin/plugins/redis'
 import {
   type DeletedJob,
-  type DeletedStep,
   type DeleteOutcome,
   type DeletionBackend,
   erased,
+  mostAnchors,
   mostDeleted,
   stepJobs,
   type UndoOptions,
 } from './contract.js'
+import { countStepScript } from './redis-count.js'
 import { deleteOneScript, deleteStepScript, forgetScript, listScript, restoreStepScript, usedScript } from './redis-scripts.js'
 
 /** BullMQ's keys of each state, in the order in which their jobs run. */
 const keysOf = {
   waiting: ['wait', 'paused', 'prioritized'],
   delayed: ['delayed'],
+  'waiting-children': ['waiting-children'],
   completed: ['completed'],
   failed: ['failed'],
 } as const
 const allKeys = ['completed', 'failed', 'delayed', 'prioritized', 'wait', 'paused']
-/** Maximum passes over a list whose jobs move during a pass. */
-const mostWalks = 3
+
+/** Jobs per step of a count, which takes Redis about 3 ms. */
+const countedJobs = 500
 
 /** The key of the hash of a deleted job. */
 export const deletedKey = (prefix: string, queue: string, id: string): string => `${prefix}-deleted:${queue}:${id}`
@@ -45,31 +48,56 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
     ]
     return redis.eval(script, keys.length, ...keys, ...args)
   }
+  const lengthOf = (queue: string, list: string): Promise<number> => {
+    const key = `${prefix}:${queue}:${list}`
+    return list === 'wait' || list === 'paused' ? redis.llen(key) : redis.zcard(key)
+  }
   const deletingArgs = (undo: UndoOptions | undefined) => [undo?.batch ?? '', undo?.ms ?? 0, mostDeleted.jobs, mostDeleted.bytes]
 
   return {
     async deleteJob(queue, id, undo) {
       return (await run(deleteOneScript, queue, undo.batch, [...deletingArgs(undo), id, ...allKeys])) as DeleteOutcome
     },
-    async *deleteJobs(queue, { before, maxAttempts, state }, undo) {
+    async *deleteJobs(queue, { before, exceptFailing = false, maxAttempts, state }, undo) {
       const attempts = maxAttempts ?? Number.MAX_SAFE_INTEGER
       for (const list of keysOf[state]) {
-        for (let walks = 0; walks < mostWalks; walks++) {
-          let [skipped, deleted] = [0, 0]
-          const key = `${prefix}:${queue}:${list}`
-          const length = await (list === 'wait' || list === 'paused' ? redis.llen(key) : redis.zcard(key))
-          // Ignores jobs that are added in the meantime.
-          for (let looked = 0; looked < length; ) {
-            const args = [...deletingArgs(undo), list, stepJobs, skipped, before, attempts]
-            const step = stepOf(await run(deleteStepScript, queue, undo?.batch ?? '', args))
-            yield walks === 0 ? step : { ...step, tied: 0 }
-            if (step.looked === 0) break
-            looked += step.looked
-            deleted += step.deleted
-            skipped += step.looked - step.deleted
-          }
-          // Jobs that workers took from the list have shifted the skipped ones: pass over it again.
-          if (skipped === 0 || deleted === 0) break
+        const length = await lengthOf(queue, list)
+        let after: readonly string[] = []
+        // Jobs that are added in the meantime end no earlier than the walk does.
+        for (let looked = 0; looked < 2 * length + stepJobs; ) {
+          const args = [...deletingArgs(undo), list, stepJobs, before, attempts, 1, exceptFailing ? 1 : 0, ...after]
+          const [all = 0, deleted = 0, restorable = 0, tied = 0, ...stay] = (await run(
+            deleteStepScript,
+            queue,
+            undo?.batch ?? '',
+            args,
+          )) as (number | string)[]
+          const step = { looked: Number(all), deleted: Number(deleted), restorable: Number(restorable), tied: Number(tied) }
+          if (step.looked === 0) break
+          yield step
+          looked += step.looked
+          after = [...after, ...stay.map(String)].slice(-mostAnchors)
+        }
+      }
+    },
+    async *countJobs(queue, { before, maxAttempts, state }, room, { sample }) {
+      let left = room
+      for (const list of keysOf[state]) {
+        const length = await lengthOf(queue, list)
+        let after: readonly string[] = []
+        for (let looked = 0; looked < 2 * length + countedJobs; ) {
+          const numbers = [Math.max(0, left.jobs), Math.max(0, left.bytes), sample]
+          const attempts = maxAttempts ?? Number.MAX_SAFE_INTEGER
+          const args = [...deletingArgs(undefined), list, countedJobs, before, attempts, numbers.length, ...numbers, ...after]
+          const reply = (await run(countStepScript, queue, '', args)) as (number | string)[]
+          const [all = 0, free = 0, freeFailing = 0, flow = 0, flowFailing = 0, scheduled = 0, restorable = 0, bytes = 0, ids = 0] = reply
+            .slice(0, 9)
+            .map(Number)
+          if (all === 0) break
+          looked += all
+          left = { jobs: left.jobs - restorable, bytes: left.bytes - bytes }
+          after = reply.slice(9 + ids).map(String)
+          yield { free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, ids: reply.slice(9, 9 + ids).map(String) }
         }
       }
     },
@@ -122,9 +150,4 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
     // Redis expires the keys itself.
     expire: () => Promise.resolve(),
   }
-}
-
-function stepOf(reply: unknown): DeletedStep {
-  const [looked = 0, deleted = 0, restorable = 0, tied = 0] = reply as number[]
-  return { looked, deleted, restorable, tied }
 }

@@ -24,6 +24,7 @@ export function createDeletion({ ask, checkName, store }: DeletionParts): Deleti
     deleteJob: (queue, id, undo) => ask(() => store().deleteJob(queue, id, undo)),
     deleteJobs: (queue, range, undo) => steps(queue, () => store().deleteJobs(queue, range, undo)),
     restoreJobs: (queue, batch) => steps(queue, () => store().restoreJobs(queue, batch)),
+    countJobs: (queue, range, room, options) => steps(queue, () => store().countJobs(queue, range, room, options)),
     undoRoom: (queue) => ask(() => store().undoRoom(queue)),
     deletedJobs: (queue, page) => ask(() => store().deletedJobs(queue, page)),
     deletedJob: (queue, id) => ask(() => store().deletedJob(queue, id)),

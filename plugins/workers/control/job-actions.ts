@@ -1,6 +1,6 @@
 import type { Workers } from '../contract.js'
 import { refuse, workerErrors } from '../errors.js'
-import { flowProblems } from '../jobs/flow-plan.js'
+import { argumentProblems, flowProblems } from '../jobs/flow-plan.js'
 import { jobProblems } from '../jobs/job-plan.js'
 import type { WorkerJobs } from '../jobs/jobs.js'
 import type { KnownRecords } from '../jobs/known-records.js'
@@ -50,10 +50,10 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
         return added
       }),
 
-    enqueueFlow: (flow) =>
+    enqueueFlow: (flow, ...more: readonly unknown[]) =>
       act('flow.add', flow?.worker, async (step) => {
         await step.allow(() => {
-          refuse(flowProblems(flow))
+          refuse([...argumentProblems(more), ...flowProblems(flow)])
           return { before: null, after: flowChange(flow) }
         })
         const added = await jobs.addFlow((name) => known.of(name), flow)

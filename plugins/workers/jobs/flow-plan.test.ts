@@ -23,24 +23,28 @@ describe('a flow', () => {
   it('is rejected with the path of each problem', () => {
     const found = flowProblems({
       worker: 'top',
-      options: { attempts: 0 },
+      options: { attempts: 0, onFailure: 'continue' },
       children: [
         null,
         { worker: 'a b' },
         { worker: 'fine', queue: 'x' },
         { worker: 'fine', children: {} },
         { worker: 'fine', options: { deduplication: { id: 'x' } } },
+        { worker: 'fine', options: { onFailure: 'continue' } },
+        { worker: 'fine', options: { onFailure: 'ignore' } },
       ],
     })
     assert.deepEqual(
       found.map(({ field, code }) => [field, code]),
       [
         ['flow.options.attempts', 'INVALID_JOB_OPTIONS'],
+        ['flow.options.onFailure', 'INVALID_JOB_OPTIONS'],
         ['flow.children[0]', 'INVALID_FLOW'],
         ['flow.children[1].worker', 'INVALID_WORKER_NAME'],
         ['flow.children[2].queue', 'INVALID_FLOW'],
         ['flow.children[3].children', 'INVALID_FLOW'],
         ['flow.children[4].options.deduplication', 'INVALID_JOB_OPTIONS'],
+        ['flow.children[6].options.onFailure', 'INVALID_JOB_OPTIONS'],
       ],
     )
     assert.equal(flowProblems('flow')[0]?.code, 'INVALID_FLOW')

@@ -32,12 +32,18 @@ function problemsOf(job: unknown, path: string): readonly Problem[] {
   const name = checkName(job.worker)
   if (name !== undefined) found.push({ ...name, field: `${path}.worker` })
   // With deduplication, a parent could wait for a child that another parent already waits for. The ids of children follow from the root's.
-  const without = path === 'flow' ? (['deduplication'] as const) : (['deduplication', 'jobId'] as const)
+  const without = path === 'flow' ? (['deduplication', 'onFailure'] as const) : (['deduplication', 'jobId'] as const)
   if (job.options !== undefined) found.push(...jobProblems(job.options, `${path}.options`, without))
   if (job.children !== undefined && !Array.isArray(job.children)) {
     found.push(problem(`${path}.children`, code, `"${path}.children" must be a list of jobs`))
   }
   return found
+}
+
+/** The problem of arguments after the tree, which would otherwise be ignored. */
+export function argumentProblems(more: readonly unknown[]): readonly Problem[] {
+  if (more.every((one) => one === undefined)) return []
+  return [problem('flow', code, 'A flow takes no argument besides the tree: options belong to each job in it, as "flow.options"')]
 }
 
 /** Where a job is in its flow. */

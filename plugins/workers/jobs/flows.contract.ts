@@ -79,6 +79,39 @@ export function describeFlows(lab: JobLab): void {
       assert.deepEqual([below.error, below.attempts], ['no luck', 2])
     })
 
+    it('run although a child failed that may, once all have ended, and see which one', async () => {
+      const { child, resolve } = parentAndChild()
+      const flow = await lab.jobs().addFlow(resolve, {
+        worker: lab.record.name,
+        children: [
+          { worker: child.name, data: 'bad', options: { onFailure: 'continue', attempts: 1 } },
+          { worker: child.name, data: 'good', options: { onFailure: 'fail' } },
+        ],
+      })
+      lab.work((job) => (job.data === 'bad' ? Promise.reject(new Error('no luck')) : 'fine'), child)
+      const parent = lab.work(async (job) => ({
+        values: Object.values(await job.getChildrenValues()),
+        failed: Object.entries(await job.getIgnoredChildrenFailures()),
+      }))
+      await parent.completed()
+      const { result } = await lab.jobs().read(lab.record, flow.id)
+      const { failed, values } = result as { readonly values: unknown; readonly failed: readonly (readonly [string, string])[] }
+      assert.deepEqual([values, failed.map(([, why]) => why)], [['fine'], ['no luck']])
+      assert.ok(failed[0]?.[0].endsWith(`${child.queueName}:${flow.children[0]?.id}`))
+    })
+
+    it('name the child that failed them and its reason, and count no attempt', async () => {
+      const { child, resolve } = parentAndChild()
+      const flow = await lab.jobs().addFlow(resolve, { worker: lab.record.name, children: [{ worker: child.name }] })
+      const parent = lab.work(() => assert.fail('its child failed'))
+      const end = parent.failed()
+      lab.work(() => Promise.reject(new Error('no luck')), child)
+      const [, error] = await end
+      const expected = `child ${child.queueName}:${flow.children[0]?.id} failed: no luck`
+      const job = await lab.jobs().read(lab.record, flow.id)
+      assert.deepEqual([error.message, job.error, job.attempts], [expected, expected, 0])
+    })
+
     it('fail with their parent when they are cancelled before they run', async () => {
       const { child, resolve } = parentAndChild()
       const options = [{}, { delay: 60_000 }] as const

@@ -42,10 +42,15 @@ const checks: Readonly<Record<keyof EnqueueOptions, { readonly fits: (value: unk
     rule: 'text of 1 to 200 characters without colons, control characters and lone surrogates, and neither a number nor a word that the queue uses',
   },
   subject: { fits: (value) => isText(value, 200), rule: 'text of 1 to 200 characters without NUL or lone surrogates' },
+  onFailure: { fits: (value) => value === 'fail' || value === 'continue', rule: 'fail or continue' },
 }
 
-/** All problems of the options of one job at `path`. Options in `without` are not allowed. */
-export function jobProblems(options: unknown, path = 'options', without: readonly (keyof EnqueueOptions)[] = []): readonly Problem[] {
+/** All problems of the options of one job at `path`. Options in `without` are not allowed: by default those of a child in a flow. */
+export function jobProblems(
+  options: unknown,
+  path = 'options',
+  without: readonly (keyof EnqueueOptions)[] = ['onFailure'],
+): readonly Problem[] {
   if (!isObject(options)) return [problem(path, code, `"${path}" must be an object`)]
   const found = Object.entries(checks)
     .filter(([key, { fits }]) => options[key] !== undefined && !fits(options[key]))
@@ -70,6 +75,7 @@ export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, default
     ...(options.deduplication !== undefined && { deduplication: options.deduplication }),
     ...(options.jobId !== undefined && { jobId: options.jobId }),
     ...(options.subject !== undefined && { subject: options.subject }),
+    ...(options.onFailure !== undefined && { onFailure: options.onFailure }),
   }
 }
 
@@ -77,7 +83,7 @@ export function jobPlanOf(record: WorkerRecord, options: EnqueueOptions, default
  * Converts a plan to BullMQ options. BullMQ has no timeout option, but keeps unknown keys with the options of a job, on both backends and
  * in schedules; the wrapper of the processor reads the timeout there.
  */
-export function bullOptions({ name: _, priority, ...others }: JobPlan): JobOptions {
+export function bullOptions({ name: _, onFailure: _onlyInFlows, priority, ...others }: JobPlan): JobOptions {
   return { ...others, priority: bullPriority(priority) }
 }
 

@@ -122,7 +122,7 @@ export class WorkerJobs {
   async schedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView> {
     const { clock, queues } = this.#parts
     this.checkSchedule(id, spec)
-    const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication', 'jobId'])
+    const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication', 'jobId', 'onFailure'])
     const { delay: _, ...options } = bullOptions(plan)
     const template = { name: plan.name, data: spec.data, options }
     const scheduler = schedulerId(record.name, id)
@@ -221,7 +221,7 @@ export class WorkerJobs {
     const { worker, data, options = {}, children = [] } = spec
     const record = records.get(worker)
     if (record === undefined) throw workerErrors.WORKER_NOT_FOUND(worker)
-    const plan = await this.#plan(record, data, options, ['deduplication', ...(inFlow === undefined ? [] : (['jobId'] as const))])
+    const plan = await this.#plan(record, data, options, ['deduplication', inFlow === undefined ? 'onFailure' : 'jobId'])
     const place = inFlow ?? rootPlace(plan.jobId)
     const { root } = place
     const below: PlannedFlow[] = []
@@ -230,11 +230,14 @@ export class WorkerJobs {
       name: plan.name,
       queueName: record.queueName,
       data,
-      // Without this, the parent of a permanently failed child would wait forever.
+      // Without one of these, the parent of a permanently failed child would wait forever.
       opts: {
         ...bullOptions(plan),
         jobId: place.id,
-        ...(inFlow !== undefined && { failParentOnFailure: true, [flowRootKey]: root }),
+        ...(inFlow !== undefined && {
+          ...(plan.onFailure === 'continue' ? { ignoreDependencyOnFailure: true } : { failParentOnFailure: true }),
+          [flowRootKey]: root,
+        }),
       },
       ...(below.length > 0 && { children: below.map((child) => child.tree) }),
     }

@@ -45,7 +45,7 @@ export function scheduleProblems(id: unknown, spec: unknown, now: number, nextRu
   const [start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY] = [msOf(startDate), msOf(endDate)]
   if (end <= Math.max(now, start)) fault('endDate', 'later than now and than "startDate"')
   if (limit !== undefined && !isIntIn(limit, 1, 1_000_000_000)) fault('limit', 'an integer from 1 to 1000000000')
-  if (options !== undefined) found.push(...jobProblems(options, 'options', ['delay', 'deduplication', 'jobId']))
+  if (options !== undefined) found.push(...jobProblems(options, 'options', ['delay', 'deduplication', 'jobId', 'onFailure']))
   if (pattern !== undefined && found.length === 0) {
     const fails = patternFault(pattern, typeof tz === 'string' ? tz : 'UTC', Math.max(now, start), end, nextRun)
     if (fails !== undefined) found.push(problem('pattern', code, fails))

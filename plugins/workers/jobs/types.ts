@@ -30,6 +30,11 @@ export interface EnqueueOptions {
   readonly jobId?: string
   /** The person or thing that the job is about, such as a user id: 1–200 characters, for plugins such as compliance. */
   readonly subject?: string
+  /**
+   * Only of a child in a flow: what its permanent failure does to its parent. `fail`: the parent fails, too. `continue`: the parent runs once
+   * all its children have ended, and `job.getIgnoredChildrenFailures()` tells it which have failed. Default `fail`.
+   */
+  readonly onFailure?: 'fail' | 'continue'
 }
 
 /** Job options with every default filled in. */
@@ -44,6 +49,7 @@ export interface JobPlan {
   readonly deduplication?: Deduplication
   readonly jobId?: string
   readonly subject?: string
+  readonly onFailure?: 'fail' | 'continue'
 }
 
 /** When a recurring job is added: by a cron pattern, or at an interval. */
@@ -63,8 +69,8 @@ export interface ScheduleTiming {
 
 export interface ScheduleSpec extends ScheduleTiming {
   readonly data?: unknown
-  /** Options of each job; neither delay, deduplication nor jobId. */
-  readonly options?: Omit<EnqueueOptions, 'delay' | 'deduplication' | 'jobId'>
+  /** Options of each job; neither delay, deduplication, jobId nor onFailure. */
+  readonly options?: Omit<EnqueueOptions, 'delay' | 'deduplication' | 'jobId' | 'onFailure'>
 }
 
 export interface ScheduleView extends ScheduleTiming {

@@ -7,7 +7,9 @@ export const enqueueBody = Type.Object(
     options: anything(
       '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}, jobId?, subject?}',
     ),
-    children: anything('Jobs that must complete before this one: [{worker, data?, options?, children?}]'),
+    children: anything(
+      'Jobs that must end before this one: [{worker, data?, options?, children?}]; their options may have onFailure?: fail | continue',
+    ),
   },
   { additionalProperties: false },
 )

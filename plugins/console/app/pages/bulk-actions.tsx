@@ -29,10 +29,9 @@ const actions: Readonly<Record<ListedStatus, readonly Bulk[]>> = {
 
 interface DryRun {
   readonly matching: number
-  readonly complete: boolean
   readonly sample: readonly JobDetails[]
-  /** For a purge: whether it can be undone. */
-  readonly message?: string
+  /** How many jobs match; for a purge, also how many of them can be restored. */
+  readonly message: string
 }
 
 /** Above this number of jobs, the queue name must be typed. */
@@ -48,15 +47,12 @@ export function BulkActions({ done, queue, status }: { readonly queue: string; r
       verb,
       tone,
       dryRun: async () => {
-        const { complete, matching, message, sample } = await request<DryRun>('POST', url, { status, dryRun: true })
+        const { matching, message, sample } = await request<DryRun>('POST', url, { status, dryRun: true })
         const named = [...new Set(sample.map(({ name }) => name))].slice(0, 3).join(', ')
         return {
           none: matching === 0,
-          typed: matching > mostUntyped || !complete ? queue : undefined,
-          text:
-            matching === 0
-              ? 'No jobs match'
-              : `${complete ? '' : 'At least '}${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}${message === undefined ? '' : `. ${message}`}`,
+          typed: matching > mostUntyped ? queue : undefined,
+          text: matching === 0 ? 'No jobs match' : `${plural(matching, 'job')}: ${named}${sample.length > 3 ? ', …' : ''}. ${message}`,
         }
       },
       run: async () => {

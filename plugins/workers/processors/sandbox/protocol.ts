@@ -32,6 +32,7 @@ export const jobMethods = [
   'moveToWait',
   'moveToWaitingChildren',
   'getChildrenValues',
+  'getIgnoredChildrenFailures',
 ] as const
 export type JobMethod = (typeof jobMethods)[number]
 

@@ -1,0 +1,122 @@
+import type { Job } from 'bullmq'
+import type { QueueJob, Queues } from 'zin/plugins/queues'
+import { withoutPrefix } from '../jobs/details.js'
+import type { BulkStep } from './bulk.js'
+
+/** Limits: jobs of a flow that are read, and children per command. */
+const mostJobs = 10_000
+const pageJobs = 200
+/** Limit on the jobs that a dry run names. */
+const mostNamed = 1_000
+
+export interface FlowPlan {
+  readonly root: Job
+  /** Its failed jobs, each after those below it. */
+  readonly failed: readonly Job[]
+  /** False if the flow has more jobs than were read. */
+  readonly complete: boolean
+}
+
+/** The result of a dry run of a retry of a flow. */
+export interface FlowDryRun {
+  readonly dryRun: true
+  readonly matching: number
+  /** False if the flow has more than 10,000 jobs; the others were not read. */
+  readonly complete: boolean
+  /** The first 1,000 as `<queue>:<id>`, in the order in which they are retried: leaves first. */
+  readonly jobs: readonly string[]
+  readonly message: string
+}
+
+/** `<queue>:<id>` of a job. */
+export function nameOf({ id = '', queueName }: Pick<Job, 'id' | 'queueName'>): string {
+  return `${queueName}:${id}`
+}
+
+/** Reads the flow of a job, from its root. */
+export async function planFlow(queues: Queues, job: Job): Promise<FlowPlan> {
+  const read = (key: string): Promise<QueueJob | undefined> => {
+    const short = withoutPrefix(key, job)
+    const colon = short.indexOf(':')
+    return queues.job(short.slice(0, colon), short.slice(colon + 1))
+  }
+  let root = job
+  while (root.parentKey !== undefined) {
+    const parent = await read(root.parentKey)
+    if (parent === undefined) break
+    root = parent.job
+  }
+  const failed: Job[] = []
+  let left = mostJobs
+  const visit = async ({ job: one, state }: QueueJob): Promise<void> => {
+    for await (const keys of childKeys(one)) {
+      const seen = keys.slice(0, left)
+      left -= keys.length
+      for (const child of await Promise.all(seen.map(read))) if (child !== undefined) await visit(child)
+    }
+    if (state === 'failed') failed.push(one)
+  }
+  const first = await queues.job(root.queueName, root.id ?? '')
+  if (first !== undefined) await visit(first)
+  return { root, failed, complete: left >= 0 }
+}
+
+/** The other jobs that retrying a failed job makes wait again: the failed ones below it, and the failed parents above. */
+export async function retriedWith(queues: Queues, job: Job): Promise<readonly Job[]> {
+  const { failed } = await planFlow(queues, job)
+  const byKey = new Map(failed.map((one) => [nameOf(one), one]))
+  const found: Job[] = []
+  for (let key = job.parentKey; key !== undefined; ) {
+    const parent = byKey.get(withoutPrefix(key, job))
+    if (parent === undefined) break
+    found.push(parent)
+    key = parent.parentKey
+  }
+  const below = (one: Job): boolean => {
+    for (let key = one.parentKey; key !== undefined; key = byKey.get(withoutPrefix(key, job))?.parentKey) {
+      if (withoutPrefix(key, job) === nameOf(job)) return true
+    }
+    return false
+  }
+  return [...found, ...failed.filter(below)]
+}
+
+/** Makes the failed jobs of a flow wait again, leaves first. */
+export async function retryFlow(queues: Queues, { failed }: FlowPlan, onStep: (step: BulkStep) => Promise<boolean>): Promise<void> {
+  // Retrying a job also changes others: each is counted once.
+  const done = new Set<string>()
+  for (const job of failed) {
+    const { jobs = [], refused } = await queues.retry(job.queueName, job.id ?? '')
+    const fresh = jobs.map(({ id, queue }) => `${queue}:${id}`).filter((name) => !done.has(name))
+    for (const name of fresh) done.add(name)
+    const left = refused === undefined || refused === 'changed' ? 0 : 1
+    if (!(await onStep({ looked: 1, changed: fresh.length, left }))) return
+  }
+}
+
+export function flowDryRun({ complete, failed }: FlowPlan): FlowDryRun {
+  const matching = failed.length
+  const message = matching === 0 ? 'No job of the flow has failed' : `${matching} jobs would be retried`
+  return { dryRun: true, matching, complete, jobs: failed.slice(0, mostNamed).map(nameOf), message }
+}
+
+/** The keys of all children of a job, in pages. */
+async function* childKeys(job: Job): AsyncGenerator<readonly string[], void, undefined> {
+  const kinds = ['unprocessed', 'processed', 'ignored'] as const
+  for (const kind of kinds) {
+    for (let cursor = 0; ; ) {
+      const found = await job.getDependencies({ [kind]: { cursor, count: pageJobs } })
+      const page = found[kind] ?? []
+      yield [...new Set(Array.isArray(page) ? page : Object.keys(page))]
+      const { nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor } = found
+      cursor = Number({ ignored: nextIgnoredCursor, processed: nextProcessedCursor, unprocessed: nextUnprocessedCursor }[kind] ?? 0)
+      if (cursor === 0) break
+    }
+  }
+  // The cursor of failed children is an offset, which does not return to 0.
+  for (let cursor = 0; ; cursor += pageJobs) {
+    const { failed = [] } = await job.getDependencies({ failed: { cursor, count: pageJobs } })
+    yield failed
+    if (failed.length < pageJobs) return
+  }
+}

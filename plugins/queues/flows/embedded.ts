@@ -1,0 +1,32 @@
+import type { PglitePool } from '../embedded/pool.js'
+import type { ChangedJob, FlowBackend, FlowChange, FlowRefusal } from './contract.js'
+import { flowFunctions } from './embedded-functions.js'
+
+type Reply = readonly ChangedJob[] | { readonly refused: FlowRefusal; readonly child?: string }
+
+export function embeddedFlows(pool: PglitePool): FlowBackend {
+  let opening: Promise<unknown> | undefined
+  /** Creates the functions on first use. */
+  const run = async (call: string, ...args: readonly unknown[]): Promise<FlowChange> => {
+    opening ??= pool.query(flowFunctions).catch((error: unknown) => {
+      opening = undefined
+      throw error
+    })
+    await opening
+    const { rows } = await pool.query<{ reply: Reply }>(`select ${call} as reply`, args)
+    const reply = rows[0]?.reply ?? []
+    return 'refused' in reply ? reply : { jobs: reply }
+  }
+  return {
+    removeJob: (queue, id, { ended, keepsBelow = false }) => run('zin_remove($1, $2, $3, $4)', queue, id, ended, keepsBelow),
+    removeBelow: async (queue, id) => (await run('zin_remove_below($1, $2)', queue, id)).jobs ?? [],
+    retryJob: (queue, id, { resetAttempts = false }) => run('zin_retry($1, $2, $3)', queue, id, resetAttempts),
+    async uncount(queue, id) {
+      await pool.query(
+        `update job set attempts_made = greatest(attempts_made - 1, 0), attempts_started = greatest(attempts_started - 1, 0)
+         where queue = $1 and id = $2`,
+        [queue, id],
+      )
+    },
+  }
+}

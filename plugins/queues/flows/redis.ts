@@ -1,0 +1,28 @@
+import type { RedisClient } from 'zin/plugins/redis'
+import type { ChangedJob, FlowBackend, FlowChange, FlowRefusal } from './contract.js'
+import { removeBelowScript, removeScript, retryScript, uncountScript } from './redis-scripts.js'
+
+type Reply = readonly [refused: string, child?: string] | readonly (readonly string[])[]
+
+/** @param prefix of the keys of all queues. */
+export function redisFlows(redis: RedisClient, prefix: string): FlowBackend {
+  const run = async (script: string, ...args: readonly string[]): Promise<Reply> =>
+    (await redis.eval(script, 1, `${prefix}:`, ...args)) as Reply
+  return {
+    removeJob: async (queue, id, { ended, keepsBelow = false }) =>
+      changeOf(await run(removeScript, queue, id, ended ? '1' : '', keepsBelow ? '1' : '')),
+    removeBelow: async (queue, id) => changeOf(await run(removeBelowScript, queue, id)).jobs ?? [],
+    retryJob: async (queue, id, { resetAttempts = false }) => changeOf(await run(retryScript, queue, id, resetAttempts ? '1' : '')),
+    uncount: async (queue, id) => void (await run(uncountScript, queue, id)),
+  }
+}
+
+function changeOf(reply: Reply): FlowChange {
+  const [first, child] = reply
+  if (typeof first === 'string') return { refused: first as FlowRefusal, ...(typeof child === 'string' && { child }) }
+  return { jobs: (reply as readonly (readonly string[])[]).map(jobOf) }
+}
+
+function jobOf([queue = '', id = '', state = '', at, attempts]: readonly string[]): ChangedJob {
+  return { queue, id, state, at: Number(at), attempts: Number(attempts) }
+}
