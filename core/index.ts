@@ -41,6 +41,8 @@ export { defineService, later, optional } from './services/ref.js'
 // Hooks.
 
 export type {
+  AttentionFact,
+  AttentionReport,
   BackupPart,
   CommandCredential,
   CommandRequest,
@@ -134,6 +136,7 @@ export { freeBytes } from './util/free-bytes.js'
 export { guardMessages } from './util/guard-messages.js'
 export { type MarkState, markProcess, type ProcessMark, parseProcessMark, processMarkState } from './util/process-mark.js'
 export { suggest } from './util/suggest.js'
+export { countText, durationText } from './util/words.js'
 
 // Requests to untrusted URLs.
 

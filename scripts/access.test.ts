@@ -121,6 +121,7 @@ const bodies: Readonly<Record<string, () => unknown>> = {
   'POST /api/queue/{name}/jobs': () => ({ name: 'added' }),
   'POST /api/queue/{name}/purge': () => ({ status: 'completed' }),
   'POST /api/queue/webhooks': () => ({ url: 'https://hooks.example.com/x' }),
+  'POST /api/attention/{id}/acknowledge': () => ({ note: 'known' }),
   'POST /graphql': () => ({
     query: `{ jobs(status: failed) { jobs { id queue error payload } } queueStats { totalJobs queues { name } } }`,
   }),

@@ -31,13 +31,29 @@ export async function runCommand(match: Match, terminal: Terminal, signal: Abort
     const colors = wantsColors(stdout, terminal.env)
     const print = createPrinter({ stdout, stderr, json: options.json === true, colors, command: command.name })
     if (needsApp) app ??= await openApp({ cwd: terminal.cwd, environment: terminal.env, roles: [] })
-    if (app !== undefined && command.needs === 'services') {
-      await command.check?.()
+    let started = false
+    const startServices = async (): Promise<void> => {
+      if (app === undefined || started) return
       const names = command.starts ?? [plugin]
       await print.waiting(`${names.join(', ')} to start`, app.host.startOnly(names))
+      started = true
+    }
+    if (command.needs === 'services') {
+      await command.check?.()
+      await startServices()
     }
     const client = app !== undefined && command.needs === 'running app' ? await clientFor(app, options, print, signal) : undefined
-    const context = contextFor(command, { args, options, print, terminal, signal, app: needsApp ? app : undefined, client })
+    const context = contextFor(command, {
+      args,
+      options,
+      print,
+      terminal,
+      signal,
+      app: needsApp ? app : undefined,
+      client,
+      startServices,
+      started: () => started,
+    })
     return (await command.run(context)) ?? 0
   } finally {
     await app?.close()
@@ -65,9 +81,11 @@ interface ContextParts {
   readonly signal: AbortSignal
   readonly app: OpenApp | undefined
   readonly client: AppClient | undefined
+  readonly startServices: () => Promise<void>
+  readonly started: () => boolean
 }
 
-function contextFor(command: Command, { args, options, print, terminal, signal, app, client }: ContextParts): CommandContext {
+function contextFor(command: Command, { args, options, print, terminal, signal, app, client, ...parts }: ContextParts): CommandContext {
   const absent = (what: string, needs: CommandSpec['needs']): ZinError =>
     cliErrors.ZIN_COMMAND_NEEDS(command.name, what, `needs: '${needs}'`)
   return {
@@ -99,8 +117,12 @@ function contextFor(command: Command, { args, options, print, terminal, signal, 
       return client
     },
     service<T>(ref: ServiceRef<T>): T {
-      if (app === undefined || command.needs !== 'services') throw absent(`the service "${ref.id}"`, 'services')
+      if (app === undefined || !parts.started()) throw absent(`the service "${ref.id}"`, 'services')
       return app.host.service(ref)
+    },
+    startServices: () => {
+      if (command.needs !== 'running app') throw absent('startServices', 'running app')
+      return parts.startServices()
     },
   }
 }

@@ -65,6 +65,42 @@ export interface MutedListener {
   readonly error: Error
 }
 
+/**
+ * Something that a person should look at, as a plugin knows it from facts on the server. `kind`, `subject` and `key` identify it: as long as
+ * its cause lasts, report them unchanged.
+ */
+export interface AttentionFact {
+  /** kebab-case, the same for all facts of this kind: `mailbox-full`. */
+  readonly kind: string
+  /** What it is about, as `<type>:<id>`: `worker:emails`, `queue:mails`. */
+  readonly subject: string
+  /** Tells facts of the same kind and subject apart, such as the id of a schedule. Default: none. */
+  readonly key?: string
+  /** `bad`: something does not work. `warn` (default): it may stop working, or waits for a person. */
+  readonly severity?: 'bad' | 'warn'
+  /** What is wrong, as a sentence with its numbers that a person can act on; cut at 500 characters. No payloads or secrets. */
+  readonly cause: string
+  /** An error that is part of a job's payload: shown after `cause` to callers with the permission `payload:read` only. */
+  readonly error?: string
+  /** Since when, in ms since 1970. Default: since it was first reported. */
+  readonly since?: number
+  /** How many jobs, deliveries or the like it is about. Default 1. */
+  readonly count?: number
+  /** The queue that it concerns, or `*` for all: credentials for queues see only facts of their queues. Default: not about queues. */
+  readonly queue?: string
+  /** What to do next: the label and the path of a page of the console, or of a route: `{ label: 'Open the queue', href: '/queues/mails' }`. */
+  readonly act: { readonly label: string; readonly href: string }
+  /** How long it must last before a person is told, in ms. Default 0. */
+  readonly afterMs?: number
+}
+
+/** What a plugin found, and what it could not check. */
+export interface AttentionReport {
+  readonly facts: readonly AttentionFact[]
+  /** Kinds that could not be checked, fully or at all, with the reason as a sentence. A listener that throws counts as not checked. */
+  readonly notChecked?: readonly { readonly kind: string; readonly reason: string }[]
+}
+
 /** The body of every error response. */
 export interface ErrorBody {
   readonly error: string
@@ -132,6 +168,7 @@ export interface CoreHooks {
   transformErrorBody: Waterfall<ErrorBody, [error: Error, request: FailedRequest]>
   collectReadiness: Collect<[], ReadinessReport>
   collectMetrics: Collect<[], readonly MetricSample[]>
+  collectAttention: Collect<[where: 'app' | 'process'], AttentionReport>
   collectFatalFacts: Collect<[error: unknown], Readonly<Record<string, unknown>>>
   purgeData: Collect<[before: number], readonly string[]>
   collectBackup: Collect<[folder: string], BackupPart>
@@ -185,6 +222,13 @@ export const coreHooks = {
     timeoutMs: 500,
   },
   collectMetrics: { kind: 'collect', args: [], summary: 'Metrics are requested; each listener returns the samples of its plugin' },
+  collectAttention: {
+    kind: 'collect',
+    args: ['where'],
+    summary:
+      'What needs attention is checked, every 15 s or more often. With `app`, on one process: facts about the whole app, from its stores. With `process`, on every process: facts that only this one knows, without I/O. Each listener returns those of its plugin',
+    timeoutMs: 3_500,
+  },
   purgeData: {
     kind: 'collect',
     args: ['before'],

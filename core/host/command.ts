@@ -126,8 +126,13 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
    * must type the name of the app on a terminal, or pass `--yes`. Throws otherwise.
    */
   confirm(loss: string): Promise<void>
-  /** Returns a service, if `needs` is `services`. */
+  /** Returns a service, if `needs` is `services`, or after `startServices`. */
   service<T>(ref: ServiceRef<T>): T
+  /**
+   * With `needs: 'running app'`, for when no process answers: starts the plugin that owns the command with all its dependencies, as
+   * `needs: 'services'` does, so that `service` can be called.
+   */
+  startServices(): Promise<void>
   /** Aborted on Ctrl-C. */
   readonly signal: AbortSignal
 }

@@ -5,6 +5,7 @@ import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { workersService } from 'zin/plugins/workers'
 import { Announcer } from './announce.js'
+import { circuitReport } from './attention.js'
 import { breakerCommands } from './cli.js'
 import { breakerService } from './contract.js'
 import { breakerErrors } from './errors.js'
@@ -101,6 +102,9 @@ export const breaker = definePlugin({
     })
     hooks.on('onWorkerStop', (name) => guards.remove(name))
     hooks.on('collectHealthTerms', async (name) => healthTermsOf(guards.get(name)?.circuits ?? (await shared.read(name))))
+    hooks.on('collectAttention', (where) =>
+      where === 'app' ? circuitReport({ workers: services.workers, shared, defaults }) : { facts: [] },
+    )
     hooks.on('collectMetrics', () => breakerMetrics(guards.all))
     ctx.onStart(() => {
       const { workers } = services

@@ -5,6 +5,7 @@ import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
 import { defineWorkerFeature, workersService } from 'zin/plugins/workers'
+import { canaryReport } from './attention.js'
 import { canaryCommands } from './cli.js'
 import { canaryService } from './contract.js'
 import { Controller } from './controller.js'
@@ -97,6 +98,7 @@ export const canary = definePlugin({
     ctx.routes(canaryRoutes(service, (request, permission) => ops.demand(request, permission)))
     ctx.commands([...canaryCommands, simulateCommand])
     ctx.hooks.on('collectMetrics', () => canaryMetrics(local.live))
+    ctx.hooks.on('collectAttention', (where) => (where === 'app' ? canaryReport(() => store.live()) : { facts: [] }))
     ctx.hooks.on('collectHealthTerms', (worker) => healthTermsOf(local.get(worker)))
     ctx.onStart(async () => {
       ctx.onStop(services.workers.offerFeature(feature))

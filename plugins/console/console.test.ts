@@ -63,8 +63,6 @@ describe('the console over HTTP', () => {
     )
     const module = await get(`${app.url}${boot.modules[0].url}`)
     assert.match(await module.text(), /export default/)
-    const attention = await (await get(`${app.url}/api/console/attention`)).json()
-    assert.deepEqual([attention.items, attention.unknown], [[], []])
   })
 
   it('requires its user on the separate port, and forwards requests to the app without the credentials of the browser', async () => {

@@ -1,12 +1,8 @@
 import { definePlugin, messageOf, optional } from 'zin'
-import { breakerService } from 'zin/plugins/breaker'
-import { canaryService } from 'zin/plugins/canary'
-import { healthClockService } from 'zin/plugins/health'
 import { opsService } from 'zin/plugins/ops'
 import { FailureThrottle, queueMonitorService } from 'zin/plugins/queue-monitor'
 import { workersService } from 'zin/plugins/workers'
 import { isLoopback, urlOf } from './addresses.js'
-import { AttentionService } from './attention/attention.js'
 import { consoleCommands } from './cli.js'
 import { loadModules } from './contributions.js'
 import { consoleErrors } from './errors.js'
@@ -27,9 +23,6 @@ export const webConsole = definePlugin({
   description: 'The web console under /console',
   dependencies: ['queue-monitor'],
   uses: {
-    breaker: optional(breakerService),
-    canaries: optional(canaryService),
-    clock: optional(healthClockService),
     monitor: queueMonitorService,
     ops: opsService,
     workers: optional(workersService),
@@ -40,15 +33,7 @@ export const webConsole = definePlugin({
   setup(ctx) {
     const { clock, hooks, host, log, options, services } = ctx
     const service = new ConsoleService({ host, options, ops: () => services.ops, monitor: () => services.monitor })
-    const attention = new AttentionService({
-      monitor: () => services.monitor,
-      workers: () => services.workers,
-      canaries: () => services.canaries,
-      breaker: () => services.breaker,
-      clock: () => services.clock,
-      now: () => clock.now(),
-    })
-    ctx.routes(consoleRoutes(service, attention, new WorkerSearch(() => services.workers)))
+    ctx.routes(consoleRoutes(service, new WorkerSearch(() => services.workers)))
     ctx.commands(consoleCommands)
     ctx.describe(() => '/console')
     // The router does not match a trailing slash, but people type one.

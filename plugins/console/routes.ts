@@ -1,9 +1,7 @@
 import type { Context } from 'koa'
 import { defineRoute, type Route } from 'zin'
 import type { Asset } from './assets.js'
-import type { AttentionService } from './attention/attention.js'
-import type { AttentionItem } from './attention/items.js'
-import { attentionResponse, bootResponse, pluginsResponse, workersQuery, workersResponse } from './schema.js'
+import { bootResponse, pluginsResponse, workersQuery, workersResponse } from './schema.js'
 import { assetResponse } from './send-asset.js'
 import type { ConsoleService } from './service.js'
 import type { WorkerSearch } from './worker-search.js'
@@ -11,7 +9,7 @@ import type { WorkerSearch } from './worker-search.js'
 const tag = 'console'
 
 /** Routes for the page, its files, and the APIs that serve the page. */
-export function consoleRoutes(service: ConsoleService, attention: AttentionService, search: WorkerSearch): readonly Route[] {
+export function consoleRoutes(service: ConsoleService, search: WorkerSearch): readonly Route[] {
   const page = (path: string): Route =>
     defineRoute({
       method: 'GET',
@@ -41,19 +39,6 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
     }),
     defineRoute({
       method: 'GET',
-      path: '/api/console/attention',
-      summary: 'What needs attention, across all nodes: workers, versions, nodes, circuit breakers, canaries and repeatedly failing jobs',
-      description: 'At most two seconds old. Queue alerts are listed at /api/queue/alerts.',
-      tag,
-      use: ['ops'],
-      response: { 200: attentionResponse },
-      handler: async (ctx) => {
-        const { items, ...found } = await attention.look()
-        return { ...found, items: items.map(({ error, ...item }) => withError(item, service.showsErrors(ctx) ? error : undefined)) }
-      },
-    }),
-    defineRoute({
-      method: 'GET',
       path: '/api/console/workers',
       summary: 'Find workers by a part of their name, the best matches first',
       tag,
@@ -73,10 +58,6 @@ export function consoleRoutes(service: ConsoleService, attention: AttentionServi
       handler: () => service.plugins(),
     }),
   ]
-}
-
-function withError(item: Omit<AttentionItem, 'error'>, error: string | undefined): Omit<AttentionItem, 'error'> {
-  return error === undefined ? item : { ...item, text: `${item.text}: ${error}` }
 }
 
 function send(ctx: Context, asset: Asset, named: Parameters<typeof assetResponse>[2]): void {

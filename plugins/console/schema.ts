@@ -26,23 +26,6 @@ export const pluginsResponse = Type.Object({
   settings: Type.Array(Type.Object({ name: text }, open)),
 })
 
-export const attentionResponse = Type.Object({
-  items: Type.Array(
-    Type.Object({
-      tone: Type.String({ description: 'bad or warn' }),
-      kind: Type.String({ description: 'worker, version, node, breaker, canary or job' }),
-      subject: text,
-      queue: Type.Optional(Type.String({ description: 'Queue whose attempts fail because of it' })),
-      text,
-      since: Type.Optional(Type.String({ description: 'ISO 8601' })),
-      to: Type.String({ description: 'Path in the console' }),
-    }),
-  ),
-  unknown: Type.Array(text, { description: 'Sources that could not be read' }),
-  notes: Type.Array(text, { description: 'Notes on incomplete coverage, in sentences' }),
-  at: Type.String({ description: 'ISO 8601' }),
-})
-
 export const workersQuery = Type.Object(
   {
     q: Type.String({ minLength: 1, maxLength: 200, description: 'Part of a name, ignoring case' }),

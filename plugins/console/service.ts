@@ -85,11 +85,6 @@ export class ConsoleService {
     }
   }
 
-  /** Whether the caller sees the errors of jobs. */
-  showsErrors(ctx: Context): boolean {
-    return this.#parts.ops().allow(ctx, 'payload:read')
-  }
-
   plugins(): {
     readonly plugins: readonly PluginReport[]
     readonly hooks: readonly HookReport[]

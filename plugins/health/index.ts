@@ -3,9 +3,10 @@ import { signedRequestsService } from 'zin/plugins/bulletproof'
 import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { kvService } from 'zin/plugins/kv'
+import { clockFacts, failingChecks } from './attention.js'
 import { ClockWatch } from './clock-watch.js'
 import { clockSources, otherOffsets, publishOffsets } from './clocks.js'
-import { healthChecksService, healthClockService } from './contract.js'
+import { type HealthClock, healthChecksService, healthClockService } from './contract.js'
 import { healthErrors } from './errors.js'
 import { Health } from './health.js'
 import { healthOptions } from './options.js'
@@ -52,11 +53,18 @@ export const health = definePlugin({
       windowMs: () => services.signed?.windowMs ?? defaultWindowMs,
     })
     board.add({ name: 'clock', kind: 'readiness', run: () => watch.measurement() }, 'critical', false)
-    ctx.provide(healthClockService, {
+    const healthClock: HealthClock = {
       get problem() {
         const { report } = watch
         return report === undefined || report.state === 'right' ? undefined : { text: report.text, isWrong: report.state === 'wrong' }
       },
+    }
+    ctx.provide(healthClockService, healthClock)
+    ctx.hooks.on('collectAttention', async (where) => {
+      if (where === 'process') {
+        return { facts: clockFacts(healthClock.problem, services.cluster?.node.id ?? 'this process') }
+      }
+      return { facts: failingChecks(await board.run(({ kind }) => kind !== 'startup')) }
     })
     ctx.onReady(() => {
       if (host.roles.size === 0) return

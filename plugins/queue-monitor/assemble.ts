@@ -11,6 +11,9 @@ import { FailureThrottle } from './access/throttle.js'
 import { Alerts } from './alerts/alerts.js'
 import type { Thresholds } from './alerts/rules.js'
 import { thresholdsIn } from './alerts/thresholds.js'
+import { Attention } from './attention/attention.js'
+import { Collector } from './attention/collector.js'
+import { MonitorFacts } from './attention/facts.js'
 import { assembleDelivery, type DeliveryAssembly } from './deliveries/assemble.js'
 import { History } from './history/history.js'
 import { AttemptHistory } from './jobs/attempts.js'
@@ -26,7 +29,7 @@ import { createMonitor, type MonitorReads } from './service.js'
 import { Snapshots } from './snapshot/snapshots.js'
 import { WorkerAttempts } from './snapshot/worker-attempts.js'
 
-export interface AssembleInput extends Pick<PluginContext, 'clock' | 'hooks' | 'log' | 'manage'> {
+export interface AssembleInput extends Pick<PluginContext, 'clock' | 'hooks' | 'host' | 'log' | 'manage'> {
   readonly options: QueueMonitorOptions
   readonly services: {
     readonly cluster: Cluster
@@ -41,6 +44,9 @@ export interface AssembleInput extends Pick<PluginContext, 'clock' | 'hooks' | '
 export interface MonitorAssembly extends DeliveryAssembly {
   readonly actions: JobActions
   readonly alerts: Alerts
+  readonly attention: Attention
+  /** How often what needs attention is checked, in ms. */
+  readonly attentionMs: number
   readonly attempts: WorkerAttempts
   readonly attemptHistory: AttemptHistory
   readonly deletes: Deletes
@@ -52,9 +58,11 @@ export interface MonitorAssembly extends DeliveryAssembly {
 
 const weekMs = 7 * 86_400_000
 const coolDownMs = 300_000
+/** How often what needs attention is checked, at least, in ms. */
+const attentionMs = 15_000
 
 export function assemble(input: AssembleInput): MonitorAssembly {
-  const { clock, hooks, log, manage, options, services } = input
+  const { clock, hooks, host, log, manage, options, services } = input
   const { cluster, kv } = services
   const { apiKeys, auth, monitor: config } = options
   const queues = visibleQueues(services.queues)
@@ -91,6 +99,28 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     log,
   })
   const sampler = new Sampler({ cluster, snapshots, history, log, onSample: (sample) => alerts.observe(sample) })
+  const periodMs = Math.min(attentionMs, config.interval ?? attentionMs)
+  const facts = new MonitorFacts({
+    monitor,
+    alerts,
+    endpoints: delivery.endpoints,
+    deliveries: delivery.deliveryLog,
+    workers: () => services.workers,
+    now: () => clock.now(),
+  })
+  hooks.on('collectAttention', (where) => (where === 'app' ? facts.report() : { facts: [] }))
+  const attention = new Attention({
+    collector: new Collector({ slot: hooks.slot('collectAttention'), cluster, kv, keptMs: 3 * periodMs }),
+    kv,
+    clock,
+    log,
+    manage,
+    periodMs,
+    leads: () => sampler.leads,
+    isApp: host.roles.size > 0,
+    onAttentionChange: hooks.slot('onAttentionChange'),
+    deliver: (changes) => delivery.webhooks.attention(changes),
+  })
   const actions = new JobActions({
     queues,
     views,
@@ -102,7 +132,20 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   const store = new OperationStore(kv, clock)
   const operations = new Operations({ queues, views, store, actions, clock, log, manage })
   const deletes = new Deletes({ queues, store, actions, clock, manage })
-  return { actions, alerts, attempts, attemptHistory, deletes, guard, monitor, operations, sampler, ...delivery }
+  return {
+    actions,
+    alerts,
+    attention,
+    attentionMs: periodMs,
+    attempts,
+    attemptHistory,
+    deletes,
+    guard,
+    monitor,
+    operations,
+    sampler,
+    ...delivery,
+  }
 }
 
 function numbersOf(config: QueueMonitorOptions['monitor']): Thresholds {

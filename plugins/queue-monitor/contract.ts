@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { defineService } from 'zin'
 import type { Scope } from './access/scope.js'
+import type { AttentionList } from './attention/item.js'
 
 /** Percentiles of run times in ms over the last hour. */
 export interface ProcessingTimes {
@@ -205,3 +206,32 @@ export interface QueueMonitor {
 }
 
 export const queueMonitorService = defineService<QueueMonitor>('queueMonitor')
+
+/**
+ * What needs attention in the app, checked on the server. Plugins report facts in the hook `collectAttention`.
+ *
+ * @example
+ * import { definePlugin } from 'zin'
+ * import { attentionService } from 'zin/plugins/queue-monitor'
+ *
+ * export const lamp = definePlugin({
+ *   name: 'lamp',
+ *   version: '1.0.0',
+ *   uses: { attention: attentionService },
+ *   setup: ({ every, log, services }) =>
+ *     void every(60_000, async () => {
+ *       const { items, notChecked } = await services.attention.list()
+ *       log.info(items.length === 0 && notChecked.length === 0 ? 'green' : 'red')
+ *     }),
+ * })
+ */
+export interface Attentions {
+  /**
+   * Lists what needs attention, at most half a minute old. Never rejects: what could not be read is in `notChecked`.
+   *
+   * @param scope limits the list to what concerns the queues of a caller. Default: everything.
+   */
+  list(scope?: Scope): Promise<AttentionList>
+}
+
+export const attentionService = defineService<Attentions>('attention')

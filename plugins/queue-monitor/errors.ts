@@ -199,4 +199,17 @@ export const monitorErrors = defineErrors({
     when: 'The option `--data` of a command is not JSON',
     fix: 'Pass JSON, quoted for the shell',
   },
+  ATTENTION_NOT_FOUND: {
+    status: 404,
+    message: (id: string) =>
+      `Nothing with the id "${id.slice(0, 60)}" needs attention, or your credentials do not cover it; see GET /api/attention`,
+    when: 'The cause of the item has gone, its id is wrong, or the API key does not cover it',
+    fix: 'Use an id from `GET /api/attention`',
+  },
+  ATTENTION_NOTE_INVALID: {
+    status: 400,
+    message: (most: number) => `"note" must be a text of 1 to ${most} characters that says why no more is to be done now`,
+    when: 'The note of an acknowledgement is empty or too long',
+    fix: 'Send `{"note": "…"}` with 1 to 500 characters',
+  },
 })

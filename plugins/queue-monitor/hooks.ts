@@ -1,6 +1,7 @@
 import type { Gate, HookSpecs, Notify, Settle } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { QueueAlert } from './alerts/alerts.js'
+import type { AttentionItem } from './attention/item.js'
 
 /** An action of an operator on jobs or a queue. */
 export interface MonitorAction {
@@ -25,12 +26,23 @@ export interface WebhookChange {
   readonly actor: Actor
 }
 
+/** Something that began to need attention, or no longer does. */
+export interface AttentionChange {
+  readonly state: 'raised' | 'cleared'
+  readonly item: AttentionItem
+  /** The same for the change that begins and the one that ends it; an item may come back. */
+  readonly episode: string
+  /** ISO 8601. */
+  readonly at: string
+}
+
 /** Hooks fired by the plugin. */
 export interface QueueMonitorHooks {
   beforeJobRetry: Gate<[queue: string, jobId: string]>
   onMonitorAction: Settle<[action: MonitorAction]>
   onQueueAlert: Notify<[alert: QueueAlert]>
   onWebhookChange: Settle<[change: WebhookChange]>
+  onAttentionChange: Notify<[change: AttentionChange]>
 }
 
 export const queueMonitorHooks = {
@@ -49,6 +61,12 @@ export const queueMonitorHooks = {
     kind: 'settle',
     args: ['change'],
     summary: 'An operator has added, changed, enabled, disabled or removed a webhook endpoint, or resent a delivery',
+  },
+  onAttentionChange: {
+    kind: 'notify',
+    args: ['change'],
+    summary:
+      'Something began to need attention, or no longer does; fires on the node that checks. Plugins report facts in `collectAttention`',
   },
 } satisfies HookSpecs<QueueMonitorHooks>
 

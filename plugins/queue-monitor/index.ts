@@ -1,3 +1,4 @@
+import type { Context } from 'koa'
 import { definePlugin, optional } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { decisionsService } from 'zin/plugins/decisions'
@@ -7,13 +8,17 @@ import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
 import { tooShort } from './access/credentials.js'
+import { pluginScope } from './access/scope.js'
 import { assemble } from './assemble.js'
+import type { Asker } from './attention/attention.js'
+import { attentionCommands } from './attention/cli.js'
 import { queueMonitorCommands } from './cli.js'
-import { queueMonitorService } from './contract.js'
+import { attentionService, queueMonitorService } from './contract.js'
 import { monitorErrors } from './errors.js'
 import { queueMonitorHooks } from './hooks.js'
 import { queueMetrics } from './metrics.js'
 import { queueMonitorOptions } from './options.js'
+import { attentionRoutes } from './routes/attention.js'
 import { graphqlRoutes } from './routes/graphql.js'
 import { manageRoutes } from './routes/manage.js'
 import { readRoutes } from './routes/reads.js'
@@ -25,10 +30,11 @@ export type { MonitorPermission, Scope } from './access/scope.js'
 export { FailureThrottle } from './access/throttle.js'
 export type { QueueAlert } from './alerts/alerts.js'
 export type { AlertRule } from './alerts/rules.js'
+export type { Acknowledgement, AttentionItem, AttentionList, NotChecked } from './attention/item.js'
 export type * from './contract.js'
-export { queueMonitorService } from './contract.js'
+export { attentionService, queueMonitorService } from './contract.js'
 export type { Delivery, DeliveryEvent, DeliveryState } from './deliveries/delivery.js'
-export type { MonitorAction, QueueMonitorHooks, WebhookChange } from './hooks.js'
+export type { AttentionChange, MonitorAction, QueueMonitorHooks, WebhookChange } from './hooks.js'
 export type { QueueMonitorOptions } from './options.js'
 
 /** Interval at which job attempts are stored, in ms. */
@@ -52,16 +58,31 @@ export const queueMonitor = definePlugin({
     queues: queuesService,
     workers: optional(workersService),
   },
-  provides: [queueMonitorService],
+  provides: [queueMonitorService, attentionService],
   hooks: queueMonitorHooks,
   errors: monitorErrors,
   options: queueMonitorOptions,
   setup(ctx) {
     const { options, services } = ctx
     const parts = assemble(ctx)
-    const { actions, alerts, attempts, attemptHistory, deletes, deliveryLog, endpoints, guard, monitor, operations, sampler, webhooks } =
-      parts
+    const {
+      actions,
+      alerts,
+      attention,
+      attempts,
+      attemptHistory,
+      deletes,
+      deliveryLog,
+      endpoints,
+      guard,
+      monitor,
+      operations,
+      sampler,
+      webhooks,
+    } = parts
     ctx.provide(queueMonitorService, monitor)
+    const asApp = pluginScope('app')
+    ctx.provide(attentionService, { list: (scope) => attention.list({ scope: scope ?? asApp, all: scope === undefined }) })
     ctx.onCheck(() => {
       const short = ctx.host.app.production ? tooShort(Object.keys(options.apiKeys)) : undefined
       if (short !== undefined) throw monitorErrors.MONITOR_KEY_TOO_SHORT(short.length, short.least)
@@ -69,6 +90,7 @@ export const queueMonitor = definePlugin({
     ctx.onCheck(parts.check)
     ctx.middleware(guard.middleware)
     const scopeOf = guard.scope.bind(guard)
+    const askerOf = (request: Context): Asker => ({ scope: guard.scope(request), all: services.ops.access(request) !== undefined })
     const streams = new StatsStreams(monitor)
     ctx.hooks.on('onClose', () => streams.closeAll())
     ctx.onStop(() => streams.closeAll())
@@ -76,9 +98,10 @@ export const queueMonitor = definePlugin({
       ...readRoutes(monitor, alerts, streams, scopeOf),
       ...manageRoutes({ actions, deletes, operations }, scopeOf),
       ...webhookRoutes(endpoints, deliveryLog, scopeOf),
+      ...attentionRoutes(attention, askerOf),
       ...graphqlRoutes(monitor, ctx.host.app.production, scopeOf),
     ])
-    ctx.commands([...queueMonitorCommands, ...webhookCommands])
+    ctx.commands([...queueMonitorCommands, ...webhookCommands, ...attentionCommands])
     // Only one node exports queue metrics; otherwise every node would export the same series.
     ctx.hooks.on('collectMetrics', async () => (sampler.leads ? queueMetrics(await monitor.stats()) : []))
     ctx.onStart(() => {
@@ -109,6 +132,7 @@ export const queueMonitor = definePlugin({
       const interval = options.monitor.interval ?? 30_000
       ctx.every(interval, () => sampler.sample())
       ctx.every(interval, () => webhooks.refresh())
+      ctx.every(parts.attentionMs, () => attention.tick())
     })
     ctx.onStop(async () => {
       await webhooks.close()

@@ -1,21 +1,19 @@
 import { defineOptions, type OptionsOf, Type } from 'zin'
+import { deliveryEvents } from './deliveries/delivery.js'
 
 /** Options of `queueMonitor()`. */
 export type QueueMonitorOptions = OptionsOf<typeof queueMonitorOptions>
 
+const actions = Type.Union([Type.Literal('webhook'), Type.Literal('email'), Type.Literal('slack')])
+const places = () => ({
+  webhook: Type.Optional(url),
+  recipients: Type.Optional(
+    Type.Array(Type.String({ pattern: '^[^@\\s<>,;"]+@[^@\\s<>,;"]+$', maxLength: 200 }), { minItems: 1, maxItems: 20 }),
+  ),
+})
 const threshold = (minimum: number, maximum: number) => {
   const number = Type.Number({ minimum, maximum })
-  const action = Type.Object(
-    {
-      threshold: number,
-      action: Type.Optional(Type.Union([Type.Literal('webhook'), Type.Literal('email'), Type.Literal('slack')])),
-      webhook: Type.Optional(url),
-      recipients: Type.Optional(
-        Type.Array(Type.String({ pattern: '^[^@\\s<>,;"]+@[^@\\s<>,;"]+$', maxLength: 200 }), { minItems: 1, maxItems: 20 }),
-      ),
-    },
-    closed,
-  )
+  const action = Type.Object({ threshold: number, action: Type.Optional(actions), ...places() }, closed)
   return Type.Optional(Type.Union([number, action, Type.Literal(false)]))
 }
 
@@ -29,7 +27,7 @@ const permissions = Type.Array(
 )
 const queueNames = Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: '^([A-Za-z0-9_.-]{1,100}|\\*)$' }), { minItems: 1 })])
 
-const event = Type.Union([Type.Literal('job.completed'), Type.Literal('job.failed'), Type.Literal('queue.alert')])
+const event = Type.Union(deliveryEvents.map((name) => Type.Literal(name)))
 const urls = Type.Optional(Type.Union([url, Type.Array(url, { minItems: 1, maxItems: 20 })]))
 const webhooks = Type.Union([
   Type.Array(
@@ -47,7 +45,10 @@ const webhooks = Type.Union([
     ]),
     { maxItems: 100 },
   ),
-  Type.Object({ 'job.completed': urls, 'job.failed': urls, 'queue.alert': urls }, closed),
+  Type.Object(
+    { 'job.completed': urls, 'job.failed': urls, 'queue.alert': urls, 'attention.raised': urls, 'attention.cleared': urls },
+    closed,
+  ),
 ])
 const secret = Type.String({ minLength: 1, maxLength: 200 })
 
@@ -65,6 +66,7 @@ export const queueMonitorOptions = defineOptions(
               processingTime: threshold(0, 1e9),
               failureRate: threshold(0, 1),
               oldestWaiting: threshold(0, 1e9),
+              attention: Type.Optional(Type.Object({ action: actions, ...places() }, closed)),
               coolDown: Type.Optional(Type.Integer({ minimum: 0, maximum: day })),
             },
             closed,

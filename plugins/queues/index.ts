@@ -6,6 +6,7 @@ import type { EmbeddedStore } from './embedded/open.js'
 import { queueErrors } from './errors.js'
 import { queueHooks } from './hooks.js'
 import { queuesOptions } from './options.js'
+import { scheduleReport } from './schedule-facts.js'
 import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
@@ -101,6 +102,7 @@ export const queues = definePlugin({
       return (await import('./embedded/backup.js')).backUpQueue(host.app.dataDir, embedded, folder)
     })
     if (!target) ctx.hooks.on('checkBackup', async (folder) => (await import('./embedded/backup.js')).checkQueue(folder))
+    ctx.hooks.on('collectAttention', (where) => (where === 'app' ? scheduleReport(service, () => clock.now()) : { facts: [] }))
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
     ctx.onStart(() => {

@@ -45,6 +45,8 @@ export interface OwnedQueues extends Queues {
   open(backend: QueueBackend): Promise<void>
   /** Plans schedules again that a wrong clock has planned; call it every second. */
   tick(): Promise<void>
+  /** Names of the queues that have schedules. */
+  scheduled(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -283,6 +285,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     },
     isUnavailable: (error) => isOwnUnavailable(error) || (backend?.isUnavailable(error) ?? false),
     tick: () => late.tick(),
+    scheduled,
     async open(made) {
       backend = made
       closing = new AbortController()

@@ -5,6 +5,7 @@ import { decisionsService } from 'zin/plugins/decisions'
 import { kvService } from 'zin/plugins/kv'
 import { workersService } from 'zin/plugins/workers'
 import { assemble } from './assemble.js'
+import { resourceReport } from './attention.js'
 import { resourceCommands } from './cli.js'
 import { resourcesService } from './contract.js'
 import { resourceErrors } from './errors.js'
@@ -53,6 +54,7 @@ export const resources = definePlugin({
     if (!services.workers.enabled) return
     ctx.routes(resourceRoutes(service))
     ctx.commands(resourceCommands)
+    ctx.hooks.on('collectAttention', (where) => (where === 'app' ? resourceReport(service) : { facts: [] }))
     ctx.hooks.on('onWorkerChange', async ({ action, after, before }) => {
       if (action !== 'create' && action !== 'update' && action !== 'remove') return
       const [had, has] = [before, after].map((one) => one !== null && resourceMonitoring.isOn(one.record))

@@ -75,6 +75,8 @@ export interface WorkerParts {
   readonly watchMs: number
   /** Throws if a worker of this node takes none of the jobs that wait. */
   checkWorkers(): void
+  /** Since when, in ms since 1970, and why this process cannot store counts of attempts; undefined if it can. */
+  readonly countsFault: { readonly since: number; readonly error: string } | undefined
   /** Called within the context of an error that nothing caught and that ends the app: see {@link WorkerNode.crash}. */
   crash(error: unknown): CrashFacts
   /** Deletes expired shared state, on the leader only. */
@@ -250,6 +252,9 @@ export function assemble(input: AssembleInput): WorkerParts {
     watch: async () => node?.watch(),
     watchMs: askAgainMs,
     checkWorkers: () => node?.check(),
+    get countsFault() {
+      return node?.countsFault
+    },
     crash: (error) => node?.crash(error) ?? { runningJobs: [] },
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()

@@ -8,6 +8,7 @@ import { kvService } from 'zin/plugins/kv'
 import { type Ops, opsService } from 'zin/plugins/ops'
 import { queuesService, type Viewer } from 'zin/plugins/queues'
 import { assemble } from './assemble.js'
+import { countsFact, workersReport } from './attention.js'
 import { workerCommands } from './cli.js'
 import { workersService } from './contract.js'
 import { workerErrors } from './errors.js'
@@ -112,6 +113,13 @@ export const workers = definePlugin({
     }
     ctx.hooks.on('collectFatalFacts', (error) => ({ ...parts.crash(error) }))
     ctx.hooks.on('collectMetrics', () => workerMetrics(parts.workers.local.list()))
+    if (settings.WORKERS_ENABLED) {
+      ctx.hooks.on('collectAttention', (where) =>
+        where === 'app'
+          ? workersReport({ workers: parts.workers, queues: services.queues, now: () => ctx.clock.now() })
+          : { facts: countsFact(parts.countsFault) },
+      )
+    }
     ctx.onStart(async () => {
       await parts.prepare()
       const remove = services.health?.register({ name: 'workers', kind: 'readiness', critical: false, run: () => parts.checkWorkers() })

@@ -7,6 +7,7 @@ import { createAudit as createAuditTables } from '../migrations/0001-create-audi
 import type { ComplianceContext, CompliancePart } from '../part.js'
 import type { Marks } from '../store/marks.js'
 import { auditMetrics, placeMetrics, raiseAlarm } from './alarm.js'
+import { auditFacts } from './attention.js'
 import { auditCommands } from './cli.js'
 import { auditControls } from './controls.js'
 import { OptOuts } from './opt-outs.js'
@@ -45,6 +46,8 @@ export interface Audit extends CompliancePart {
 const startMs = 5_000
 /** Maximum time for reading the log, in ms. */
 const readMs = 5_000
+/** How often a log that cannot be written is checked, in ms. */
+const checkMs = 10_000
 /** Maximum number of chains to seal again at a time. */
 const sealSteps = 1_000
 
@@ -172,6 +175,13 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   ctx.use(origins.middleware)
   hooks.on('beforeManagementAction', recorder.beforeAction)
   hooks.on('onManagementAction', recorder.afterAction)
+  hooks.on('collectAttention', async (where) => {
+    if (where === 'app') await writer.check()
+    return { facts: auditFacts(writer.state, places.states) }
+  })
+  ctx.onReady(() => {
+    ctx.every(checkMs, () => (writer.state.downSince === undefined ? undefined : writer.check()))
+  })
   hooks.on('collectMetrics', () => [...auditMetrics(writer.state, writer.totals), ...placeMetrics(places.states)])
   ctx.onStart(async () => {
     if (settings.APP_KEY === '') log.warn('APP_KEY is not set: anyone who can write the tables of the audit log can change it undetected')

@@ -120,6 +120,26 @@ export class AuditWriter {
     while (this.#hasWork && (await this.#runOnce(true)));
   }
 
+  /**
+   * Checks the store while nothing is to be written, so that an outage does not begin, and end, with the next entry only. Never rejects.
+   */
+  async check(): Promise<void> {
+    if (this.#closed || this.#running !== undefined || this.#hasWork) return
+    const { store } = this.#parts
+    const chain = this.#chain
+    const ask = async (): Promise<void> => {
+      await store.list({}, { offset: 0, limit: 1 })
+      // The stored head again, which changes nothing.
+      if (chain !== undefined) await store.append([], chain)
+    }
+    try {
+      await withDeadline(ask(), storeMs, `no response within ${storeMs} ms`)
+      if (this.#running === undefined) this.#recovered()
+    } catch (error) {
+      if (this.#running === undefined) this.#failed(error, undefined)
+    }
+  }
+
   /** Stores the buffered entries and marks the chain as closed. The number of entries that cannot be stored is written to the app log. */
   async close(): Promise<void> {
     await this.flush()
@@ -217,6 +237,10 @@ export class AuditWriter {
     this.#totals.written += entries.length
     this.#parts.onSeal?.(chain)
     waiting.forEach(({ caller }, index) => void caller?.resolve(entries[index]?.id ?? 0))
+    this.#recovered()
+  }
+
+  #recovered(): void {
     if (this.#down === undefined) return
     const { log, onState } = this.#parts
     this.#down = undefined

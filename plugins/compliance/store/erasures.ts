@@ -31,6 +31,8 @@ export interface Erasures {
   get(id: string): Promise<Erasure | undefined>
   /** Returns open erasures that were last updated before a time (ms since 1970), because their process has ended. */
   abandoned(before: number): Promise<readonly Erasure[]>
+  /** Returns the newest erasures that failed since a time (ms since 1970), without those whose subject was erased later. At most 100. */
+  failed(since: number): Promise<readonly Erasure[]>
   addPending(id: string, jobs: readonly PendingJob[]): Promise<void>
   pending(id: string): Promise<readonly PendingJob[]>
   removePending(id: string, queue: string, jobs: readonly string[]): Promise<void>
@@ -58,6 +60,7 @@ const table = 'zin_erasures'
 const pendingTable = 'zin_erasure_jobs'
 /** Maximum number of pending jobs read per erasure. */
 const mostPending = 10_000
+const mostFailed = 100
 
 export function databaseErasures(database: Database): Erasures {
   const tables = () => database.tables<{ [table]: ErasureRow; [pendingTable]: PendingRow }>()
@@ -82,6 +85,27 @@ export function databaseErasures(database: Database): Erasures {
         .limit(100)
         .execute()
       return rows.map(erasureOf)
+    },
+    async failed(since) {
+      const rows = await tables()
+        .selectFrom(table)
+        .selectAll()
+        .where('state', '=', 'failed')
+        .where('updated_at', '>', since)
+        .orderBy('updated_at', 'desc')
+        .limit(mostFailed)
+        .execute()
+      if (rows.length === 0) return []
+      const later = await tables()
+        .selectFrom(table)
+        .select(['subject', 'requested_at'])
+        .where('state', '=', 'completed')
+        .where('updated_at', '>', since)
+        .where(await inList(tables(), 'subject', [...new Set(rows.map(({ subject }) => subject))]))
+        .execute()
+      const isDone = ({ requested_at, subject }: ErasureRow): boolean =>
+        later.some((one) => one.subject === subject && Number(one.requested_at) > Number(requested_at))
+      return rows.filter((row) => !isDone(row)).map(erasureOf)
     },
     async addPending(id, jobs) {
       if (jobs.length === 0) return

@@ -4,6 +4,7 @@ import type { ComplianceContext, CompliancePart, Control } from '../part.js'
 import { databaseErasures } from '../store/erasures.js'
 import type { Marks } from '../store/marks.js'
 import { databaseIndex } from '../store/subject-index.js'
+import { erasureReport } from './attention.js'
 import { subjectCommands } from './cli.js'
 import { SubjectDigests } from './digest.js'
 import { SubjectJobs } from './find.js'
@@ -48,6 +49,9 @@ export function subjectsPart(ctx: ComplianceContext, marks: Marks, audit: Pick<A
   })
   ctx.migration(createSubjects)
   hooks.on('beforeJobsAdd', indexJobs({ declarations, digests, index: enabled ? index : undefined, clock }))
+  if (enabled) {
+    hooks.on('collectAttention', (where) => (where === 'app' ? erasureReport(erasures, clock.now()) : { facts: [] }))
+  }
   ctx.routes(subjectRoutes(subjects, ops))
   ctx.commands(subjectCommands)
   ctx.onStart(() => {

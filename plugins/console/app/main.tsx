@@ -4,8 +4,7 @@ import type { BootReport } from '../service.js'
 import { ApiError, request } from './data/api.js'
 import { hasCredential, setCredential } from './data/credentials.js'
 import { messageOf } from './data/message.js'
-import { session } from './data/session.js'
-import { whenUnauthorized } from './data/use-data.js'
+import { session, whenUnauthorized } from './data/session.js'
 import { listenToKeys } from './keys.js'
 import { loadPages } from './load-pages.js'
 import { Shell } from './shell.js'
@@ -17,6 +16,9 @@ type State =
   | { readonly kind: 'starting' | 'ready' }
   | { readonly kind: 'sign in'; readonly problem: string | undefined; readonly attempt: number }
   | { readonly kind: 'failed'; readonly error: ApiError }
+
+/** How often a caller whose credential covers queues only is checked again after a 401, in ms. */
+const askAgainMs = 5_000
 
 function App() {
   const [state, set] = useState<State>({ kind: 'starting' })
@@ -31,15 +33,22 @@ function App() {
       const known = error instanceof ApiError ? error : new ApiError(0, 'CONSOLE_FAILED', messageOf(error))
       if (known.status !== 401) set({ kind: 'failed', error: known })
       else {
-        const problem = hasCredential() ? known.message : undefined
+        // A session that has ended says so.
+        const ended = session.value === undefined ? '' : 'Your session has ended; sign in again. '
+        const problem = hasCredential() || ended !== '' ? `${ended}${known.message}` : undefined
         setCredential(undefined)
         set({ kind: 'sign in', problem, attempt: ++attempts.current })
       }
     }
   }
   useEffect(() => {
-    // Credentials for queues only get a 401 from other APIs; the caller is still signed in.
-    whenUnauthorized(() => session.value?.may.operate !== false && void start())
+    // Credentials for queues only get a 401 from other APIs; the caller is still signed in, unless the console refuses them, too.
+    let asked = Number.NEGATIVE_INFINITY
+    whenUnauthorized(() => {
+      if (session.value?.may.operate === false && performance.now() - asked < askAgainMs) return
+      asked = performance.now()
+      void start()
+    })
     void start()
   }, [])
   if (state.kind === 'ready') return <Shell />

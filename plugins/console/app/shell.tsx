@@ -150,6 +150,19 @@ function LiveState() {
       </button>
     )
   }
+  if (state.kind === 'refused') {
+    return (
+      <button
+        type="button"
+        class="live-state waiting"
+        onClick={reconnect}
+        title="The app does not accept your credentials for these updates"
+      >
+        <span class="live-dot" aria-hidden="true" />
+        no updates
+      </button>
+    )
+  }
   const word = stopped ? 'paused' : state.kind === 'live' ? 'live' : state.kind === 'connecting' ? 'connecting' : 'on demand'
   return (
     <button

@@ -29,8 +29,27 @@ export function endpointOfAction(rule: AlertRule, { action, recipients = [], web
   }
 }
 
+/** What happens when something begins to need attention, and when it no longer does. */
+export type AttentionAction = Required<Pick<AlertAction, 'action'>> & Omit<AlertAction, 'threshold' | 'action'>
+
+/** Returns the endpoint for what needs attention. Pure. */
+export function endpointOfAttention({ action, recipients = [], webhook = '' }: AttentionAction): Endpoint {
+  return {
+    id: idOf('alert', 'attention', action, webhook, recipients),
+    channel: action,
+    url: action === 'email' ? '' : webhook,
+    recipients: action === 'email' ? recipients : [],
+    events: ['attention.raised', 'attention.cleared'],
+    queues: '*',
+    description: 'Action of the alert attention',
+    source: 'alert',
+    createdBy: null,
+    owner: null,
+  }
+}
+
 /** Returns what is missing for an action, or undefined if it is complete. Pure. */
-export function actionFault({ action, recipients = [], webhook }: AlertAction, hasSmtp: boolean): string | undefined {
+export function actionFault({ action, recipients = [], webhook }: Omit<AlertAction, 'threshold'>, hasSmtp: boolean): string | undefined {
   if (action === 'webhook' || action === 'slack')
     return webhook === undefined ? `the action ${action} requires "webhook", a URL` : undefined
   if (action !== 'email') return undefined

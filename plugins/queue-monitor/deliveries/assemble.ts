@@ -1,7 +1,7 @@
 import type { EgressRules } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import type { Credentials } from '../access/credentials.js'
-import { actionFault, endpointOfAction } from '../alerts/actions.js'
+import { actionFault, endpointOfAction, endpointOfAttention } from '../alerts/actions.js'
 import { thresholdsIn } from '../alerts/thresholds.js'
 import type { AssembleInput } from '../assemble.js'
 import { monitorErrors } from '../errors.js'
@@ -94,7 +94,8 @@ function rulesOf({ allowHosts, allowPrivate = false }: NonNullable<QueueMonitorO
 
 function configuredEndpoints(config: QueueMonitorOptions['monitor']): readonly Endpoint[] {
   const ofAlerts = thresholdsIn(config).flatMap(([rule, action]) => endpointOfAction(rule, action) ?? [])
-  return [...endpointsOf(config.webhooks ?? []), ...ofAlerts]
+  const { attention } = config.alerts ?? {}
+  return [...endpointsOf(config.webhooks ?? []), ...ofAlerts, ...(attention === undefined ? [] : [endpointOfAttention(attention)])]
 }
 
 function check(
@@ -103,7 +104,8 @@ function check(
   secrets: readonly string[],
   rules: EgressRules,
 ): void {
-  for (const [rule, action] of thresholdsIn(config)) {
+  const { attention } = config.alerts ?? {}
+  for (const [rule, action] of [...thresholdsIn(config), ...(attention === undefined ? [] : [['attention', attention] as const])]) {
     const fault = actionFault(action, config.smtp !== undefined)
     if (fault !== undefined) throw monitorErrors.WEBHOOK_OPTIONS(`the alert ${rule}: ${fault}`)
   }

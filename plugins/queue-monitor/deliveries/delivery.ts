@@ -3,9 +3,12 @@ import type { Job } from 'bullmq'
 /** How a message is delivered: as a signed HTTP request, a Slack message, or an email. */
 export type Channel = 'webhook' | 'slack' | 'email'
 
-export type DeliveryEvent = 'job.completed' | 'job.failed' | 'queue.alert'
+export const deliveryEvents = ['job.completed', 'job.failed', 'queue.alert', 'attention.raised', 'attention.cleared'] as const
 
-export const deliveryEvents: readonly DeliveryEvent[] = ['job.completed', 'job.failed', 'queue.alert']
+export type DeliveryEvent = (typeof deliveryEvents)[number]
+
+/** The events of an endpoint that names none: those of queues. */
+export const defaultEvents: readonly DeliveryEvent[] = ['job.completed', 'job.failed', 'queue.alert']
 
 /** A delivery attempt. */
 export interface DeliveryTry {
@@ -24,7 +27,7 @@ export interface DeliveryData {
   readonly endpoint: string
   readonly channel: Channel
   readonly event: DeliveryEvent
-  /** The queue the event is about. */
+  /** The queue the event is about; empty if it is about the app, `*` if about all queues. */
   readonly queue: string
   /** The body of the request. */
   readonly body: string

@@ -1,5 +1,5 @@
 import { type Logger, messageOf } from 'zin'
-import type { AlertBody, Send } from './send.js'
+import { type AlertBody, type Send, titleOf } from './send.js'
 
 /** Settings of the mail server. */
 export interface SmtpOptions {
@@ -35,8 +35,9 @@ export function sendEmail(smtp: SmtpOptions | undefined, timeoutMs: number, cloc
     })
     try {
       const { data, timestamp } = JSON.parse(body) as AlertBody
-      const subject = `Alert ${data.rule} of queue ${data.queue} ${data.status}`
-      const text = `${data.reason}\n\nQueue: ${data.queue}\nAlert: ${data.rule}\nState: ${data.status}\nTime: ${timestamp}\n`
+      const subject = titleOf(data)
+      const about = data.subject === undefined ? `Queue: ${data.queue}` : `Subject: ${data.subject}`
+      const text = `${data.reason}\n\n${about}\nAlert: ${data.rule}\nState: ${data.status}\nTime: ${timestamp}\n`
       // The same in each attempt, so that mail servers can drop duplicates.
       const messageId = `<${id}@zin>`
       const { response } = await transport.sendMail({ from: smtp.from, to: [...recipients], subject, text, messageId })

@@ -46,7 +46,7 @@ export function sendSlack({ egress, now, rules, timeoutMs }: SendParts): Send {
   return async ({ body }, { url }, signal) => {
     const { data, timestamp } = JSON.parse(body) as AlertBody
     const sign = data.status === 'raised' ? ':rotating_light:' : ':white_check_mark:'
-    const text = `${sign} ${escaped(`Alert ${data.rule} of queue ${data.queue} ${data.status}: ${data.reason}`)} (${timestamp})`
+    const text = `${sign} ${escaped(`${titleOf(data)}: ${data.reason}`)} (${timestamp})`
     const headers = { 'content-type': 'application/json', 'user-agent': 'zin-webhooks' }
     return post({ url, headers, body: JSON.stringify({ text }), rules, egress, timeoutMs, signal, now })
   }
@@ -55,7 +55,19 @@ export function sendSlack({ egress, now, rules, timeoutMs }: SendParts): Send {
 /** The fields of an alert body that Slack messages and emails use. */
 export interface AlertBody {
   readonly timestamp: string
-  readonly data: { readonly queue: string; readonly status: string; readonly rule: string; readonly reason: string }
+  readonly data: {
+    readonly queue: string | null
+    readonly status: string
+    readonly rule: string
+    readonly reason: string
+    /** Of what needs attention. */
+    readonly subject?: string
+  }
+}
+
+/** Returns the first line of a message about an alert, or about what needs attention. */
+export function titleOf({ queue, rule, status, subject }: AlertBody['data']): string {
+  return subject === undefined ? `Alert ${rule} of queue ${queue} ${status}` : `${subject}: ${rule} ${status}`
 }
 
 interface Post extends Omit<SendParts, 'secrets'> {

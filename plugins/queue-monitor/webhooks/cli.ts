@@ -36,7 +36,10 @@ const add = defineCommand({
   route: 'POST /api/queue/webhooks',
   json: true,
   options: {
-    events: { type: 'string', summary: 'Comma-separated: job.completed, job.failed, queue.alert; default: all' },
+    events: {
+      type: 'string',
+      summary: 'Comma-separated: job.completed, job.failed, queue.alert (default: these), attention.raised, attention.cleared',
+    },
     queues: { type: 'string', summary: 'Comma-separated names; default: all queues covered by the credentials' },
     description: { type: 'string', summary: 'Purpose of the endpoint' },
   },

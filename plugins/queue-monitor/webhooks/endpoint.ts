@@ -3,7 +3,7 @@ import { checkEgressUrl, type EgressRules, messageOf } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import { queueNamesOf, type Scope } from '../access/scope.js'
 import type { AlertRule } from '../alerts/rules.js'
-import { type Channel, type DeliveryEvent, deliveryEvents } from '../deliveries/delivery.js'
+import { type Channel, type DeliveryEvent, defaultEvents } from '../deliveries/delivery.js'
 
 /** A destination of events. Its URL may contain a secret and is never shown in full. */
 export interface Endpoint {
@@ -79,7 +79,7 @@ export function endpointsOf(option: WebhooksOption): readonly Endpoint[] {
   return byEvent.flatMap(([event, urls]) => [urls].flat().map((url) => configured({ url, events: [event as DeliveryEvent] })))
 }
 
-function configured({ description = '', events = deliveryEvents, queues = '*', url }: EndpointInput): Endpoint {
+function configured({ description = '', events = defaultEvents, queues = '*', url }: EndpointInput): Endpoint {
   return {
     // Stable across restarts, so that the endpoint keeps its deliveries and state.
     id: idOf('options', url, events, queues),

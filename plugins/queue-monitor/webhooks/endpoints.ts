@@ -5,7 +5,7 @@ import type { Kv } from 'zin/plugins/kv'
 import type { Credentials } from '../access/credentials.js'
 import { demand, demandQueue, pluginScope, type QueueNames, queueNamesOf, type Scope } from '../access/scope.js'
 import type { DeliveryTrouble } from '../deliveries/deliveries.js'
-import { deliveryEvents } from '../deliveries/delivery.js'
+import { defaultEvents } from '../deliveries/delivery.js'
 import { monitorErrors } from '../errors.js'
 import type { QueueMonitorHooks, WebhookChange } from '../hooks.js'
 import {
@@ -122,7 +122,7 @@ export class Endpoints {
   }
 
   /** Adds an endpoint. `queues` defaults to the queues of the caller. 400 WEBHOOK_INVALID, 409 WEBHOOK_LIMIT. */
-  async add({ description = '', events = deliveryEvents, queues, url }: EndpointInput, scope: Scope): Promise<EndpointView> {
+  async add({ description = '', events = defaultEvents, queues, url }: EndpointInput, scope: Scope): Promise<EndpointView> {
     demand(scope, 'admin')
     const { clock, rules, signs } = this.#options
     if (!signs) throw monitorErrors.WEBHOOK_INVALID('the option monitor.webhookSecret is not set, so requests cannot be signed')

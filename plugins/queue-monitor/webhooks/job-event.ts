@@ -3,6 +3,7 @@ import type { Job } from 'bullmq'
 import type { QueueEvent } from 'zin/plugins/queues'
 import type { QueueAlert } from '../alerts/alerts.js'
 import type { DeliveryEvent } from '../deliveries/delivery.js'
+import type { AttentionChange } from '../hooks.js'
 
 /** The delivered queue events, by BullMQ name. `failed` fires once per job, after its last attempt. */
 export const jobEvents: Readonly<Record<string, 'job.completed' | 'job.failed'>> = { completed: 'job.completed', failed: 'job.failed' }
@@ -27,6 +28,19 @@ export function jobBody(event: 'job.completed' | 'job.failed', queue: string, jo
 export function alertBody({ at, queue, reason, rule, state, threshold, value }: QueueAlert): string {
   const data = { jobId: null, queue, status: state, processingTime: null, attempts: null, rule, value, threshold, reason }
   return JSON.stringify({ event: 'queue.alert' satisfies DeliveryEvent, timestamp: at, data })
+}
+
+/** The event of a change of what needs attention. */
+export function attentionEvent({ state }: Pick<AttentionChange, 'state'>): 'attention.raised' | 'attention.cleared' {
+  return state === 'raised' ? 'attention.raised' : 'attention.cleared'
+}
+
+/** Builds the body of a delivery about what needs attention. `rule` and `reason` are those of an alert, for receivers that know alerts. Pure. */
+export function attentionBody({ at, item, state }: AttentionChange): string {
+  const { act, cause, count, id, kind, queue = null, severity, since, subject } = item
+  const alert = { jobId: null, queue, status: state, processingTime: null, attempts: null, rule: kind, reason: cause }
+  const data = { ...alert, id, kind, subject, severity, since, count, cause, act }
+  return JSON.stringify({ event: attentionEvent({ state }), timestamp: at, data })
 }
 
 /** Returns the deterministic `webhook-id` of an event for an endpoint. Pure. */

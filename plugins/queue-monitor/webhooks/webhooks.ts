@@ -3,12 +3,14 @@ import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Decisions } from 'zin/plugins/decisions'
 import type { Kv } from 'zin/plugins/kv'
 import type { Queues } from 'zin/plugins/queues'
+import { isMonitorKey } from '../access/credentials.js'
 import type { QueueAlert } from '../alerts/alerts.js'
 import type { Deliveries, DeliveryTrouble } from '../deliveries/deliveries.js'
-import { wants } from './endpoint.js'
+import type { AttentionChange } from '../hooks.js'
+import { type Endpoint, wants } from './endpoint.js'
 import type { Endpoints } from './endpoints.js'
 import { Follower, forgetCursor } from './follower.js'
-import { alertBody, messageId } from './job-event.js'
+import { alertBody, attentionBody, attentionEvent, messageId } from './job-event.js'
 
 export interface WebhooksOptions {
   readonly cluster: Cluster
@@ -88,6 +90,30 @@ export class Webhooks {
         body,
       })),
     )
+  }
+
+  /** Delivers changes of what needs attention. Repeated with the same changes, it delivers nothing twice. */
+  async attention(changes: readonly AttentionChange[]): Promise<void> {
+    const { deliveries, endpoints } = this.#options
+    // What is not about queues is not shown to keys that cover queues.
+    const sees = ({ owner }: Endpoint, queue: string): boolean => queue !== '' || owner === null || !isMonitorKey(owner)
+    const messages = changes.flatMap((change) => {
+      const { queue = '' } = change.item
+      const event = attentionEvent(change)
+      const receivers = endpoints.all.filter(
+        (one) => wants(one, event, queue) && sees(one, queue) && endpoints.stateOf(one.id).disabled === undefined,
+      )
+      const body = attentionBody(change)
+      return receivers.map(({ channel, id }) => ({
+        id: messageId(id, change.episode, change.state),
+        endpoint: id,
+        channel,
+        event,
+        queue,
+        body,
+      }))
+    })
+    if (messages.length > 0) await deliveries.add(messages)
   }
 
   /** Logs and records a delivery problem, at most once per endpoint, verdict and ten minutes; for alerts, always. */

@@ -45,6 +45,7 @@ export class WorkerNode {
   /** The round of the last check for stalled jobs. */
   #round: number | undefined
   #warned = false
+  #countsFault: { readonly since: number; readonly error: string } | undefined
 
   constructor(parts: NodeParts) {
     this.#parts = parts
@@ -153,6 +154,11 @@ export class WorkerNode {
     return this.#reports.restore()
   }
 
+  /** Since when, in ms since 1970, and why attempts could not be counted; undefined if they can. */
+  get countsFault(): { readonly since: number; readonly error: string } | undefined {
+    return this.#countsFault
+  }
+
   /** Adds the attempts since the last call to the shared counts, and closes drained versions. */
   async flush(): Promise<void> {
     const drained = [...this.#workers.values()].flatMap((worker) => worker.counters.drain().map((counts) => ({ worker, counts })))
@@ -161,7 +167,9 @@ export class WorkerNode {
     try {
       while (counted < deltas.length) counted += await this.#parts.shared.count(deltas.slice(counted))
       this.#warned = false
+      this.#countsFault = undefined
     } catch (error) {
+      this.#countsFault ??= { since: this.#parts.clock.now(), error: messageOf(error) }
       for (const { worker, counts } of drained.slice(counted)) worker.counters.restore([counts])
       this.#warn(error, 'attempt counts could not be stored yet')
     }

@@ -17,3 +17,14 @@ export function refreshInterval(): number {
 export function isEnabled(plugin: string): boolean {
   return session.value?.plugins.includes(plugin) ?? false
 }
+
+/** Called on a 401: the session may have ended. */
+let onUnauthorized: () => void = () => undefined
+export function whenUnauthorized(listener: () => void): void {
+  onUnauthorized = listener
+}
+
+/** Tells that a request was answered with 401. */
+export function unauthorized(): void {
+  onUnauthorized()
+}

@@ -1,11 +1,15 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { errorOf } from './api.js'
+import { ApiError, errorOf } from './api.js'
 import { authorizedFetch } from './credentials.js'
+import { unauthorized } from './session.js'
 import { Value } from './signal.js'
 
-/** `paused`: the tab is hidden, or the user paused updates. `retryAt`: time of the next attempt, in ms since the Unix epoch. */
+/**
+ * `paused`: the tab is hidden, or the user paused updates. `refused`: the app does not accept the credential; it is not tried again until
+ * the user signs in. `retryAt`: time of the next attempt, in ms since the Unix epoch.
+ */
 export type StreamState =
-  | { readonly kind: 'idle' | 'connecting' | 'live' | 'paused' }
+  | { readonly kind: 'idle' | 'connecting' | 'live' | 'paused' | 'refused' }
   | { readonly kind: 'waiting'; readonly retryAt: number }
 
 /** The combined state of all streams of the page, shown in the header. */
@@ -49,7 +53,7 @@ class SharedStream {
   }
 
   retryNow(): void {
-    if (this.state.kind === 'waiting') this.#stop({ kind: 'idle' })
+    if (this.state.kind === 'waiting' || this.state.kind === 'refused') this.#stop({ kind: 'idle' })
     this.follow()
   }
 
@@ -78,8 +82,14 @@ class SharedStream {
         if (data !== '') for (const handler of [...this.#handlers]) handler(event, JSON.parse(data))
       }
       throw new Error('ended')
-    } catch {
+    } catch (error) {
       if (abort.signal.aborted) return
+      if (error instanceof ApiError && error.status === 401) {
+        // `abort` stays set, so that nothing reconnects by itself.
+        this.#enter({ kind: 'refused' })
+        unauthorized()
+        return
+      }
       // After an error in an event or its handler, the connection is still open.
       abort.abort()
       // Exponential backoff from 1 s to 30 s, with jitter so that tabs do not reconnect at the same time.
@@ -98,7 +108,7 @@ const streams = new Map<string, SharedStream>()
 
 function showState(): void {
   const states = [...streams.values()].filter(({ size }) => size > 0).map(({ state }) => state)
-  const worst = (['waiting', 'paused', 'connecting', 'live'] as const).map((kind) => states.find((state) => state.kind === kind))
+  const worst = (['waiting', 'paused', 'connecting', 'live', 'refused'] as const).map((kind) => states.find((state) => state.kind === kind))
   live.set(worst.find((state) => state !== undefined) ?? { kind: 'idle' })
 }
 

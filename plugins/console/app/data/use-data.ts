@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConsoleData } from '../../contract.js'
 import { ApiError, request } from './api.js'
+import { unauthorized } from './session.js'
 import { paused } from './stream.js'
 
 interface Held<T> {
@@ -9,12 +10,6 @@ interface Held<T> {
   readonly error: ApiError | undefined
   readonly loading: boolean
   readonly at: number | undefined
-}
-
-/** Called on a 401: this tab has to sign in. */
-let onUnauthorized: () => void = () => undefined
-export function whenUnauthorized(listener: () => void): void {
-  onUnauthorized = listener
 }
 
 /** Fetches JSON from the app, and again every `refresh` ms while the tab is visible and not paused. Data is kept when a later read fails. */
@@ -41,7 +36,7 @@ export function useData<T>(path: string | undefined, { refresh }: { readonly ref
           (error: unknown) => {
             if (mine.signal.aborted) return
             const known = error instanceof ApiError ? error : new ApiError(0, 'UNREADABLE', 'The response of the app could not be read')
-            if (known.status === 401) onUnauthorized()
+            if (known.status === 401) unauthorized()
             set((before) => ({ ...before, error: known, loading: false }))
           },
         )

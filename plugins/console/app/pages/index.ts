@@ -1,5 +1,6 @@
 import type { ConsoleModule } from '../../contract.js'
 import { accessPages } from './access/index.js'
+import { attentionPages } from './attention.js'
 import { compliancePages } from './compliance/index.js'
 import { decisionPages } from './decisions/index.js'
 import { flowPages } from './flows.js'
@@ -13,6 +14,7 @@ import { workerPages } from './workers/index.js'
 /** The built-in pages, in the same form as the modules of plugins. */
 export const builtIn: readonly ConsoleModule[] = [
   overviewPages,
+  attentionPages,
   queuePages,
   workerPages,
   schedulePages,

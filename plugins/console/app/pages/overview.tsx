@@ -1,6 +1,5 @@
 import type { Decision } from 'zin/plugins/decisions'
-import type { QueueAlert, QueueStats } from 'zin/plugins/queue-monitor'
-import type { Attention } from '../../attention/attention.js'
+import type { QueueStats } from 'zin/plugins/queue-monitor'
 import type { ConsoleModule, ConsolePlace } from '../../contract.js'
 import { useRecent } from '../data/recent.js'
 import { isEnabled, refreshInterval, session } from '../data/session.js'
@@ -8,29 +7,19 @@ import { useStats } from '../data/stats.js'
 import { useData } from '../data/use-data.js'
 import { count, duration, percent, rate } from '../format.js'
 import { path } from '../router.js'
-import { Icon } from '../ui/icon.js'
 import { Card, Page, Stat } from '../ui/layout.js'
 import { Link } from '../ui/link.js'
 import { Panels } from '../ui/panels.js'
 import { Sparkline } from '../ui/sparkline.js'
-import { Empty, Loaded, Stale } from '../ui/states.js'
+import { Empty, Loaded } from '../ui/states.js'
 import { type Column, Table } from '../ui/table.js'
 import { Count, Duration, Time } from '../ui/time.js'
+import { NeedsAttention } from './attention.js'
 
 export const overviewPages: ConsoleModule = () => ({
   pages: [{ path: '/', title: 'Overview', nav: { icon: 'overview', order: 10, key: 'o' }, view: Overview }],
 })
 
-interface Need {
-  readonly key: string
-  readonly tone: 'bad' | 'warn'
-  readonly subject: string
-  readonly text: string
-  readonly since: string | undefined
-  readonly to: string
-}
-
-const mostNeeds = 8
 const mostRows = 8
 
 function Overview(place: ConsolePlace) {
@@ -46,78 +35,6 @@ function Overview(place: ConsolePlace) {
       <Panels on="overview" place={place} />
     </Page>
   )
-}
-
-/** What needs attention: queue alerts, workers, nodes, breakers, canaries and jobs. */
-function NeedsAttention() {
-  const refresh = { refresh: refreshInterval() }
-  const mayOperate = session.value?.may.operate === true
-  const alerts = useData<{ alerts: readonly QueueAlert[] }>('/api/queue/alerts', refresh)
-  const attention = useData<Attention>(mayOperate ? '/api/console/attention' : undefined, refresh)
-  // An item that explains why attempts of a queue fail replaces the failure-rate alert of the queue.
-  const explained = new Set((attention.data?.items ?? []).map(({ queue }) => queue))
-  const isUnexplained = ({ queue, rule }: QueueAlert): boolean => rule !== 'failure-rate' || !explained.has(queue)
-  const needs: readonly Need[] = [
-    ...(attention.data?.items ?? []).map(
-      ({ kind, since, subject, text, to, tone }): Need => ({ key: `${kind} ${subject} ${to}`, tone, subject, text, since, to }),
-    ),
-    ...(alerts.data?.alerts ?? []).filter(isUnexplained).map(
-      ({ at, queue, reason, rule }): Need => ({
-        key: `${rule} ${queue}`,
-        tone: 'warn',
-        subject: queue,
-        text: reason,
-        since: at,
-        to: linkOf(rule, queue),
-      }),
-    ),
-  ]
-  const error = alerts.error ?? attention.error
-  const isKnown = alerts.data !== undefined && (!mayOperate || attention.data !== undefined)
-  const unknown = attention.data?.unknown ?? []
-  return (
-    <Card title="Needs attention" flush>
-      {error !== undefined && <Stale at={alerts.at} message={error.message} retry={alerts.reload} />}
-      {needs.length > 0 && (
-        <ul class="needs">
-          {needs.slice(0, mostNeeds).map(({ key, since, subject, text, to, tone }) => (
-            <li key={key}>
-              <span class={tone}>
-                <Icon name={tone === 'bad' ? 'bad' : 'warn'} />
-                <span class="visually-hidden">{tone === 'bad' ? 'Failing' : 'Warning'}</span>
-              </span>
-              <span class="needs-text">
-                <Link to={to}>{subject}</Link> {text}
-              </span>
-              {since !== undefined && (
-                <span class="dim">
-                  <Time at={since} />
-                </span>
-              )}
-            </li>
-          ))}
-          {needs.length > mostNeeds && <li class="dim">{needs.length - mostNeeds} more</li>}
-        </ul>
-      )}
-      {needs.length === 0 && isKnown && (
-        <p class="quiet">
-          <Icon name="check" /> Nothing needs attention.
-        </p>
-      )}
-      {needs.length === 0 && !isKnown && error === undefined && <p class="quiet dim">Loading…</p>}
-      {unknown.length > 0 && <p class="quiet dim">Could not check: {unknown.join(', ')}.</p>}
-      {attention.data?.notes.map((note) => (
-        <p key={note} class="quiet dim">
-          {note}
-        </p>
-      ))}
-    </Card>
-  )
-}
-
-function linkOf(rule: string, queue: string): string {
-  if (rule === 'failure-rate') return path`/queues/${queue}`
-  return `${path`/queues/${queue}`}?state=${rule === 'processing-time' ? 'active' : 'waiting'}`
 }
 
 function Headline({ at, stats }: { readonly stats: QueueStats; readonly at: number | undefined }) {

@@ -1,7 +1,7 @@
 // Describes what is wrong with a worker. Pure.
 import type { QueueEntry } from 'zin/plugins/queue-monitor'
+import { failsTooOften } from 'zin/plugins/statistics'
 import type { WorkerState, WorkerView } from 'zin/plugins/workers'
-import { failsTooOften } from '../../../shared/failure-share.js'
 import { duration, percent } from '../../format.js'
 import type { Tone } from '../../ui/badge.js'
 

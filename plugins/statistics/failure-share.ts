@@ -1,4 +1,4 @@
-// Decides whether a failure rate indicates a problem. Pure; used by the page and the server.
+// Decides whether a failure rate indicates a problem. Pure.
 
 /** Tolerated failure rate of a worker, the same as for its health score. */
 const toleratedFailures = 0.05

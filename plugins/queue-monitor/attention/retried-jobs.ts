@@ -1,4 +1,4 @@
-import type { JobDetails, QueueEntry, QueueMonitor, QueueStats } from 'zin/plugins/queue-monitor'
+import type { JobDetails, QueueEntry, QueueMonitor, QueueStats } from '../contract.js'
 
 /** A retried job with at least this many failed attempts needs attention. */
 const leastAttempts = 5

@@ -1,7 +1,6 @@
-// Finds the version of a worker that fails too often. Pure; used by the page and the server.
+// Finds the version of a worker that fails too often. Pure.
 
 import { failsTooOften } from './failure-share.js'
-import { grouped } from './group.js'
 
 /** The counters of a version. */
 interface Counted {
@@ -31,7 +30,9 @@ export interface FailingVersion extends VersionShare {
  * @param explained failed attempts of a worker that have another known cause.
  */
 export function failingVersions(counts: readonly Counted[], explained: (worker: string) => number = () => 0): readonly FailingVersion[] {
-  return [...grouped(counts, ({ worker }) => worker)].flatMap(([worker, ofWorker]) => {
+  const byWorker = new Map<string, Counted[]>()
+  for (const one of counts) byWorker.set(one.worker, [...(byWorker.get(one.worker) ?? []), one])
+  return [...byWorker].flatMap(([worker, ofWorker]) => {
     const known = explained(worker)
     const shares = ofWorker.map(({ completed, failed, version = '' }): VersionShare => {
       const own = Math.max(0, failed - known)

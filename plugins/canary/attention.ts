@@ -1,0 +1,46 @@
+import { type AttentionFact, type AttentionReport, countText } from 'zin'
+import type { CanaryRecord, PauseReason } from './record.js'
+
+const words: Readonly<Record<PauseReason, string>> = {
+  manual: 'somebody paused it',
+  inconclusive: 'there was no verdict in time',
+  gate: 'its step requires a decision',
+  'nodes-missing': 'a process cannot load the version',
+  'regression-observed': 'the version is worse, and it is not rolled back automatically',
+  'sample-ratio': 'the version did not get its share of the jobs',
+  'awaiting-completion': 'it has passed, and is not completed automatically',
+}
+
+/** Canaries that wait for a person. */
+export async function canaryReport(live: () => Promise<readonly CanaryRecord[]>): Promise<AttentionReport> {
+  return { facts: (await live()).flatMap(waitingFacts) }
+}
+
+/** Pure. */
+export function waitingFacts({
+  canary,
+  history,
+  id,
+  pausedFor,
+  spec,
+  state,
+  step,
+  updatedAt,
+  worker,
+}: CanaryRecord): readonly AttentionFact[] {
+  if (state !== 'PAUSED') return []
+  const last = history.findLast(({ to }) => to === 'PAUSED')
+  const why = pausedFor === undefined ? '' : ` because ${words[pausedFor]}`
+  const reason = last === undefined ? '' : `: ${last.reason}`
+  const cause = `The canary ${canary} of "${worker}" waits in step ${step + 1} of ${countText(spec.steps.length, 'step')} for a person${why}${reason}. Resume, complete or roll it back`
+  return [
+    {
+      kind: 'canary-waiting',
+      subject: `worker:${worker}`,
+      key: id,
+      cause,
+      since: last?.at ?? updatedAt,
+      act: { label: 'Decide about the canary', href: `/console/workers/${encodeURIComponent(worker)}` },
+    },
+  ]
+}

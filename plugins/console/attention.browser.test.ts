@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { AttentionFact, AttentionReport } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { ops } from 'zin/plugins/ops'
+import { queueMonitor } from 'zin/plugins/queue-monitor'
+import { queues } from 'zin/plugins/queues'
+import { createTestHost, type TestHost } from 'zin/testing'
+import { webConsole } from './index.js'
+import { launch, wide } from './testing/browser.js'
+
+const user = { username: 'ann', password: 'correct horse' } as const
+const fact = (n: number): AttentionFact => ({
+  kind: 'mailbox-full',
+  subject: `mailbox:box-${n}`,
+  severity: n === 0 ? 'bad' : 'warn',
+  cause: `The mailbox "box-${n}" is full: 1,000 of 1,000 messages`,
+  act: { label: 'Open the queues', href: '/console/queues' },
+})
+
+describe('what needs attention, on the console', () => {
+  let host: TestHost
+  let browser: Browser
+  let report: AttentionReport = { facts: [] }
+
+  before(async () => {
+    host = await createTestHost({
+      listen: true,
+      env: { APP_KEY: 'a key that is long enough for tests only' },
+      hooks: { collectAttention: (where) => (where === 'app' ? report : { facts: [] }) },
+      plugins: [
+        ...[database(), kv(), cluster(), queues(), ops()],
+        queueMonitor({ monitor: { interval: 1000 }, auth: { type: 'basic', ...user } }),
+        webConsole({ refreshInterval: 1000 }),
+      ],
+    })
+    browser = await launch()
+  })
+  after(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+
+  const open = async (work: (page: Page, context: BrowserContext) => Promise<void>): Promise<void> => {
+    const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
+    const page = await context.newPage()
+    try {
+      await page.goto(`${host.url}/console`)
+      await work(page, context)
+    } finally {
+      await context.close()
+    }
+  }
+  const listOf = (page: Page) => page.getByRole('region', { name: 'Needs attention' })
+
+  it('is listed with a way to all items, acknowledged with a note, and gone with its cause', async () => {
+    report = { facts: Array.from({ length: 12 }, (_, n) => fact(n)) }
+    await open(async (page) => {
+      const list = listOf(page)
+      await list.getByText('The mailbox "box-0" is full').waitFor()
+      assert.match((await list.getByRole('listitem').first().textContent()) ?? '', /Failing.*box-0/)
+      assert.equal(await list.getByRole('listitem').count(), 8)
+      if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT })
+      await list.getByRole('link', { name: '4 more' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Needs attention' }).waitFor()
+      const all = page.getByRole('region', { name: 'Open: 12' })
+      await all.waitFor()
+      assert.equal(await all.getByRole('listitem').count(), 12)
+      const box3 = all.getByRole('listitem').filter({ hasText: 'box-3' })
+      await box3.getByRole('img', { name: 'In 1 of the last 24 hours' }).waitFor()
+      await box3.getByRole('button', { name: 'Acknowledge…' }).click()
+      await page.getByRole('dialog').getByLabel('Note').fill('Bob empties it')
+      await page.getByRole('dialog').getByRole('button', { name: 'Acknowledge' }).click()
+      await page.getByRole('region', { name: 'Acknowledged: 1' }).getByText('Bob empties it').waitFor()
+      await page.getByRole('region', { name: 'Open: 11' }).waitFor()
+      report = { facts: [fact(3)] }
+      await page.getByRole('link', { name: 'Overview' }).first().click()
+      await listOf(page).getByText('Nothing needs attention.').waitFor()
+      await listOf(page).getByRole('link', { name: '1 acknowledged' }).waitFor()
+    })
+  })
+
+  it('is not well while something was not checked', async () => {
+    report = { facts: [], notChecked: [{ kind: 'mailbox-full', reason: 'The mail server does not respond' }] }
+    await open(async (page) => {
+      await listOf(page).getByText('Not checked: 1 kind').waitFor()
+      await listOf(page).getByText('The mail server does not respond').waitFor()
+      assert.equal(await listOf(page).getByText('Nothing needs attention').count(), 0)
+      report = { facts: [] }
+      await listOf(page).getByText('Nothing needs attention.').waitFor()
+      await page.route('**/api/attention*', (route) => route.abort())
+      await page.reload()
+      await listOf(page).getByText('Not checked: what needs attention could not be read.').waitFor()
+      assert.equal(await listOf(page).getByText('Nothing needs attention').count(), 0)
+    })
+  })
+
+  it('is not shown to a session that has ended: it says so, and goes on after a new sign-in', async () => {
+    await open(async (page) => {
+      await listOf(page).getByText('Nothing needs attention.').waitFor()
+      const body = JSON.stringify({
+        error: 'Unauthorized',
+        message: 'The user name, password or API key is not valid',
+        code: 'MONITOR_UNAUTHORIZED',
+      })
+      await page.route('**/api/**', (route) => route.fulfill({ status: 401, contentType: 'application/json', body }))
+      await page.getByRole('alert').getByText('Your session has ended; sign in again.').waitFor()
+      assert.equal(await page.getByText('reconnecting').count(), 0)
+      await page.unroute('**/api/**')
+      await page.getByLabel('User name', { exact: true }).fill(user.username)
+      await page.getByLabel('Password', { exact: true }).fill(user.password)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      // With credentials for queues, which other APIs refuse, the end is noticed, too.
+      await page.route('**/api/**', (route) => route.fulfill({ status: 401, contentType: 'application/json', body }))
+      await page.getByRole('alert').getByText('Your session has ended; sign in again.').waitFor()
+    })
+  })
+
+  it('stops to reconnect to updates that the app refuses', async () => {
+    await open(async (page) => {
+      let asked = 0
+      await page.route('**/api/queue/events*', (route) => {
+        asked++
+        return route.fulfill({ status: 401, contentType: 'application/json', body: '{"code":"MONITOR_UNAUTHORIZED","message":"no"}' })
+      })
+      await page.reload()
+      await page.getByRole('button', { name: 'no updates' }).waitFor()
+      await listOf(page).getByText('Nothing needs attention.').waitFor()
+      assert.equal(await page.getByText('reconnecting').count(), 0)
+      assert.equal(asked, 1)
+    })
+  })
+})

@@ -1,0 +1,3 @@
+import { attentionContract } from './attention.contract.js'
+
+attentionContract('the embedded store', () => ({}))

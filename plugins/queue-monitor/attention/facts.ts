@@ -1,0 +1,159 @@
+import { type AttentionFact, type AttentionReport, messageOf, WaitBudget } from 'zin'
+import { failingVersions, type VersionShare } from 'zin/plugins/statistics'
+import type { Workers } from 'zin/plugins/workers'
+import { pluginScope } from '../access/scope.js'
+import type { Alerts } from '../alerts/alerts.js'
+import type { JobDetails, QueueMonitor, QueueStats } from '../contract.js'
+import type { Delivery, DeliveryState } from '../deliveries/delivery.js'
+import type { DeliveryLog } from '../deliveries/log.js'
+import type { Endpoints } from '../webhooks/endpoints.js'
+import { alertFact, queueFacts, retriedFact, waitingFacts } from './queue-facts.js'
+import { failedAttempts, RetriedJobs } from './retried-jobs.js'
+import { webhookFacts } from './webhook-facts.js'
+
+export interface MonitorFactsParts {
+  readonly monitor: Pick<QueueMonitor, 'history' | 'job' | 'jobs' | 'stats'>
+  readonly alerts: Pick<Alerts, 'active'>
+  readonly endpoints: Pick<Endpoints, 'list'>
+  readonly deliveries: Pick<DeliveryLog, 'list'>
+  readonly workers: () => Workers | undefined
+  readonly now: () => number
+}
+
+const scope = pluginScope('queue-monitor')
+/** Below the deadline of a listener of `collectAttention`, in ms. */
+const waitMs = 3_000
+/** Queues whose history is read, and deliveries of each state, per check. */
+const mostHistories = 50
+const mostDeliveries = 100
+/** Queues with fewer failed attempts in the last hour are not checked for failing versions; limit on the workers that are compared. */
+const fewFailures = 3
+const mostCompared = 200
+/** Pages of 100 workers. */
+const mostPages = 20
+/** Queues whose oldest job waits for less are not compared with their history, in ms. */
+const patienceMs = 120_000
+
+/** What this plugin knows: queues, their alerts and jobs, versions that fail, and webhooks. */
+export class MonitorFacts {
+  readonly #parts: MonitorFactsParts
+  readonly #retried: RetriedJobs
+
+  constructor(parts: MonitorFactsParts) {
+    this.#parts = parts
+    this.#retried = new RetriedJobs(() => parts.monitor)
+  }
+
+  async report(): Promise<AttentionReport> {
+    const facts: AttentionFact[] = []
+    const notChecked: { readonly kind: string; readonly reason: string }[] = []
+    const budget = new WaitBudget(waitMs, 'the stores did not respond in time')
+    const look = async (kinds: readonly string[], find: () => Promise<readonly AttentionFact[]>): Promise<void> => {
+      try {
+        facts.push(...(await budget.run(find)))
+      } catch (error) {
+        notChecked.push(...kinds.map((kind) => ({ kind, reason: `It could not be read: ${messageOf(error)}` })))
+      }
+    }
+    let stats: QueueStats | undefined
+    await look(['queue-paused', 'queue-broken'], async () => {
+      stats = await this.#parts.monitor.stats()
+      return Object.entries(stats.queues).flatMap(([queue, entry]) => queueFacts(queue, entry))
+    })
+    await look(['queue-alert'], async () => (await this.#parts.alerts.active(scope)).map(alertFact))
+    await look(['waiting-too-long'], async () => this.#waiting(known(stats)))
+    await look(['job-retried', 'version-failing'], async () => this.#failing(known(stats), notChecked))
+    await look(['webhook-failing', 'webhook-disabled'], () => this.#webhooks())
+    return { facts: unexplained(facts), notChecked }
+  }
+
+  async #waiting({ queues, sampledAt }: QueueStats): Promise<readonly AttentionFact[]> {
+    const { monitor } = this.#parts
+    const now = Date.parse(sampledAt)
+    const late = Object.entries(queues)
+      .filter(([, { oldestWaitingMs }]) => (oldestWaitingMs ?? 0) >= patienceMs)
+      .sort(([, a], [, b]) => (b.oldestWaitingMs ?? 0) - (a.oldestWaitingMs ?? 0))
+      .slice(0, mostHistories)
+    const found = await Promise.all(
+      late.map(async ([queue, entry]) => {
+        const [minutes, hours] = await Promise.all([monitor.history(queue, 'minute'), monitor.history(queue, 'hour')])
+        return waitingFacts(queue, entry, { minutes, hours }, now)
+      }),
+    )
+    return found.flat()
+  }
+
+  /** Jobs that fail repeatedly, and versions that fail too often without them. Reads nothing while nothing fails. */
+  async #failing(stats: QueueStats, notChecked: { readonly kind: string; readonly reason: string }[]): Promise<readonly AttentionFact[]> {
+    const { jobs, of, queues } = await this.#retried.find(stats)
+    if (queues < of) {
+      notChecked.push({
+        kind: 'job-retried-in-other-queues',
+        reason: `${queues} of ${of} failing queues have been searched for such jobs so far`,
+      })
+    }
+    const workers = this.#parts.workers()
+    const versions = workers?.enabled === true ? await failingOf(workers, stats, jobs) : []
+    return [...jobs.map((job) => retriedFact(job, stats.queues[job.queue])), ...versions]
+  }
+
+  async #webhooks(): Promise<readonly AttentionFact[]> {
+    const { deliveries, endpoints } = this.#parts
+    const all = await endpoints.list(scope)
+    if (all.length === 0) return []
+    const read = async (state: DeliveryState): Promise<readonly Delivery[]> =>
+      (await deliveries.list({ state, limit: mostDeliveries }, scope)).deliveries
+    const [failed, pending, delivered] = await Promise.all([read('failed'), read('pending'), read('delivered')])
+    return all.flatMap((endpoint) => {
+      const own = (list: readonly Delivery[]) => list.filter((one) => one.endpoint === endpoint.id)
+      return webhookFacts(endpoint, { failed: own(failed), pending: own(pending), delivered: own(delivered) })
+    })
+  }
+}
+
+function known(stats: QueueStats | undefined): QueueStats {
+  if (stats === undefined) throw new Error('the queues could not be sampled')
+  return stats
+}
+
+/** A job or a version that explains why attempts of a queue fail replaces the failure-rate alert of the queue. */
+function unexplained(facts: readonly AttentionFact[]): readonly AttentionFact[] {
+  const explained = new Set(facts.flatMap(({ kind, queue }) => (kind === 'job-retried' || kind === 'version-failing' ? [queue] : [])))
+  return facts.filter(({ key, kind, queue }) => kind !== 'queue-alert' || key !== 'failure-rate' || !explained.has(queue))
+}
+
+/** Versions that fail too often, not counting failures of jobs that are listed themselves. */
+async function failingOf(workers: Workers, stats: QueueStats, retried: readonly JobDetails[]): Promise<readonly AttentionFact[]> {
+  const failures = (queue: string): number => {
+    const entry = stats.queues[queue]
+    return entry === undefined ? 0 : failedAttempts(entry)
+  }
+  const suspects = Object.keys(stats.queues).filter((queue) => failures(queue) >= fewFailures)
+  if (suspects.length === 0) return []
+  const queueOf = new Map<string, string>()
+  for (let page = 1; page <= mostPages; page++) {
+    const { pagination, workers: found } = await workers.list({ page, limit: 100 })
+    for (const { name, queueName, state } of found) {
+      if (suspects.includes(queueName) && state !== 'FAILED' && queueOf.size < mostCompared) queueOf.set(name, queueName)
+    }
+    if (page >= pagination.totalPages) break
+  }
+  if (queueOf.size === 0) return []
+  const counts = await workers.counts([...queueOf.keys()], { byVersion: true })
+  const explained = (worker: string): number =>
+    retried.filter(({ queue }) => queue === queueOf.get(worker)).reduce((sum, { attempts }) => sum + attempts, 0)
+  return failingVersions(counts, explained).map(({ beside, worker, ...own }) => ({
+    kind: 'version-failing',
+    subject: `worker:${worker}`,
+    key: own.version,
+    queue: queueOf.get(worker) ?? '',
+    count: own.failed,
+    cause: `version ${own.version} fails ${shareOf(own)} of its attempts, ${own.failed.toLocaleString('en-US')} of ${own.attempts.toLocaleString('en-US')} in the last hour${beside === undefined ? '' : `; version ${beside.version} fails ${shareOf(beside)}`}`,
+    act: { label: 'Open the worker', href: `/console/workers/${encodeURIComponent(worker)}` },
+  }))
+}
+
+function shareOf({ attempts, failed }: VersionShare): string {
+  const percent = (failed / attempts) * 100
+  return `${percent === 0 || percent >= 99.95 ? Math.round(percent) : percent.toFixed(1)} %`
+}
