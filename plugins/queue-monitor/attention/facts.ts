@@ -1,7 +1,7 @@
 import { type AttentionFact, type AttentionReport, messageOf, WaitBudget } from 'zin'
 import { failingVersions, type VersionShare } from 'zin/plugins/statistics'
 import type { Workers } from 'zin/plugins/workers'
-import { pluginScope } from '../access/scope.js'
+import { pluginScope, type Scope } from '../access/scope.js'
 import type { Alerts } from '../alerts/alerts.js'
 import type { JobDetails, QueueMonitor, QueueStats } from '../contract.js'
 import type { Delivery, DeliveryState } from '../deliveries/delivery.js'
@@ -17,6 +17,8 @@ export interface MonitorFactsParts {
   readonly endpoints: Pick<Endpoints, 'list'>
   readonly deliveries: Pick<DeliveryLog, 'list'>
   readonly workers: () => Workers | undefined
+  /** Whether errors of jobs are shown only to callers whose view of the job is recorded. */
+  readonly hidesErrors: () => boolean
   readonly now: () => number
 }
 
@@ -41,7 +43,12 @@ export class MonitorFacts {
 
   constructor(parts: MonitorFactsParts) {
     this.#parts = parts
-    this.#retried = new RetriedJobs(() => parts.monitor)
+    // What is shown to many callers holds no text of which each view is decided and recorded.
+    const reader: Scope = { ...scope, may: (permission) => permission !== 'payload:read' || !parts.hidesErrors() }
+    this.#retried = new RetriedJobs(() => ({
+      jobs: (status, query) => parts.monitor.jobs(status, query, reader),
+      job: (id, options) => parts.monitor.job(id, options, reader),
+    }))
   }
 
   async report(): Promise<AttentionReport> {
