@@ -9,7 +9,6 @@ import { Credentials } from './access/credentials.js'
 import { MonitorGuard } from './access/guard.js'
 import { FailureThrottle } from './access/throttle.js'
 import { Alerts } from './alerts/alerts.js'
-import type { Thresholds } from './alerts/rules.js'
 import { thresholdsIn } from './alerts/thresholds.js'
 import { assembleDelivery, type DeliveryAssembly } from './deliveries/assemble.js'
 import { History } from './history/history.js'
@@ -82,7 +81,7 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   })
   const alerts = new Alerts({
     kv,
-    thresholds: numbersOf(config),
+    thresholds: Object.fromEntries(thresholdsIn(config)),
     minutesOf: (queue) => history.minutesOf(queue),
     coolDownMs: config.alerts?.coolDown ?? coolDownMs,
     decisions: () => services.decisions,
@@ -103,8 +102,4 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   const operations = new Operations({ queues, views, store, actions, clock, log, manage })
   const deletes = new Deletes({ queues, store, actions, clock, manage })
   return { actions, alerts, attempts, attemptHistory, deletes, guard, monitor, operations, sampler, ...delivery }
-}
-
-function numbersOf(config: QueueMonitorOptions['monitor']): Thresholds {
-  return Object.fromEntries(thresholdsIn(config).map(([rule, { threshold }]) => [rule, threshold]))
 }

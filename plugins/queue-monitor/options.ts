@@ -1,13 +1,15 @@
+import type { TProperties } from 'typebox'
 import { defineOptions, type OptionsOf, Type } from 'zin'
 
 /** Options of `queueMonitor()`. */
 export type QueueMonitorOptions = OptionsOf<typeof queueMonitorOptions>
 
-const threshold = (minimum: number, maximum: number) => {
+const threshold = <More extends TProperties>(minimum: number, maximum: number, more: More) => {
   const number = Type.Number({ minimum, maximum })
   const action = Type.Object(
     {
       threshold: number,
+      ...more,
       action: Type.Optional(Type.Union([Type.Literal('webhook'), Type.Literal('email'), Type.Literal('slack')])),
       webhook: Type.Optional(url),
       recipients: Type.Optional(
@@ -61,10 +63,13 @@ export const queueMonitorOptions = defineOptions(
         alerts: Type.Optional(
           Type.Object(
             {
-              queueSize: threshold(0, 1e9),
-              processingTime: threshold(0, 1e9),
-              failureRate: threshold(0, 1),
-              oldestWaiting: threshold(0, 1e9),
+              queueSize: threshold(0, 1e9, {}),
+              processingTime: threshold(0, 1e9, {}),
+              failureRate: threshold(0, 1, {
+                minAttempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+                confidence: Type.Optional(Type.Number({ minimum: 0.5, maximum: 0.9999 })),
+              }),
+              oldestWaiting: threshold(0, 1e9, {}),
               coolDown: Type.Optional(Type.Integer({ minimum: 0, maximum: day })),
             },
             closed,
