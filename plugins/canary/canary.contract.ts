@@ -276,6 +276,14 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       await rolledBack
       const { history } = (await lab.call(name, 'history')).body
       assert.match(history.at(-2).reason, /without a decision/)
+      // Nothing is known against the version.
+      assert.equal((await lab.workers.versions(name))[1]?.refused, undefined)
+      const again = await lab.call(name, 'start', { ...half, pauseTimeout: 1, autoRollback: false })
+      assert.equal(again.status, 200, again.body.message)
+      await lab.call(name, 'pause')
+      await lab.evaluated(name)
+      assert.equal((await lab.call(name, 'status')).body.canary.state, 'PAUSED')
+      await lab.call(name, 'rollback')
     })
 
     it('does not start if the version is not loaded within startTimeout', async () => {

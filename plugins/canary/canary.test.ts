@@ -1,3 +1,5 @@
 import { canaryContract } from './canary.contract.js'
+import { evidenceContract } from './evidence.contract.js'
 
 canaryContract('the embedded stores', {})
+evidenceContract('the embedded stores', {})

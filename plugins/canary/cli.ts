@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, defineCommand, messageOf, type Printer } from 'zin'
+import { errorText } from 'zin/plugins/decisions'
 import type { CanaryEvent, CanaryResult, CanaryView, PastCanary } from './contract.js'
 import { canaryErrors } from './errors.js'
 
@@ -23,8 +24,10 @@ function report(result: CanaryResult, print: Printer): number {
 function line({ canary, health, pausedFor, stable, state, step, steps, trafficPercentage }: CanaryView, print: Printer): void {
   const why = pausedFor === undefined ? '' : ` (${pausedFor})`
   print.line(`  ${state}${why}, step ${step} of ${steps.length}, ${trafficPercentage} % of the jobs, health ${health}`)
-  for (const arm of [stable, canary])
+  for (const arm of [stable, canary]) {
     print.line(`  ${arm.version}: ${arm.jobs} jobs, ${arm.failed} failed, ${arm.slow} slow, ${arm.lost} lost`)
+    for (const error of arm.errors) print.line(`    ${errorText(error)}`)
+  }
 }
 
 function verb(name: 'pause' | 'resume' | 'promote' | 'complete', summary: string): Command {
@@ -120,8 +123,16 @@ const replay = defineCommand({
   needs: 'running app',
   route: 'POST /api/workers/:name/canary/replay',
   json: true,
-  run: async ({ app, args, print }) =>
-    report(await app.request<CanaryResult>({ method: 'POST', path: at(args.name, 'replay'), timeoutMs: 60_000 }), print),
+  options: { wait: { type: 'int', summary: 'Seconds to wait for jobs that still run on the new version', default: 10, min: 0, max: 60 } },
+  run: async ({ app, args, options: { wait }, print }) => {
+    const waitMs = wait * 1000
+    const limits = {
+      query: { wait: waitMs },
+      timeoutMs: waitMs + 60_000,
+      waitingFor: `jobs of the new version to end, up to ${wait} s (--wait)`,
+    }
+    return report(await app.request<CanaryResult>({ method: 'POST', path: at(args.name, 'replay'), ...limits }), print)
+  },
 })
 
 const status = defineCommand({
@@ -158,9 +169,14 @@ const history = defineCommand({
       path: at(args.name, 'history'),
     })
     print.table(
-      found.history.map(({ actor, at: time, from, reason, to }) => ({ at: time, from: from ?? '', to, actor: actor.id, reason })),
+      found.history.map(({ actor, at: time, errors, from, reason, to }) => {
+        const row = { at: time, from: from ?? '', to, actor: actor.id, reason }
+        return errors === undefined ? row : { ...row, errors }
+      }),
       ['at', 'from', 'to', 'actor', 'reason'],
     )
+    if (print.json) return
+    for (const error of found.history.findLast(({ errors }) => errors !== undefined)?.errors ?? []) print.line(`  ${errorText(error)}`)
   },
 })
 

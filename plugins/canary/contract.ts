@@ -12,9 +12,12 @@ export interface StartCanary {
   readonly trafficPercentage?: number
   /** Total duration of all steps in ms, up to 30 days. */
   readonly duration: number
-  /** If false, a failing canary is paused instead. Default true. */
+  /** If false, the canary is never rolled back automatically: a failing one is paused until a person decides. Default true. */
   readonly autoRollback?: boolean
-  /** Health score, 0–100, that the canary must exceed with statistical confidence to be promoted. Default 50. */
+  /**
+   * Health score, 0–100: at the end of `duration`, the canary is promoted if its health is at least this, no metric fails, and at least 50 of
+   * its jobs have ended. Default: it is promoted if it is not worse with statistical confidence.
+   */
   readonly successThreshold?: number
   /** Health score, 0–100, below which a significantly worse canary fails. Default 50. */
   readonly rollbackThreshold?: number
@@ -28,7 +31,7 @@ export interface StartCanary {
   readonly stickyBy?: string
   /** How long the processes may take to load the version, in ms. Default 60000. */
   readonly startTimeout?: number
-  /** How long the canary may be paused before it is rolled back, in ms. Default 86400000 (one day). */
+  /** How long the canary may be paused before it is rolled back, in ms, unless `autoRollback` is false. The version is not refused. Default 86400000 (one day). */
   readonly pauseTimeout?: number
   /** If false, the canary is paused instead of promoted. Default true. */
   readonly autoComplete?: boolean
@@ -60,6 +63,19 @@ export interface CanaryEvent {
   readonly to: CanaryState
   readonly actor: Actor
   readonly reason: string
+  /** The most frequent errors of the new version until then; only of the last event that has an evaluation. */
+  readonly errors?: readonly CanaryError[]
+}
+
+/** An error of a version: the attempts that failed with the same class and message, retries included. */
+export interface CanaryError {
+  /** Name of the error class. */
+  readonly class: string
+  /** First line, without numbers, ids, addresses and quoted values; `[redacted]` for callers without `payload:read`. */
+  readonly message: string
+  readonly count: number
+  /** Id of a job that failed with it. */
+  readonly example: string
 }
 
 /** First attempts on one version of a canary. */
@@ -69,6 +85,8 @@ export interface ArmView {
   readonly failed: number
   readonly slow: number
   readonly lost: number
+  /** The most frequent errors, at most five. Retries count too, also those of jobs that succeeded later. */
+  readonly errors: readonly CanaryError[]
 }
 
 /** A canary as the API shows it. */
@@ -110,6 +128,8 @@ export interface PastCanary {
   readonly startedAt: string
   readonly endedAt: string
   readonly reason: string
+  /** The most frequent errors of the new version. Absent without any. */
+  readonly errors?: readonly CanaryError[]
 }
 
 export interface CanaryResult {
@@ -117,6 +137,16 @@ export interface CanaryResult {
   readonly canary: CanaryView
   /** The operation that was requested of the processes, if any. */
   readonly operation?: OperationResult['operation']
+}
+
+/** The result of a replay. */
+export interface ReplayResult extends CanaryResult {
+  /** Jobs added to the queue again. */
+  readonly replayed: number
+  /** Jobs that were no longer failed, or no longer kept by the queue. */
+  readonly left: number
+  /** Jobs that may still be running on the version, at most; each is replayed when it fails. */
+  readonly pending: number
 }
 
 export interface CanaryOptions {
@@ -155,8 +185,11 @@ export interface Canaries {
   /** Activates the new version for all jobs, whatever the verdict. */
   complete(worker: string, options?: CanaryOptions): Promise<CanaryResult>
   rollback(worker: string, options?: CanaryOptions & { readonly reason?: string }): Promise<CanaryResult>
-  /** Adds the jobs that failed permanently on the new version to the queue again; they run on the stable one. */
-  replay(worker: string, options?: CanaryOptions): Promise<CanaryResult & { readonly replayed: number; readonly left: number }>
+  /**
+   * Adds the jobs that failed permanently on the new version to the queue again; they run on the stable one. After a rollback it waits up to
+   * `waitMs` for the jobs that were running then; those that fail later are replayed too.
+   */
+  replay(worker: string, options?: CanaryOptions): Promise<ReplayResult>
   /** Returns the active canary, else the last one. */
   status(worker: string): Promise<CanaryView>
   history(worker: string): Promise<{ readonly history: readonly CanaryEvent[]; readonly canaries: readonly PastCanary[] }>

@@ -103,6 +103,10 @@ export class Controller {
     const { clock, steps, store } = this.#parts
     const record = await store.get(worker)
     if (record === undefined || !isLive(record)) return
+    if ((await steps.workerOf(record)) === undefined) {
+      if (await this.#mayWrite()) await steps.abandon(record, itself)
+      return
+    }
     if (record.state !== 'RUNNING' && record.state !== 'PAUSED') {
       if (!(await this.#mayWrite())) return
       if (record.state === 'PENDING') await steps.awaitStart(record)

@@ -33,6 +33,13 @@ export const canaryErrors = defineErrors({
     when: '`features.canary` of the worker is false',
     fix: 'Set it to true',
   },
+  CANARY_FEATURE_OFF: {
+    status: 409,
+    message: (worker: string, feature: string, effect: string) =>
+      `"features.${feature}" of worker "${worker}" is false, so ${effect}; set it to true first`,
+    when: '`features.versioning` of the worker is false, or `features.plugins` with `shield` or `inFlight: "abort"`',
+    fix: 'Set the feature that the message names to true, or leave out the field',
+  },
   CANARY_WORKER_NOT_RUNNING: {
     status: 409,
     message: (worker: string, state: string, fix: string) => `Worker "${worker}" is ${state}, so a canary would see no jobs; ${fix}`,

@@ -11,16 +11,22 @@ export async function guardChanges(change: WorkerChange, read: () => Promise<Can
   if (what === undefined) return undefined
   const record = await read()
   if (record === undefined || !isLive(record)) return undefined
+  const { inFlight, shield } = record.spec
+  // Without job middlewares, these two have no effect; the rest of a canary needs none.
+  if (what === plugins && !shield && inFlight !== 'abort') return undefined
   return deny(
     `its canary of version ${record.canary} is ${record.state}, so ${what} now; complete the canary or roll it back first (${action})`,
   )
 }
 
+const plugins = 'the feature plugins, which "shield" and "inFlight": "abort" need, cannot be turned off'
+
 function forbidden(change: WorkerChange): string | undefined {
   if (change.action === 'version.activate') return 'no version can be activated'
   if (change.action === 'version.candidates') return 'its candidates cannot be changed'
   if (change.action !== 'update') return undefined
-  const { features } = change.after?.record ?? {}
-  const isTurnedOff = features?.canary === false || features?.versioning === false
-  return isTurnedOff ? 'the features canary and versioning cannot be turned off' : undefined
+  const [before, after] = [change.before?.record.features, change.after?.record.features]
+  const isTurnedOff = (feature: string): boolean => before?.[feature] !== false && after?.[feature] === false
+  if (isTurnedOff('canary') || isTurnedOff('versioning')) return 'the features canary and versioning cannot be turned off'
+  return isTurnedOff('plugins') ? plugins : undefined
 }

@@ -85,6 +85,7 @@ export const canary = definePlugin({
       hooks: ctx.hooks,
       clock,
       log,
+      hidesErrors: () => queues.views.hidesTexts,
       onRemoved,
       replay: (record, due, onDone) => replays.run(record, due, onDone),
       closeMs: () => Math.min(maxCloseMs, ctx.host.shutdownLeftMs / 3),
@@ -95,7 +96,7 @@ export const canary = definePlugin({
     ctx.provide(canaryService, service)
     ctx.describe(() => store.kind)
     if (!services.workers.enabled) return
-    ctx.routes(canaryRoutes(service, (request, permission) => ops.demand(request, permission)))
+    ctx.routes(canaryRoutes(service, ops))
     ctx.commands([...canaryCommands, simulateCommand])
     ctx.hooks.on('collectMetrics', () => canaryMetrics(local.live))
     ctx.hooks.on('collectAttention', (where) => (where === 'app' ? canaryReport(() => store.live()) : { facts: [] }))

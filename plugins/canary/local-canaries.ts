@@ -15,6 +15,7 @@ export interface LocalParts {
   readonly hooks: PluginHooks
   readonly clock: Clock
   readonly log: Logger
+  readonly hidesErrors: () => boolean
   /** Called when a worker with a live canary was removed. */
   readonly onRemoved: (worker: string) => Promise<void>
   /** Adds casualties to their queue again, and calls `onDone` for each one that needs no further replay. */
@@ -127,10 +128,11 @@ export class LocalCanaries {
   }
 
   #open(record: CanaryRecord): void {
-    const { clock, log, workers } = this.#parts
+    const { clock, hidesErrors, log, workers } = this.#parts
     const { worker } = record
     const observer = new Observer(record, {
       now: () => clock.monotonic(),
+      hidesErrors,
       onAlarm: () => void this.#alarm(worker),
       onCasualty: () => void this.flush(),
     })
@@ -211,7 +213,10 @@ export class LocalCanaries {
       const casualties = observer.takeCasualties()
       try {
         for (const { evidence, step } of steps) await store.saveEvidence(id, cluster.node.id, step, evidence)
-        if (casualties !== undefined) await store.saveCasualties(id, cluster.node.id, casualties)
+        if (casualties !== undefined) {
+          await store.saveCasualties(id, cluster.node.id, casualties)
+          observer.stored(casualties)
+        }
       } catch (error) {
         observer.putBack(
           steps.map(({ step }) => step),

@@ -1,11 +1,12 @@
 import type { Clock } from 'zin'
-import { percentile, type Workers } from 'zin/plugins/workers'
-import { type Evidence, type Judgement, judge, policyOf } from './judge/index.js'
+import { percentile, type WorkerCounts, type Workers } from 'zin/plugins/workers'
+import { type Baseline, type Evidence, type Judgement, judge, policyOf } from './judge/index.js'
 import { timesOf } from './machine.js'
 import type { CanaryRecord } from './record.js'
 import type { CanaryStore } from './store/contract.js'
 
 const dayMs = 86_400_000
+const recentMs = 5 * 60_000
 /** Attempts of the stable version required for a threshold for slow attempts. */
 const leastForSlow = 100
 /** Shorter attempts are never slow: their duration depends mostly on other work in the process. */
@@ -24,12 +25,14 @@ export async function lookAt(record: CanaryRecord, store: CanaryStore, now: numb
 }
 
 export function judged(record: CanaryRecord, evidence: Evidence, now: number): Look {
-  const { baseline, spec, step } = record
+  const { baseline, excused, recent, spec, step } = record
   const stepJobs = jobsOf(evidence, step)
   const { stepMs } = timesOf(record, now)
   const judgement = judge(evidence, policyOf(spec), {
     shares: spec.steps.map(({ share }) => share),
     ...(baseline === undefined ? {} : { baseline }),
+    ...(recent === undefined ? {} : { recent }),
+    ...(excused === undefined ? {} : { excused }),
     ...(stepMs > 0 && stepJobs > 0 ? { canaryJobsPerMinute: (stepJobs * 60_000) / stepMs } : {}),
   })
   return { judgement, stepJobs }
@@ -49,15 +52,25 @@ export async function stableOf(
   version: string,
   clock: Clock,
 ): Promise<Pick<CanaryRecord, 'baseline' | 'slowMs'>> {
-  const counts = await workers.counts([name], { since: clock.now() - dayMs + 60_000, byVersion: true })
-  const stable = counts.find((one) => one.version === version)
+  const stable = await countsOf(workers, name, version, clock.now() - dayMs + 60_000)
   if (stable === undefined) return { slowMs: null }
-  const { completed, durations, failed, lost } = stable
-  const jobs = completed + failed
-  return {
-    baseline: { jobs, failed: Math.max(0, failed - lost), lost },
-    slowMs: jobs >= leastForSlow ? slowFrom(percentile(durations, 0.95)) : null,
-  }
+  const baseline = tallyOf(stable)
+  return { baseline, slowMs: baseline.jobs >= leastForSlow ? slowFrom(percentile(stable.durations, 0.95)) : null }
+}
+
+/** Returns the failures of the stable version in the last minutes, so that an outage that has begun already is known. */
+export async function recentOf(workers: Workers, name: string, version: string, clock: Clock): Promise<Pick<CanaryRecord, 'recent'>> {
+  const stable = await countsOf(workers, name, version, clock.now() - recentMs)
+  return stable === undefined ? {} : { recent: tallyOf(stable) }
+}
+
+async function countsOf(workers: Workers, name: string, version: string, since: number): Promise<WorkerCounts | undefined> {
+  const counts = await workers.counts([name], { since, byVersion: true })
+  return counts.find((one) => one.version === version)
+}
+
+function tallyOf({ completed, failed, lost }: WorkerCounts): Baseline {
+  return { jobs: completed + failed, failed: Math.max(0, failed - lost), lost }
 }
 
 function slowFrom(percentile95: number | undefined): number | null {

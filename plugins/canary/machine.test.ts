@@ -20,7 +20,7 @@ describe('the states of a canary', () => {
       PENDING: ['RUNNING', 'ROLLING_BACK', 'FAILED_TO_START'],
       RUNNING: ['RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'],
       PAUSED: ['RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'],
-      PROMOTING: ['SUCCEEDED', 'ROLLING_BACK'],
+      PROMOTING: ['SUCCEEDED', 'PAUSED', 'ROLLING_BACK'],
       SUCCEEDED: [],
       ROLLING_BACK: ['ROLLED_BACK'],
       ROLLED_BACK: [],
@@ -48,6 +48,24 @@ describe('the states of a canary', () => {
     const rolling = go(next, 'ROLLING_BACK', 70 * second)
     assert.deepEqual([shareNow(rolling), rolling.generation, rolling.endedAt], [0, 6, undefined])
     assert.equal(go(rolling, 'ROLLED_BACK', 71 * second).endedAt, 71 * second)
+  })
+
+  it('keep the errors of the last evaluation only, and excuse jobs of an outage on request', () => {
+    const errors = { stable: [], canary: [{ class: 'Error', message: 'broken', count: 1, example: '1' }] }
+    const judgement = { verdict: 'FAIL', errors } as unknown as Judgement
+    const first = go(go(pending, 'RUNNING', 1), 'PAUSED', 2, { judgement, rule: 'canary/fast-path' })
+    const second = go(go(first, 'RUNNING', 3, { excused: { stable: {}, canary: {} } }), 'PAUSED', 4, { judgement })
+    assert.deepEqual(
+      second.history.map(({ evidence, rule }) => [rule, evidence?.errors]),
+      [
+        [undefined, undefined],
+        [undefined, undefined],
+        ['canary/fast-path', undefined],
+        [undefined, undefined],
+        [undefined, errors],
+      ],
+    )
+    assert.deepEqual(second.excused, { stable: {}, canary: {} })
   })
 
   it('keep a bounded history that includes its start', () => {
@@ -96,6 +114,13 @@ describe('after an evaluation', () => {
     ['stays paused when autoRollback is false', act(without(paused, { autoRollback: false }), 'FAIL'), 'stay'],
     ['stays paused', act(paused, 'PASS'), 'stay'],
     ['is rolled back when nobody decides', act(paused, 'PASS', { now: spec.pauseTimeoutMs }), 'rollback'],
+    [
+      'is never rolled back when autoRollback is false, however long nobody decides',
+      act(without(paused, { autoRollback: false }), 'CONTINUE', { now: 1_000 * spec.pauseTimeoutMs }),
+      'stay',
+    ],
+    ['pauses when stable fails as much', act(running, 'OUTAGE'), 'pause inconclusive'],
+    ['stays paused when stable fails as much', act(paused, 'OUTAGE'), 'stay'],
     ['pauses when it did not get its share of the jobs', act(running, 'SAMPLE_RATIO'), 'pause sample-ratio'],
     ['pauses when a node lacks the version', act(running, 'PASS', { missing: [{ node: 'n', error: 'gone' }] }), 'pause nodes-missing'],
   ]

@@ -6,7 +6,7 @@ const next: Readonly<Record<CanaryState, readonly CanaryState[]>> = {
   PENDING: ['RUNNING', 'FAILED_TO_START', 'ROLLING_BACK'],
   RUNNING: ['RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'],
   PAUSED: ['RUNNING', 'PAUSED', 'PROMOTING', 'ROLLING_BACK'],
-  PROMOTING: ['SUCCEEDED', 'ROLLING_BACK'],
+  PROMOTING: ['SUCCEEDED', 'PAUSED', 'ROLLING_BACK'],
   SUCCEEDED: [],
   ROLLING_BACK: ['ROLLED_BACK'],
   ROLLED_BACK: [],
@@ -21,8 +21,12 @@ export interface Move {
   readonly at: number
   readonly actor: Actor
   readonly reason: string
+  /** Rule of an automatic action. */
+  readonly rule?: string | undefined
   /** The judgement that led to the move. */
   readonly judgement?: Judgement | undefined
+  /** See {@link CanaryRecord}. */
+  readonly excused?: Judgement['counts'] | undefined
   readonly pausedFor?: PauseReason
   /** Index of the target step. Default: the current step. */
   readonly step?: number
@@ -32,6 +36,12 @@ export interface Move {
 
 export function isLive({ state }: Pick<CanaryRecord, 'state'>): boolean {
   return next[state].length > 0
+}
+
+/** Whether two canaries belong to the same worker, and not to one that was removed and created again. */
+export function isOfSameWorker(one: CanaryRecord, other: CanaryRecord): boolean {
+  const [a, b] = [one.workerCreatedAt, other.workerCreatedAt]
+  return a === undefined || b === undefined || a === b
 }
 
 /** Whether jobs are routed to the new version. */
@@ -57,7 +67,7 @@ export function shareNow(record: Pick<CanaryRecord, 'state' | 'spec' | 'step'>):
 /** Returns the record after a move. Throws if the state does not allow the move. */
 export function moved(
   record: CanaryRecord,
-  { actor, again = false, at, judgement, pausedFor, reason, step = record.step, to }: Move,
+  { actor, again = false, at, excused, judgement, pausedFor, reason, rule, step = record.step, to }: Move,
 ): CanaryRecord {
   if (!mayGo(record.state, to)) throw new Error(`a canary cannot go from ${record.state} to ${to}`)
   const { pausedFor: _, ...rest } = record
@@ -71,15 +81,26 @@ export function moved(
     ...(to === 'PAUSED' && pausedFor !== undefined ? { pausedFor } : {}),
     step,
     time: { stepMs: isNewStep ? 0 : stepMs, totalMs: again ? 0 : totalMs, since: to === 'RUNNING' ? at : null },
+    ...(excused === undefined ? {} : { excused }),
     updatedAt: at,
-    history: trimmed([...record.history, { at, from: record.state, to, actor, reason, ...evidence }]),
+    history: trimmed([
+      ...(judgement === undefined ? record.history : record.history.map(withoutErrors)),
+      { at, from: record.state, to, actor, reason, ...(rule === undefined ? {} : { rule }), ...evidence },
+    ]),
   }
   if (isLive(after)) return after
   return { ...after, endedAt: at, ...(judgement === undefined ? {} : { judgement }) }
 }
 
-function summaryOf({ verdict, rule, metric, health, counts }: Judgement): NonNullable<CanaryRecord['history'][number]['evidence']> {
-  return { verdict, rule, metric, health, counts }
+function summaryOf({ verdict, rule, metric, health, counts, errors }: Judgement): NonNullable<CanaryRecord['history'][number]['evidence']> {
+  return { verdict, rule, metric, health, counts, ...(errors === undefined ? {} : { errors }) }
+}
+
+/** Counts of errors only grow, so a later transition has them all. */
+function withoutErrors({ evidence, ...transition }: CanaryRecord['history'][number]): CanaryRecord['history'][number] {
+  if (evidence === undefined) return transition
+  const { errors: _, ...rest } = evidence
+  return { ...transition, evidence: rest }
 }
 
 function trimmed(history: CanaryRecord['history']): CanaryRecord['history'] {

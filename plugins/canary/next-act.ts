@@ -1,4 +1,4 @@
-import { type Judgement, nextMove, type Rule } from './judge/index.js'
+import { type Judgement, nextMove } from './judge/index.js'
 import { timesOf } from './machine.js'
 import type { CanaryRecord, PauseReason } from './record.js'
 
@@ -18,6 +18,8 @@ export interface Seen {
 }
 
 const stay: Act = { kind: 'stay' }
+/** The rule of rollbacks that say nothing about the version. */
+export const pauseTimeout = 'canary/pause-timeout'
 
 /** Decides what to do with a running or paused canary. */
 export function nextAct(record: CanaryRecord, seen: Seen): Act {
@@ -39,7 +41,13 @@ function ofRunning(record: CanaryRecord, { judgement, missing, now, stepJobs }: 
   }
   const { reason, rule, verdict } = judgement
   const { steps } = record.spec
-  const move = nextMove(verdict, { steps, step: record.step, stepJobs, ...timesOf(record, now) })
+  const move = nextMove(verdict, {
+    steps,
+    step: record.step,
+    stepJobs,
+    lacksJobs: rule === 'canary/no-data',
+    ...timesOf(record, now),
+  })
   switch (move) {
     case 'stay':
       return stay
@@ -66,9 +74,9 @@ function stepReason({ spec, step }: CanaryRecord, jobs: number): string {
 
 function timeOut({ history, spec }: CanaryRecord, now: number): Act {
   const since = history.at(-1)?.at ?? now
-  if (now - since < spec.pauseTimeoutMs) return stay
+  if (!spec.autoRollback || now - since < spec.pauseTimeoutMs) return stay
   const reason = `It was paused for ${Math.round((now - since) / 60_000)} min without a decision`
-  return { kind: 'rollback', reason, rule: 'canary/pause-timeout' satisfies `canary/${string}` | Rule }
+  return { kind: 'rollback', reason, rule: pauseTimeout }
 }
 
 /** Converts a share to percent, without floating-point rounding errors. */

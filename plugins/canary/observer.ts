@@ -1,6 +1,9 @@
 import type { Job } from 'bullmq'
+import { hiddenMessage } from 'zin/plugins/decisions'
 import type { AttemptEnd, JobContext } from 'zin/plugins/workers'
 import { isDeferral } from 'zin/plugins/workers'
+import { addError } from './failures/error-counts.js'
+import { normalizeError } from './failures/normalize-error.js'
 import {
   type Arm,
   addAttempt,
@@ -19,6 +22,8 @@ import { type Casualty, mostCasualties } from './store/contract.js'
 
 /** Slow attempts of the new version count after this many of its jobs, or this long after it was loaded. */
 const warmUp = { jobs: 20, ms: 30_000 }
+/** How long casualties that were stored before an operator replayed them are left to that request, in ms. */
+const graceMs = 15_000
 /** Maximum number of routed attempts that a process remembers; more than the running ones could only remain after a queue fault. */
 const mostRouted = 10_000
 
@@ -27,11 +32,15 @@ interface Routed {
   readonly bucket: number
   readonly step: number
   shielded: boolean
+  /** What it failed with, if the job was shielded. */
+  error?: unknown
 }
 
 export interface ObserverParts {
   /** Monotonic time in ms. */
   readonly now: () => number
+  /** Whether errors of jobs are encrypted; then only their classes are counted. */
+  readonly hidesErrors: () => boolean
   /** Called when consecutive jobs of the new version failed. */
   readonly onAlarm: () => void
   readonly onCasualty: () => void
@@ -50,6 +59,10 @@ export class Observer {
   readonly #names: string[] = []
   #casualties: readonly Casualty[] = []
   #casualtiesDirty = false
+  /** How many of the casualties are stored. */
+  #stored = 0
+  /** Set when an operator replays the stored casualties: how many these were here, and when. */
+  #replay: { readonly stored: number; readonly at: number } | undefined
   readonly #replayed = new Set<Casualty>()
   #canaryJobs = 0
   #before: 'none' | 'ok' | 'bad' = 'none'
@@ -69,7 +82,7 @@ export class Observer {
 
   /** Whether jobs routed to the new version still run here, evidence is not stored yet, or casualties are due to be replayed. */
   get busy(): boolean {
-    if (this.#casualtiesDirty || this.#dirty.size > 0 || this.dueReplays().length > 0) return true
+    if (this.#casualtiesDirty || this.#dirty.size > 0 || this.#unreplayed.length > 0) return true
     return [...this.#routed.values()].some(({ arm }) => arm === 'canary')
   }
 
@@ -78,6 +91,7 @@ export class Observer {
     if (record.id !== this.#record.id || record.generation <= this.#record.generation) return
     const served = isServing(this.#record)
     this.#record = record
+    if (record.replaysLater === true) this.#replay ??= { stored: this.#stored, at: this.#parts.now() }
     const aborts = served && !isServing(record) && record.state !== 'SUCCEEDED' && record.spec.inFlight === 'abort'
     if (aborts) for (const attempt of this.#running) attempt.putBack(`the canary of version ${record.canary} is rolled back`)
   }
@@ -109,6 +123,7 @@ export class Observer {
     } catch (error) {
       if (spec.shield && routed !== undefined && !isDeferral(error) && !context.signal.aborted) {
         routed.shielded = true
+        routed.error = error
         context.putBack(`version ${canary} failed the job; it is requeued for the stable version`)
       }
       throw error
@@ -123,7 +138,9 @@ export class Observer {
     this.#routed.delete(end.job.id)
     const outcome = routed?.shielded === true ? 'failed' : outcomes[end.outcome]
     const onCanary = end.version === canary
-    if (onCanary && end.final && (outcome === 'failed' || outcome === 'lost')) this.#addCasualty(end)
+    const isBad = outcome === 'failed' || outcome === 'lost'
+    if (onCanary && end.final && isBad) this.#addCasualty(end)
+    if (isBad && (onCanary || end.version === stable)) this.#addError(onCanary ? 'canary' : 'stable', end, routed)
     if (outcome === undefined) return
     if (routed === undefined) {
       // The attempt was routed by another process and lost with it. Attempts on the stable version are ignored: they may have been retries.
@@ -149,11 +166,23 @@ export class Observer {
     return this.#casualties
   }
 
-  /** Returns casualties to replay after a rollback with `autoReplay`, except those passed to `replayed`. */
+  /** Returns casualties to replay after a rollback, with `autoReplay` or on request, except those passed to `replayed`. */
   dueReplays(): readonly Casualty[] {
+    const replay = this.#replay
+    if (replay === undefined || this.#record.spec.autoReplay) return this.#unreplayed
+    const left = this.#parts.now() - replay.at < graceMs ? new Set(this.#casualties.slice(0, replay.stored)) : undefined
+    return this.#unreplayed.filter((casualty) => left?.has(casualty) !== true)
+  }
+
+  get #unreplayed(): readonly Casualty[] {
     const { spec, state } = this.#record
-    if (state !== 'ROLLED_BACK' || !spec.autoReplay) return []
+    if (state !== 'ROLLED_BACK' || !(spec.autoReplay || this.#replay !== undefined)) return []
     return this.#casualties.filter((casualty) => !this.#replayed.has(casualty))
+  }
+
+  /** Called with what `takeCasualties` returned, once it is stored. */
+  stored(casualties: readonly Casualty[]): void {
+    this.#stored = casualties.length
   }
 
   /** Marks a casualty that needs no further replay. */
@@ -167,10 +196,24 @@ export class Observer {
     if (casualties) this.#casualtiesDirty = true
   }
 
-  #add(arm: Arm, bucket: number, step: number, end: AttemptEnd, outcome: FirstAttempt['outcome']): void {
+  /** Returns the evidence of a step, to be changed. */
+  #of(step: number): Evidence {
     const evidence = this.#evidence.get(step) ?? emptyEvidence()
     this.#evidence.set(step, evidence)
     this.#dirty.add(step)
+    return evidence
+  }
+
+  /** Retries count too: a job that succeeds in the end leaves no other trace of its error. */
+  #addError(arm: Arm, { error, job }: AttemptEnd, routed: Routed | undefined): void {
+    const evidence = this.#of(routed?.step ?? this.#record.step)
+    evidence.errors ??= { stable: [], canary: [] }
+    const normal = normalizeError(routed?.error ?? error)
+    addError(evidence.errors, arm, this.#parts.hidesErrors() ? { ...normal, message: hiddenMessage } : normal, job.id)
+  }
+
+  #add(arm: Arm, bucket: number, step: number, end: AttemptEnd, outcome: FirstAttempt['outcome']): void {
+    const evidence = this.#of(step)
     addAttempt(evidence, { step, arm, stratum: this.#stratumOf(end.job.name), bucket, outcome, slow: this.#slow(arm, end) })
     if (arm !== 'canary') return
     this.#canaryJobs++

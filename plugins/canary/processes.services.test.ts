@@ -49,6 +49,12 @@ describe('a canary on Redis with three processes', () => {
     while (!over) ids.push(...(await Promise.all(Array.from({ length: 10 }, () => api.run(name, null)))).map((job) => job.id))
     const last = await rolledBack
     assert.deepEqual([last.id, last.trafficPercentage, last.verdict], [canary.id, 0, 'FAIL'])
+    // Counted in two processes, and told by each.
+    for (const { url } of others) {
+      const { canary: told } = (await apiOf(url).call('GET', `/api/workers/${name}/canary/status`)).body
+      const [error] = told.canary.errors
+      assert.deepEqual([error.class, error.message, error.count], ['Error', 'broken', told.canary.failed])
+    }
     const replayed = await api.call('POST', `/api/workers/${name}/canary/replay`)
     assert.equal(replayed.body.replayed, last.casualties.recorded)
     for (const job of ids) {

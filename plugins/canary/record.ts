@@ -14,7 +14,7 @@ export const canaryStates = [
 export type CanaryState = (typeof canaryStates)[number]
 
 /**
- * `inconclusive`: no verdict in time. `gate`: its step, or a listener of `beforeCanaryPromote`, requires a manual decision. `nodes-missing`: a
+ * `inconclusive`: no verdict in time, or stable fails as much. `gate`: its step, or a listener of `beforeCanaryPromote`, requires a manual decision. `nodes-missing`: a
  * process cannot load the version. `regression-observed`: it failed, and `autoRollback` is false. `sample-ratio`: it did not get its share of
  * the jobs. `awaiting-completion`: it passed, and `autoComplete` is false.
  */
@@ -37,7 +37,8 @@ export interface CanaryStep extends Step {
 export interface CanarySpec {
   readonly steps: readonly CanaryStep[]
   readonly autoRollback: boolean
-  readonly successThreshold: number
+  /** Undefined: the sequential test decides. */
+  readonly successThreshold?: number
   readonly rollbackThreshold: number
   readonly inFlight: 'drain' | 'abort'
   readonly shield: boolean
@@ -55,8 +56,10 @@ export interface Transition {
   readonly to: CanaryState
   readonly actor: Actor
   readonly reason: string
-  /** The judgement at that time. */
-  readonly evidence?: Pick<Judgement, 'verdict' | 'rule' | 'metric' | 'health' | 'counts'>
+  /** The rule of an automatic action. */
+  readonly rule?: string
+  /** The judgement at that time; only the last one has its errors. */
+  readonly evidence?: Pick<Judgement, 'verdict' | 'rule' | 'metric' | 'health' | 'counts' | 'errors'>
 }
 
 /** A canary as stored. Every change increments `generation`. Times are ms since 1970. */
@@ -64,6 +67,8 @@ export interface CanaryRecord {
   readonly id: string
   readonly generation: number
   readonly worker: string
+  /** When the worker was created, ISO 8601: a later worker of the same name is another one. Absent in records of earlier versions of Zin. */
+  readonly workerCreatedAt?: string
   readonly stable: string
   readonly canary: string
   readonly state: CanaryState
@@ -76,9 +81,15 @@ export interface CanaryRecord {
   /** Attempts that take longer are slow; null while too few jobs are known. */
   readonly slowMs: number | null
   readonly baseline?: Baseline
+  /** Stable attempts of the last minutes before the canary. */
+  readonly recent?: Baseline
+  /** Set when an operator resumes it after an outage: these jobs are no sign of a further one. */
+  readonly excused?: Judgement['counts']
   /** Set when the canary ends. */
   readonly judgement?: Judgement
   readonly replayed: number
+  /** Whether an operator replayed its casualties: jobs that were running then are replayed when they fail. */
+  readonly replaysLater?: boolean
   readonly startedAt: number
   readonly updatedAt: number
   readonly endedAt?: number

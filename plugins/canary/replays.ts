@@ -19,8 +19,6 @@ export interface Replayed {
   readonly record: CanaryRecord
   /** Jobs added to the queue again. */
   readonly replayed: number
-  /** Jobs that are no longer failed, or no longer kept by the queue. */
-  readonly left: number
 }
 
 /** Adds jobs that failed permanently on a version to their queue again, with all their attempts. Retries run on the stable version. */
@@ -49,14 +47,27 @@ export class Replays {
     } finally {
       record = await this.#count(record, replayed)
     }
-    return { record, replayed, left: casualties.length - replayed }
+    return { record, replayed }
   }
 
-  async #retry({ id, queue }: Casualty): Promise<boolean> {
+  /** Lets every process replay its jobs that fail from now on. Returns the stored record. */
+  async later(record: CanaryRecord): Promise<CanaryRecord> {
+    let now: CanaryRecord | undefined = record
+    for (let attempt = 0; attempt < tries && now?.id === record.id && now.replaysLater !== true; attempt++) {
+      const after: CanaryRecord | undefined = await this.#parts.transitions.amend(now, { replaysLater: true })
+      if (after !== undefined) return after
+      now = await this.#parts.store.get(record.worker)
+    }
+    return now ?? record
+  }
+
+  async #retry({ at, id, queue }: Casualty): Promise<boolean> {
     const { queues } = this.#parts
     const late = `the queue "${queue}" did not respond within ${deadlineMs} ms`
     const found = await withDeadline(queues.job(queue, id), deadlineMs, late)
     if (found?.state !== 'failed') return false
+    // It was replayed before, and has failed again on the stable version.
+    if ((found.job.finishedOn ?? 0) > at) return false
     try {
       await withDeadline(found.job.retry('failed', { resetAttemptsMade: true }), deadlineMs, late)
       return true

@@ -1,9 +1,12 @@
 import { defineRoute, type Route, type RouteContext } from 'zin'
+import { withoutErrorMessages } from 'zin/plugins/decisions'
+import type { Ops } from 'zin/plugins/ops'
 import type { Canaries, CanaryOptions, CanaryResult, StartCanary } from './contract.js'
 import {
   documentedStart,
   historyResponse,
   nameParams,
+  replayQuery,
   replayResponse,
   resultResponse,
   rollbackQuery,
@@ -12,17 +15,21 @@ import {
   waitQuery,
 } from './schema.js'
 
-/** Throws if the caller lacks a permission. */
-export type Demand = (ctx: RouteContext, permission: string) => void | Promise<void>
-
 const use = ['ops']
 const tag = 'workers'
 const at = (verb: string) => `/api/workers/:name/canary/${verb}` as const
-/** Transient states. */
+/** Transient states, in which not every node has applied the change yet. */
 const passing = ['PENDING', 'PROMOTING', 'ROLLING_BACK']
 
 /** Routes for canaries of workers. */
-export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route[] {
+export function canaryRoutes(canaries: Canaries, ops: Pick<Ops, 'allow' | 'demand'>): readonly Route[] {
+  const demand = (ctx: RouteContext, permission: string): void => ops.demand(ctx, permission)
+  /** Messages of errors may hold personal data of a payload. */
+  const shown = <T>(ctx: RouteContext, body: T): T => (ops.allow(ctx, 'payload:read') ? body : withoutErrorMessages(body))
+  const respond = (ctx: RouteContext, result: CanaryResult) => {
+    ctx.status = passing.includes(result.canary.state) ? 202 : 200
+    return shown(ctx, { ok: true as const, ...result })
+  }
   const verb = (name: 'pause' | 'resume' | 'promote' | 'complete', summary: string, permission?: string): Route =>
     defineRoute({
       method: 'POST',
@@ -79,12 +86,13 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
     defineRoute({
       method: 'POST',
       path: at('replay'),
-      summary: 'Add the jobs that failed permanently on the new version to the queue again; they run on the stable version',
+      summary: 'Add the jobs that failed permanently on the new version to the queue again, also those that still run on it and fail later',
       tag,
       use,
       params: nameParams,
+      query: replayQuery,
       response: { 200: replayResponse },
-      handler: async ({ input }) => ({ ok: true, ...(await canaries.replay(input.params.name)) }),
+      handler: async (ctx) => shown(ctx, { ok: true as const, ...(await canaries.replay(ctx.input.params.name, optionsOf(ctx))) }),
     }),
     defineRoute({
       method: 'GET',
@@ -94,7 +102,7 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
       use,
       params: nameParams,
       response: { 200: statusResponse },
-      handler: async ({ input }) => ({ ok: true, canary: await canaries.status(input.params.name) }),
+      handler: async (ctx) => shown(ctx, { ok: true as const, canary: await canaries.status(ctx.input.params.name) }),
     }),
     defineRoute({
       method: 'GET',
@@ -104,17 +112,11 @@ export function canaryRoutes(canaries: Canaries, demand: Demand): readonly Route
       use,
       params: nameParams,
       response: { 200: historyResponse },
-      handler: async ({ input }) => ({ ok: true, ...(await canaries.history(input.params.name)) }),
+      handler: async (ctx) => shown(ctx, { ok: true as const, ...(await canaries.history(ctx.input.params.name)) }),
     }),
   ]
 }
 
 function optionsOf({ input }: { readonly input: { readonly query: { readonly wait: number } } }): CanaryOptions {
   return { waitMs: input.query.wait }
-}
-
-/** Responds with 202 if not every node has applied the change yet. */
-function respond(ctx: { status: number }, result: CanaryResult) {
-  ctx.status = passing.includes(result.canary.state) ? 202 : 200
-  return { ok: true as const, ...result }
 }

@@ -1,4 +1,5 @@
 import { Type } from 'zin'
+import { verdicts } from './judge/index.js'
 import { canaryStates, pauseReasons } from './record.js'
 
 const ok = Type.Literal(true)
@@ -16,6 +17,17 @@ export const waitQuery = Type.Object(
       maximum: 60_000,
       default: 10_000,
       description: 'How long to wait until every node has applied the change, in ms; after that, the response is 202',
+    }),
+  },
+  { additionalProperties: false },
+)
+export const replayQuery = Type.Object(
+  {
+    wait: Type.Integer({
+      minimum: 0,
+      maximum: 60_000,
+      default: 10_000,
+      description: 'How long to wait for jobs that still run on the version, in ms',
     }),
   },
   { additionalProperties: false },
@@ -38,9 +50,11 @@ export const documentedStart = Type.Object(
       Type.Number({ exclusiveMinimum: 0, maximum: 100, description: 'Maximum share of the jobs in percent' }),
     ),
     duration: ms('Total duration of all steps, in ms'),
-    autoRollback: Type.Optional(Type.Boolean({ description: 'Default true; if false, a failing canary is paused instead' })),
+    autoRollback: Type.Optional(
+      Type.Boolean({ description: 'Default true; if false, the canary is never rolled back automatically: a failing one is paused' }),
+    ),
     successThreshold: Type.Optional(
-      score('Health score that the canary must exceed with statistical confidence to be promoted. Default 50'),
+      score('Health score with which the canary is promoted at the end of the duration. Default: by statistical confidence'),
     ),
     rollbackThreshold: Type.Optional(score('Health score below which a significantly worse canary fails. Default 50')),
     steps: Type.Optional(
@@ -72,7 +86,9 @@ export const documentedStart = Type.Object(
       Type.String({ maxLength: 510, description: 'Path in the job data: jobs with equal values go to the same version' }),
     ),
     startTimeout: Type.Optional(ms('How long nodes may take to load the version, in ms. Default 60000')),
-    pauseTimeout: Type.Optional(ms('How long the canary may be paused before it is rolled back, in ms. Default 86400000')),
+    pauseTimeout: Type.Optional(
+      ms('How long the canary may be paused before it is rolled back, in ms, unless autoRollback is false. Default 86400000'),
+    ),
     autoComplete: Type.Optional(Type.Boolean({ description: 'Default true; if false, the canary is paused instead of promoted' })),
     autoReplay: Type.Optional(
       Type.Boolean({
@@ -85,9 +101,25 @@ export const documentedStart = Type.Object(
 )
 
 const actor = Type.Object({ kind: Type.String(), id: Type.String(), via: Type.String() }, { additionalProperties: true })
-const event = Type.Object({ at: iso, from: Type.Union([state, Type.Null()]), to: state, actor, reason: Type.String() })
+const errors = Type.Array(
+  Type.Object({
+    class: Type.String(),
+    message: Type.String({ description: 'Without numbers, ids and quoted values; [redacted] without payload:read' }),
+    count: Type.Integer({ description: 'Failed attempts, retries included' }),
+    example: Type.String({ description: 'Id of a job' }),
+  }),
+  { description: 'The most frequent errors' },
+)
+const event = Type.Object({
+  at: iso,
+  from: Type.Union([state, Type.Null()]),
+  to: state,
+  actor,
+  reason: Type.String(),
+  errors: Type.Optional(errors),
+})
 const arm = Type.Object(
-  { version: Type.String(), jobs: Type.Integer(), failed: Type.Integer(), slow: Type.Integer(), lost: Type.Integer() },
+  { version: Type.String(), jobs: Type.Integer(), failed: Type.Integer(), slow: Type.Integer(), lost: Type.Integer(), errors },
   { description: 'First attempts' },
 )
 const canary = Type.Object({
@@ -108,7 +140,7 @@ const canary = Type.Object({
   ),
   stable: arm,
   canary: arm,
-  verdict: words(['FAIL', 'PASS', 'CONTINUE', 'SAMPLE_RATIO']),
+  verdict: words(verdicts),
   evidence: Type.Object(
     {
       rule: Type.String(),
@@ -137,7 +169,12 @@ const operation = Type.Object(
 )
 const result = { ok, message: Type.String(), canary, operation: Type.Optional(operation) }
 export const resultResponse = Type.Object(result)
-export const replayResponse = Type.Object({ ...result, replayed: Type.Integer(), left: Type.Integer() })
+export const replayResponse = Type.Object({
+  ...result,
+  replayed: Type.Integer(),
+  left: Type.Integer({ description: 'Jobs that were no longer failed, or no longer kept by the queue' }),
+  pending: Type.Integer({ description: 'Jobs that may still run on the version, at most; each is replayed when it fails' }),
+})
 export const statusResponse = Type.Object({ ok, canary })
 export const historyResponse = Type.Object({
   ok,
@@ -151,6 +188,7 @@ export const historyResponse = Type.Object({
       startedAt: iso,
       endedAt: iso,
       reason: Type.String(),
+      errors: Type.Optional(errors),
     }),
     { description: 'Earlier canaries, newest first' },
   ),

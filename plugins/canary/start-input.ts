@@ -59,7 +59,7 @@ export function startPlan(input: unknown): StartPlan {
     spec: {
       steps,
       autoRollback: rest.autoRollback !== false,
-      successThreshold: (rest.successThreshold as number | undefined) ?? 50,
+      ...(rest.successThreshold === undefined ? {} : { successThreshold: rest.successThreshold as number }),
       rollbackThreshold: (rest.rollbackThreshold as number | undefined) ?? 50,
       inFlight: rest.inFlight === 'abort' ? 'abort' : 'drain',
       shield: rest.shield === true,

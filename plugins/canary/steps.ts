@@ -1,9 +1,9 @@
 import { messageOf, ZinError } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
-import type { OperationResult, Workers } from 'zin/plugins/workers'
+import type { OperationResult, Workers, WorkerView } from 'zin/plugins/workers'
 import type { Judgement } from './judge/index.js'
 import { lookAt } from './looks.js'
-import { percentOf } from './next-act.js'
+import { pauseTimeout, percentOf } from './next-act.js'
 import type { CanaryRecord } from './record.js'
 import type { Replays } from './replays.js'
 import type { CanaryStore } from './store/contract.js'
@@ -78,8 +78,12 @@ export class CanarySteps {
   /** Activates the version on all nodes. */
   async promote(record: CanaryRecord, waitMs: number): Promise<Worked> {
     const { transitions, workers } = this.#parts
-    const { canary, worker } = record
-    const view = await workers.get(worker)
+    const { canary, spec, worker } = record
+    const view = await this.workerOf(record)
+    if (view === undefined) {
+      await this.abandon(record, itself)
+      return { record: await this.#now(record) }
+    }
     if (view.desiredVersion === canary && view.rollout === undefined) return { record: await this.#succeeded(record) }
     if (view.desiredVersion === canary && view.rollout?.state === 'rolling') return { record }
     try {
@@ -88,6 +92,13 @@ export class CanarySteps {
     } catch (error) {
       if (isPassing(error)) throw error
       const reason = `Version ${canary} could not be activated: ${messageOf(error)}`
+      if (!spec.autoRollback) {
+        // The canary keeps its share of the jobs, so the stable version must be the active one.
+        await ignoreMissing(() => this.#activateStable(record, waitMs))
+        await workers.setCandidates(worker, [canary], { waitMs: 0 }).catch(() => undefined)
+        const move = { to: 'PAUSED', pausedFor: 'nodes-missing', actor: itself, reason, rule: 'canary/promotion' } as const
+        return { record: await this.#now(record, await transitions.go(record, move)) }
+      }
       const after = await transitions.go(record, { to: 'ROLLING_BACK', actor: itself, reason, rule: 'canary/promotion' })
       return after === undefined ? { record: await this.#now(record) } : await this.rollBack(after, waitMs)
     } finally {
@@ -100,17 +111,30 @@ export class CanarySteps {
     const now = await this.#parts.store.get(worker)
     if (now?.id !== id || (now.state !== 'ROLLING_BACK' && now.state !== 'ROLLED_BACK')) return
     await ignoreMissing(async () => {
-      if ((await this.#parts.workers.get(worker)).desiredVersion === canary) await this.#toStable(now, await this.#judgement(now), waitMs)
+      if ((await this.workerOf(now))?.desiredVersion === canary) await this.#toStable(now, await this.#judgement(now), waitMs)
     })
   }
 
-  /** Gives all jobs to the stable version and marks the other one as refused. */
-  async #toStable(record: CanaryRecord, { counts, health, rule, verdict }: Judgement, waitMs: number): Promise<void> {
+  /** Returns the worker of a canary; undefined if it was removed, even if there is a later one of the same name. */
+  async workerOf({ worker, workerCreatedAt }: CanaryRecord): Promise<WorkerView | undefined> {
+    const view = await ignoreMissing(() => this.#parts.workers.get(worker))
+    return workerCreatedAt === undefined || view?.createdAt === workerCreatedAt ? view : undefined
+  }
+
+  async #activateStable(record: CanaryRecord, waitMs: number): Promise<void> {
+    const { canary, stable, worker } = record
+    if ((await this.workerOf(record))?.desiredVersion === canary)
+      await this.#parts.workers.activate(worker, stable, { force: true, waitMs })
+  }
+
+  /** Gives all jobs to the stable version and marks the other one as refused, unless only the time of a pause is over. */
+  async #toStable(record: CanaryRecord, { counts, errors, health, rule, verdict }: Judgement, waitMs: number): Promise<void> {
     const { workers } = this.#parts
-    const { canary, history, id, stable, worker } = record
+    const { canary, history, id, worker } = record
     const why = history.findLast(({ to }) => to === 'ROLLING_BACK')
-    if ((await workers.get(worker)).desiredVersion === canary) await workers.activate(worker, stable, { force: true, waitMs })
-    const evidence = { canary: id, at: why?.at, verdict, rule, health, counts }
+    await this.#activateStable(record, waitMs)
+    if (why?.rule === pauseTimeout) return
+    const evidence = { canary: id, at: why?.at, verdict, rule, health, counts, errors }
     await workers.refuseVersion(worker, canary, { reason: (why?.reason ?? 'Rolled back').slice(0, 500), evidence })
   }
 
@@ -120,6 +144,7 @@ export class CanarySteps {
     const { spec, stable, worker } = record
     const judgement = await this.#judgement(record)
     const operation = await ignoreMissing(async () => {
+      if ((await this.workerOf(record)) === undefined) return undefined
       await this.#toStable(record, judgement, waitMs)
       return this.#withoutCandidate(record, waitMs)
     })

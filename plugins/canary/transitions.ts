@@ -1,9 +1,10 @@
 import type { Clock, Gate, Logger, Notify, SlotOf } from 'zin'
 import type { Cluster } from 'zin/plugins/cluster'
-import type { Decisions } from 'zin/plugins/decisions'
+import { type Decisions, errorText, type NewDecision } from 'zin/plugins/decisions'
 import type { Actor } from 'zin/plugins/ops'
 import { canaryErrors } from './errors.js'
 import type { CanaryChange, CanarySubject } from './hooks.js'
+import type { Judgement } from './judge/index.js'
 import type { LocalCanaries } from './local-canaries.js'
 import { type Move, moved, shareNow } from './machine.js'
 import { canaryChanged } from './messages.js'
@@ -25,10 +26,8 @@ export interface TransitionsParts {
 /** The actor of automatic actions. */
 export const itself: Actor = { kind: 'plugin', id: 'canary', via: 'plugin' }
 
-export type Request = Omit<Move, 'at'> & {
-  /** Rule of an automatic action, which is recorded as a decision. */
-  readonly rule?: string
-}
+/** A move with a rule is an automatic action, which is recorded as a decision. */
+export type Request = Omit<Move, 'at'>
 
 /** Stores transitions of canaries and publishes them to nodes, hooks and decisions. */
 export class Transitions {
@@ -39,11 +38,11 @@ export class Transitions {
   }
 
   /** Stores a transition. Returns undefined if the stored canary changed meanwhile. */
-  async go(record: CanaryRecord, { rule, ...move }: Request): Promise<CanaryRecord | undefined> {
+  async go(record: CanaryRecord, move: Request): Promise<CanaryRecord | undefined> {
     const after = moved(record, { ...move, at: this.#parts.clock.now() })
     if (!(await this.#parts.store.replace(after))) return undefined
     this.tell(record.state, after)
-    if (rule !== undefined) this.#decide(record, after, rule, move)
+    if (move.rule !== undefined) this.#decide(record, after, move.rule, move)
     await this.publish(after)
     return after
   }
@@ -51,7 +50,7 @@ export class Transitions {
   /** Changes fields without a transition. */
   async amend(
     record: CanaryRecord,
-    changes: Partial<Pick<CanaryRecord, 'slowMs' | 'replayed' | 'judgement'>>,
+    changes: Partial<Pick<CanaryRecord, 'slowMs' | 'replayed' | 'judgement' | 'replaysLater'>>,
   ): Promise<CanaryRecord | undefined> {
     const after: CanaryRecord = { ...record, ...changes, generation: record.generation + 1, updatedAt: this.#parts.clock.now() }
     if (!(await this.#parts.store.replace(after))) return undefined
@@ -73,9 +72,12 @@ export class Transitions {
     const { log, onCanaryChange } = this.#parts
     const last = record.history.at(-1)
     if (last === undefined) return
-    const { actor, at, reason, to } = last
+    const { actor, at, evidence, reason, to } = last
     const { canary: version, id, worker } = record
-    log.info({ worker, version, canary: id, state: to }, `canary of worker "${worker}", version ${version}: ${to}. ${reason}`)
+    const errors = to === 'ROLLED_BACK' || to === 'PAUSED' ? (evidence?.errors?.canary ?? []) : []
+    const why = errors.length === 0 ? '' : `. Most frequent errors of ${version}: ${errors.map(errorText).join('; ')}`
+    const facts = { worker, version, canary: id, state: to, ...(errors.length === 0 ? {} : { errors }) }
+    log[evidence?.verdict === 'FAIL' ? 'warn' : 'info'](facts, `canary of worker "${worker}", version ${version}: ${to}. ${reason}${why}`)
     if (onCanaryChange.active) onCanaryChange.call({ ...subjectOf(record), at: new Date(at).toISOString(), from, to, actor, reason })
   }
 
@@ -102,7 +104,7 @@ export class Transitions {
           stable: after.stable,
           version: after.canary,
           trafficPercentage: percentOf(shareNow(after)),
-          ...(judgement === undefined ? {} : { verdict: judgement.verdict, health: judgement.health, counts: judgement.counts }),
+          ...(judgement === undefined ? {} : inputsOf(after, judgement)),
         },
         rule,
         actor: itself,
@@ -117,6 +119,19 @@ export class Transitions {
 export function subjectOf(record: CanaryRecord): CanarySubject {
   const { canary, id, stable, worker } = record
   return { id, worker, stable, canary, trafficPercentage: percentOf(shareNow(record)) }
+}
+
+/** Errors are by version: `{"2.0.0": [{class, message, count, example}]}`. */
+function inputsOf({ canary, stable }: CanaryRecord, { counts, errors, health, verdict }: Judgement): NonNullable<NewDecision['inputs']> {
+  const known = Object.entries({ [canary]: errors?.canary ?? [], [stable]: errors?.stable ?? [] }).filter(([, list]) => list.length > 0)
+  return {
+    verdict,
+    health,
+    counts,
+    ...(known.length === 0
+      ? {}
+      : { errors: Object.fromEntries(known.map(([version, list]) => [version, list.map((one) => ({ ...one }))])) }),
+  }
 }
 
 function verdictOf(before: CanaryRecord, after: CanaryRecord): string {

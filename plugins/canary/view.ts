@@ -9,7 +9,7 @@ const iso = (ms: number): string => new Date(ms).toISOString()
 /** Converts a record to its API representation. */
 export function canaryView(record: CanaryRecord, judgement: Judgement, casualties: number): CanaryView {
   const { canary, endedAt, id, pausedFor, replayed, spec, stable, startedAt, state, step, updatedAt, worker } = record
-  const { counts, health, metric, metrics, needs, reason, rule, verdict } = judgement
+  const { counts, errors, health, metric, metrics, needs, reason, rule, verdict } = judgement
   return {
     id,
     worker,
@@ -24,8 +24,8 @@ export function canaryView(record: CanaryRecord, judgement: Judgement, casualtie
       ...(minJobs === undefined ? {} : { minJobs }),
       ...(gate === undefined ? {} : { gate }),
     })),
-    stable: { version: stable, ...counts.stable },
-    canary: { version: canary, ...counts.canary },
+    stable: { version: stable, ...counts.stable, errors: errors?.stable ?? [] },
+    canary: { version: canary, ...counts.canary, errors: errors?.canary ?? [] },
     verdict,
     evidence: { rule, metric, reason, metrics },
     needs: endedAt === undefined ? needs : { jobs: null, minutes: null },
@@ -38,5 +38,8 @@ export function canaryView(record: CanaryRecord, judgement: Judgement, casualtie
 }
 
 export function eventsOf({ history }: CanaryRecord): readonly CanaryEvent[] {
-  return history.map(({ actor, at, from, reason, to }) => ({ at: iso(at), from, to, actor, reason }))
+  return history.map(({ actor, at, evidence, from, reason, to }) => {
+    const errors = evidence?.errors?.canary ?? []
+    return { at: iso(at), from, to, actor, reason, ...(errors.length === 0 ? {} : { errors }) }
+  })
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { AppClient, CommandContext } from 'zin'
+import { type AppClient, type CommandContext, ZinError } from 'zin'
 import { decisionCommands } from './cli.js'
 import type { Decision } from './contract.js'
 import { parseSince, parseTime } from './time.js'
@@ -39,7 +39,12 @@ const told = [
 describe('zin why', () => {
   const run = async (
     args: Readonly<Record<string, string>>,
-    { options = {}, json = false, found = newestFirst }: { options?: object; json?: boolean; found?: readonly Decision[] } = {},
+    {
+      options = {},
+      json = false,
+      found = newestFirst,
+      refuse,
+    }: { options?: object; json?: boolean; found?: readonly Decision[]; refuse?: ZinError } = {},
   ) => {
     const lines: string[] = []
     const tables: object[] = []
@@ -47,6 +52,7 @@ describe('zin why', () => {
     const app: Pick<AppClient, 'request'> = {
       async request<T>({ path, query }: Parameters<AppClient['request']>[0]) {
         requests.push({ path, query })
+        if (path !== '/api/decisions' && refuse !== undefined) throw refuse
         return { decisions: found, pagination: { page: 1, limit: 20, total: found.length + 2, totalPages: 1 } } as T
       },
     }
@@ -77,6 +83,34 @@ describe('zin why', () => {
     assert.deepEqual((await run({}, { json: true })).tables, newestFirst)
     assert.deepEqual((await run({ subject: 'calm' }, { found: [], options: { since: '2h' } })).lines, [
       'The app made no decisions about worker:calm since 2h',
+    ])
+  })
+
+  it('fails for a worker or queue that does not exist, unless there are decisions about it', async () => {
+    const missing = (code: string) => new ZinError(code, 'not there', { status: 404 })
+    const unknown = { code: 'DECISION_SUBJECT_UNKNOWN', message: /There is no (worker|queue) "mistyped"/ }
+    for (const [subject, code] of [
+      ['mistyped', 'WORKER_NOT_FOUND'],
+      ['worker:mistyped', 'NOT_FOUND'],
+      ['queue:mistyped', 'QUEUE_NOT_FOUND'],
+    ] as const) {
+      for (const json of [false, true]) await assert.rejects(run({ subject }, { json, found: [], refuse: missing(code) }), unknown, subject)
+      assert.equal((await run({ subject }, { refuse: missing(code) })).requests.length, 1)
+    }
+    const down = new ZinError('WORKER_STORE_UNAVAILABLE', 'away', { status: 503 })
+    await assert.rejects(run({ subject: 'calm' }, { found: [], refuse: down }), { code: 'WORKER_STORE_UNAVAILABLE' })
+    for (const [subject, code] of [
+      ['queue:calm', 'NOT_FOUND'],
+      ['region:us-east-1', 'NOT_FOUND'],
+    ] as const)
+      assert.match((await run({ subject }, { found: [], refuse: missing(code) })).lines.join(), /no decisions about/)
+  })
+
+  it('shows the errors of each version below the reason', () => {
+    const errors = { '2.0.0': [{ class: 'TypeError', message: 'no mailbox <value>', count: 3, example: '17' }], odd: 'text', empty: [] }
+    assert.deepEqual(timelineOf([decision('2026-03-01T03:12:08.512Z', { inputs: { errors } })]).slice(-2), [
+      '            Opened for 30 s: 7 of 10 jobs failed within 60 s',
+      '            2.0.0: TypeError: no mailbox <value> (3 times, such as in job 17)',
     ])
   })
 

@@ -1,8 +1,28 @@
-import { type Command, defineCommand, systemClock } from 'zin'
+import { type AppClient, type Command, defineCommand, systemClock, ZinError } from 'zin'
 import type { DecisionPage } from './contract.js'
 import { decisionErrors } from './errors.js'
 import { parseSince } from './time.js'
 import { timelineOf } from './timeline.js'
+
+/** What tells whether a subject exists, by its type; those of other types cannot be checked. */
+const paths: Readonly<Record<string, ((name: string) => string) | undefined>> = {
+  worker: (name) => `/api/workers/${name}`,
+  queue: (name) => `/api/queue/${name}/stats`,
+}
+
+/** Throws DECISION_SUBJECT_UNKNOWN. */
+async function demandSubject(app: Pick<AppClient, 'request'>, subject: string): Promise<void> {
+  const [type = '', name = ''] = subject.split(/:(.*)/s, 2)
+  const path = paths[type]?.(encodeURIComponent(name))
+  if (path === undefined) return
+  try {
+    await app.request({ method: 'GET', path })
+  } catch (error) {
+    if (!(error instanceof ZinError) || error.status !== 404) throw error
+    // Without the plugin queue-monitor, the route of queues does not exist.
+    if (type === 'worker' || error.code === 'QUEUE_NOT_FOUND') throw decisionErrors.DECISION_SUBJECT_UNKNOWN(`${type} "${name}"`)
+  }
+}
 
 /** Commands that query the running app. */
 export const decisionCommands: readonly Command[] = [
@@ -31,6 +51,8 @@ export const decisionCommands: readonly Command[] = [
       }
       const query = { subject, kind: options.kind, since, limit: options.limit }
       const { decisions, pagination } = await app.request<DecisionPage>({ method: 'GET', path: '/api/decisions', query })
+      // What was removed still has its decisions; a name without any may be mistyped.
+      if (subject !== undefined && decisions.length === 0) await demandSubject(app, subject)
       if (print.json) return print.table(decisions)
       const about = subject === undefined ? '' : ` about ${subject}`
       if (decisions.length === 0) {

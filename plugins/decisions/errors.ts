@@ -12,4 +12,9 @@ export const decisionErrors = defineErrors({
     when: 'A filter of the decisions is malformed',
     fix: 'Correct the parameter that the message names',
   },
+  DECISION_SUBJECT_UNKNOWN: {
+    message: (what: string) => `There is no ${what}, and no decision about one; check the spelling`,
+    when: '`zin why` is called with a worker or queue that does not exist, and about which there are no decisions',
+    fix: 'List the names with `zin worker:list` or `zin queue:list`',
+  },
 })

@@ -1,6 +1,7 @@
 import { definePlugin, EventStreams, optional } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
+import { opsService } from 'zin/plugins/ops'
 import { decisionCommands } from './cli.js'
 import { decisionsService } from './contract.js'
 import { decisionErrors } from './errors.js'
@@ -13,6 +14,7 @@ import { memoryStore } from './store/memory.js'
 
 export type { Decision, DecisionFilter, DecisionPage, Decisions, Json, NewDecision } from './contract.js'
 export { decisionsService } from './contract.js'
+export { type CountedError, errorText, hiddenMessage, withoutErrorMessages } from './error-counts.js'
 export type { DecisionsOptions } from './options.js'
 
 /** Intervals for retrying to store decisions and for deleting old ones, in ms. */
@@ -26,7 +28,7 @@ export const decisions = definePlugin({
   version: '1.0.0',
   description: 'What the app did automatically and why: one record for every automatic action',
   dependencies: ['ops'],
-  uses: { cluster: clusterService, database: optional(databaseService) },
+  uses: { cluster: clusterService, ops: opsService, database: optional(databaseService) },
   provides: [decisionsService],
   errors: decisionErrors,
   options: decisionsOptions,
@@ -42,7 +44,7 @@ export const decisions = definePlugin({
     ctx.describe(() => store.kind)
     ctx.hooks.on('onClose', () => streams.closeAll())
     ctx.onStop(() => streams.closeAll())
-    ctx.routes(decisionRoutes(service, streams))
+    ctx.routes(decisionRoutes(service, streams, (request) => services.ops.allow(request, 'payload:read')))
     ctx.commands(decisionCommands)
     ctx.onStart(() => {
       service.open()

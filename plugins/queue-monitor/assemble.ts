@@ -9,7 +9,6 @@ import { Credentials } from './access/credentials.js'
 import { MonitorGuard } from './access/guard.js'
 import { FailureThrottle } from './access/throttle.js'
 import { Alerts } from './alerts/alerts.js'
-import type { Thresholds } from './alerts/rules.js'
 import { thresholdsIn } from './alerts/thresholds.js'
 import { Attention } from './attention/attention.js'
 import { Collector } from './attention/collector.js'
@@ -90,7 +89,7 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   })
   const alerts = new Alerts({
     kv,
-    thresholds: numbersOf(config),
+    thresholds: Object.fromEntries(thresholdsIn(config)),
     minutesOf: (queue) => history.minutesOf(queue),
     coolDownMs: config.alerts?.coolDown ?? coolDownMs,
     decisions: () => services.decisions,
@@ -147,8 +146,4 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     sampler,
     ...delivery,
   }
-}
-
-function numbersOf(config: QueueMonitorOptions['monitor']): Thresholds {
-  return Object.fromEntries(thresholdsIn(config).map(([rule, { threshold }]) => [rule, threshold]))
 }

@@ -1,3 +1,4 @@
+import type { TProperties } from 'typebox'
 import { defineOptions, type OptionsOf, Type } from 'zin'
 import { deliveryEvents } from './deliveries/delivery.js'
 
@@ -11,9 +12,9 @@ const places = () => ({
     Type.Array(Type.String({ pattern: '^[^@\\s<>,;"]+@[^@\\s<>,;"]+$', maxLength: 200 }), { minItems: 1, maxItems: 20 }),
   ),
 })
-const threshold = (minimum: number, maximum: number) => {
+const threshold = <More extends TProperties>(minimum: number, maximum: number, more: More) => {
   const number = Type.Number({ minimum, maximum })
-  const action = Type.Object({ threshold: number, action: Type.Optional(actions), ...places() }, closed)
+  const action = Type.Object({ threshold: number, ...more, action: Type.Optional(actions), ...places() }, closed)
   return Type.Optional(Type.Union([number, action, Type.Literal(false)]))
 }
 
@@ -62,10 +63,13 @@ export const queueMonitorOptions = defineOptions(
         alerts: Type.Optional(
           Type.Object(
             {
-              queueSize: threshold(0, 1e9),
-              processingTime: threshold(0, 1e9),
-              failureRate: threshold(0, 1),
-              oldestWaiting: threshold(0, 1e9),
+              queueSize: threshold(0, 1e9, {}),
+              processingTime: threshold(0, 1e9, {}),
+              failureRate: threshold(0, 1, {
+                minAttempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+                confidence: Type.Optional(Type.Number({ minimum: 0.5, maximum: 0.9999 })),
+              }),
+              oldestWaiting: threshold(0, 1e9, {}),
               attention: Type.Optional(Type.Object({ action: actions, ...places() }, closed)),
               coolDown: Type.Optional(Type.Integer({ minimum: 0, maximum: day })),
             },

@@ -96,6 +96,19 @@ export function failedVersionsContract(title: string, { env, shared }: FailedVer
         assert.match(decision?.reason ?? '', why)
       })
 
+    it('is decided when its worker fails by its health checks', async (t) => {
+      const name = fresh()
+      const { decided, service } = await node(t, name, { 'good.mjs': good })
+      await service.create({ name, queueName: name, processor: 'good.mjs' }, { waitMs: 30_000 })
+      await service.local.fail(name, new Error('no database'))
+      const [decision, ...others] = await decided('failed')
+      assert.deepEqual([decision?.kind, decision?.inputs?.version, others], ['start', '1.0.0', []])
+      assert.match(
+        decision?.reason ?? '',
+        /^On node \S+: worker "\S+" FAILED: no database\. It takes no jobs here until it is started again$/,
+      )
+    })
+
     it('is not activated when its file is not on the node, and the previous version goes on', async (t) => {
       const name = fresh()
       const { answer, folder, service } = await node(t, name, { 'good.mjs': good, 'gone.mjs': good })

@@ -8,7 +8,9 @@ import { type Queues, queues, queuesService } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { type FailedJobView, type FeatureName, percentile, type Workers, workers, workersService } from './index.js'
+import { defineWorkerFeature } from './record/define-feature.js'
 import { actingPlacement } from './record/placement.js'
+import { WorkerFeatures } from './record/worker-features.js'
 import { workerRecord } from './testing/worker-record.js'
 
 describe('features of a worker', () => {
@@ -154,6 +156,18 @@ describe('features of a worker', () => {
     await service.enqueue('counted', 'luck')
     await without
     assert.equal((await store.counts('counted-dead')).waiting, 0)
+  })
+
+  it('are shown as inactive while their plugin, or a feature that they need, is off', () => {
+    const features = new WorkerFeatures()
+    const stop = features.offer(defineWorkerFeature({ plugin: 'breaker', feature: 'circuitBreaker' }))
+    features.offer(defineWorkerFeature({ plugin: 'canary', feature: 'canary' }))
+    const on = { circuitBreaker: true, canary: true }
+    assert.deepEqual(features.inactive(on), [])
+    assert.deepEqual(features.inactive({ ...on, plugins: false }), ['circuitBreaker'])
+    assert.deepEqual(features.inactive({ ...on, versioning: false }), ['canary'])
+    stop()
+    assert.deepEqual(features.inactive({ ...on, plugins: true }), ['circuitBreaker'])
   })
 
   it('restrict a worker to one node at a time when clustering is false', () => {

@@ -97,7 +97,10 @@ export interface WorkerView extends WorkerRecord {
   readonly lastError?: string
   /** Nodes on which it has failed while others run it. Absent when there are none. */
   readonly failedOn?: readonly string[]
-  /** Features that are true but inactive, because their plugin is not enabled. Absent when there are none. */
+  /**
+   * Features that are true but inactive, because their plugin is not enabled, or a feature that they need is false: `circuitBreaker` needs
+   * `plugins`, and `canary` needs `versioning`. Absent when there are none.
+   */
   readonly inactiveFeatures?: readonly string[]
   /** Absent when every node runs the version that was activated last. */
   readonly rollout?: RolloutView

@@ -1,4 +1,5 @@
 import { policyOf } from '../../plugins/canary/judge/policy.js'
+import type { Baseline } from '../../plugins/canary/judge/types.js'
 import { independentJobs, type Population, type Rates } from '../../plugins/canary/simulate/population.js'
 import type { Random } from '../../plugins/canary/simulate/random.js'
 import { type Outcome, simulateOnce } from '../../plugins/canary/simulate/run.js'
@@ -13,6 +14,9 @@ export interface Scenario {
   readonly stable: Rates
   readonly canary: Rates
   readonly tenants?: TenantModel
+  readonly successThreshold?: number
+  /** The stable version as it was until a minute before the canary. Default: as during it. */
+  readonly before?: Rates
 }
 
 const rates = (failure: number, slow = 0.05): Rates => ({ failure, slow, lost: 0 })
@@ -32,14 +36,38 @@ const tenantModels: readonly (readonly [string, TenantModel])[] = [
   ['5 % → 15 % fail, 300 tenants, ICC 0.05', { tenants: 300, correlation: 0.05, ratio: 3 }],
 ]
 
+const bySuccessThreshold: readonly (readonly [string, Rates, Rates])[] = [
+  ['no difference, 1 % fail, successThreshold 50', rates(0.01), rates(0.01)],
+  ['1 % → 10 % fail, successThreshold 50', rates(0.01), rates(0.1)],
+]
+
+/** Both versions fail because of something else, since a minute before the canary. */
+const outages: readonly (readonly [string, Rates, Rates])[] = [
+  ['outage: 100 % of both fail, 1 % before', rates(1), rates(1)],
+  ['outage: 50 % of both fail, 1 % before', rates(0.5), rates(0.5)],
+]
+
+const speeds = [0.5, 5, 50]
+const minutesAt = (jobsPerSecond: number): number => (jobsPerSecond === 50 ? 2 : 10)
+
 export const scenarios: readonly Scenario[] = [
   ...pairs.flatMap(([name, stable, canary]) =>
-    [0.5, 5, 50].map((jobsPerSecond) => ({ name, jobsPerSecond, minutesPerStep: jobsPerSecond === 50 ? 2 : 10, stable, canary })),
+    speeds.map((jobsPerSecond) => ({ name, jobsPerSecond, minutesPerStep: minutesAt(jobsPerSecond), stable, canary })),
   ),
   ...tenantModels.map(([name, tenants]) => {
     const [stable, canary] = [rates(0.05), rates(0.05)]
     return { name, jobsPerSecond: 5, minutesPerStep: 10, stable, canary, tenants }
   }),
+  ...bySuccessThreshold.flatMap(([name, stable, canary]) =>
+    speeds.map((jobsPerSecond) => {
+      return { name, jobsPerSecond, minutesPerStep: minutesAt(jobsPerSecond), stable, canary, successThreshold: 50 }
+    }),
+  ),
+  ...outages.flatMap(([name, stable, canary]) =>
+    speeds.map((jobsPerSecond) => {
+      return { name, jobsPerSecond, minutesPerStep: minutesAt(jobsPerSecond), stable, canary, before: rates(0.01) }
+    }),
+  ),
 ]
 
 /** The outcome of one canary, and which naive rules would have rolled it back. */
@@ -53,19 +81,27 @@ const baselineJobs = 500
 
 export function runScenario(scenario: Scenario, random: Random): Result {
   const naive = { threshold: false, zTest: false }
-  const { stable, jobsPerSecond, minutesPerStep } = scenario
+  const { before, stable, jobsPerSecond, minutesPerStep, successThreshold } = scenario
+  const population = populationOf(scenario, random)
+  const usual = baselineOf(baselineJobs, (before ?? stable).failure, random)
+  const recent = before === undefined ? undefined : baselineOf(jobsPerSecond * 60, stable.failure, random)
   const simulation = {
     steps: [0.05, 0.1, 0.25, 0.5].map((share) => ({ share, minDurationMs: minutesPerStep * 60_000 })),
-    policy: policyOf(),
+    policy: policyOf({ successThreshold }),
     jobsPerSecond,
-    population: populationOf(scenario, random),
-    baseline: { jobs: baselineJobs, failed: random.poisson(baselineJobs * stable.failure), lost: 0 },
+    population,
+    baseline: recent === undefined ? usual : { jobs: usual.jobs + recent.jobs, failed: usual.failed + recent.failed, lost: 0 },
+    ...(recent === undefined ? {} : { recent }),
   }
   const outcome = simulateOnce(simulation, random, (evidence) => {
     naive.threshold ||= naiveRules.threshold(evidence)
     naive.zTest ||= naiveRules.zTest(evidence)
   })
   return { outcome, naive }
+}
+
+function baselineOf(jobs: number, failure: number, random: Random): Baseline {
+  return { jobs, failed: failure === 1 ? jobs : Math.min(jobs, random.poisson(jobs * failure)), lost: 0 }
 }
 
 function populationOf({ stable, canary, tenants }: Scenario, random: Random): Population {

@@ -1,3 +1,4 @@
+import { mergeErrors } from '../failures/error-counts.js'
 import type { Counts, Evidence, FirstAttempt } from './types.js'
 
 /** Maximum number of job names that are compared separately; all other names form one stratum. */
@@ -29,6 +30,10 @@ export function mergeEvidence(evidence: Evidence, more: Evidence): Evidence {
       const sum = countsAt(evidence, key, bucket)
       for (let i = 0; i < counts.length; i++) sum[i] = (sum[i] as number) + (counts[i] as number)
     }
+  }
+  if (more.errors !== undefined) {
+    evidence.errors ??= { stable: [], canary: [] }
+    mergeErrors(evidence.errors, more.errors)
   }
   return evidence
 }

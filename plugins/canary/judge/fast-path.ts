@@ -1,4 +1,4 @@
-import { wilsonUpper } from 'zin/plugins/statistics'
+import { logEvidenceAbove, wilsonUpper } from 'zin/plugins/statistics'
 import { type Row, rateOf, type Tally, total } from './table.js'
 import type { Metric } from './types.js'
 
@@ -9,17 +9,32 @@ const probably = 1.6449
 /** Assumed upper bound of the stable failure rate while nothing is known about it. */
 const unknownRate = 0.5
 
+/** In an outage, more than this share of the jobs of both versions is bad. */
+export const leastOutage = 0.1
+const outageAlpha = 0.01
+
+/** Stable jobs from before the canary: all that are known, and of these, those of the last minutes. */
+export interface Before {
+  readonly baseline: Tally
+  readonly recent: Tally
+}
+
 /**
- * Returns an upper bound of the stable rate: the larger of the bound over all stable jobs including the baseline, and the bound over the
- * steps, weighted by the canary's jobs in them. The second one keeps a late outage of both versions from being blamed on the canary.
+ * Returns upper bounds of the stable rate: over all stable jobs, including those before the canary; and over the steps, weighted by the
+ * canary's jobs in them, 0 if unknown. The second one keeps an outage of both versions from being blamed on the canary.
  */
-export function stableUpper(rows: readonly Row[], baseline: Tally, metric: Metric): number {
+export function stableUppers(
+  rows: readonly Row[],
+  { baseline, recent }: Before,
+  metric: Metric,
+): { readonly overall: number; readonly meanwhile: number } {
   const stable = total(rows, 'stable', metric)
   const all = { jobs: stable.jobs + baseline.jobs, bad: stable.bad + baseline.bad }
-  if (all.jobs === 0) return unknownRate
+  if (all.jobs === 0) return { overall: unknownRate, meanwhile: 0 }
   const overall = wilsonUpper(all.bad, all.jobs, surely)
   const canary = total(rows, 'canary', metric)
-  if (canary.jobs === 0 || stable.jobs === 0) return overall
+  const begunInOutage = exceeds(recent, Math.max(leastOutage, overall))
+  if (canary.jobs === 0 || (stable.jobs === 0 && !begunInOutage)) return { overall, meanwhile: 0 }
   let rate = 0
   let squares = 0
   for (const step of new Set(rows.map((row) => row.step))) {
@@ -27,9 +42,14 @@ export function stableUpper(rows: readonly Row[], baseline: Tally, metric: Metri
     const part = total(ofStep, 'canary', metric).jobs / canary.jobs
     const known = total(ofStep, 'stable', metric)
     // A step without stable jobs is assumed to be like the rest.
-    const tally = known.jobs > 0 ? known : all
+    const tally = known.jobs > 0 ? known : begunInOutage ? recent : all
     rate += part * rateOf(tally)
     squares += (part * part) / tally.jobs
   }
-  return Math.max(overall, wilsonUpper(rate / squares, 1 / squares, probably))
+  return { overall, meanwhile: wilsonUpper(rate / squares, 1 / squares, probably) }
+}
+
+/** Whether more than `limit` of the jobs are bad, by a sequential test. */
+export function exceeds({ bad, jobs }: Tally, limit: number): boolean {
+  return bad > 0 && limit < 1 && logEvidenceAbove(bad, jobs, limit) >= -Math.log(outageAlpha)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../../scripts/testing/properties.js'
-import { addAttempt, type Evidence, emptyEvidence, type FirstAttempt, judge, mergeEvidence, policyOf } from './index.js'
+import { addAttempt, type Evidence, emptyEvidence, type FirstAttempt, judge, mergeEvidence, policyOf, verdicts } from './index.js'
 
 const baseline = { jobs: 500, failed: 5, lost: 0 }
 const context = { shares: [0.1, 0.5], baseline }
@@ -93,7 +93,7 @@ test('an outage that hits both versions in a late step is not blamed on the cana
   const evidence = seen({ jobs: 100, failed: 1 }, { jobs: 900, failed: 9 })
   add(evidence, 'canary', { jobs: 500, failed: 250, step: 1 })
   add(evidence, 'stable', { jobs: 500, failed: 250, step: 1 })
-  assert.equal(judge(evidence, policyOf(), context).verdict, 'CONTINUE')
+  assert.equal(judge(evidence, policyOf(), context).verdict, 'OUTAGE')
 })
 
 test('a canary that does not get its share is paused, one that misses it by chance is not', () => {
@@ -103,13 +103,69 @@ test('a canary that does not get its share is paused, one that misses it by chan
   assert.notEqual(judge(seen({ jobs: 115 }, { jobs: 885 }), policyOf(), { shares: [0.1] }).verdict, 'SAMPLE_RATIO')
 })
 
-test('thresholds are health scores: a lower rollbackThreshold tolerates more, a higher successThreshold needs more', () => {
+test('a lower rollbackThreshold tolerates more', () => {
   const worse = seen({ jobs: 1000, slow: 90 }, { jobs: 9000, slow: 450 })
   assert.equal(judge(worse, policyOf(), context).verdict, 'FAIL')
   assert.equal(judge(worse, policyOf({ rollbackThreshold: 10 }), context).verdict, 'CONTINUE')
-  const same = seen({ jobs: 4000, failed: 40, slow: 200 }, { jobs: 36_000, failed: 360, slow: 1800 })
-  assert.equal(judge(same, policyOf(), context).verdict, 'PASS')
-  assert.equal(judge(same, policyOf({ successThreshold: 99 }), context).verdict, 'CONTINUE')
+})
+
+test('with a successThreshold, a canary passes with at least that health, once there are enough jobs', () => {
+  const verdict = (canary: Seen, stable: Seen, successThreshold?: number) => {
+    const { rule, verdict: found } = judge(seen(canary, stable), policyOf({ successThreshold }), { shares: [0.1], baseline })
+    return `${found} ${rule}`
+  }
+  const same: readonly [Seen, Seen] = [
+    { jobs: 60, slow: 3 },
+    { jobs: 540, slow: 27 },
+  ]
+  assert.equal(verdict(...same), 'CONTINUE canary/sequential')
+  assert.equal(verdict(...same, 50), 'PASS canary/success-threshold')
+  assert.equal(verdict(...same, 100), 'PASS canary/success-threshold')
+  assert.equal(verdict({ jobs: 49 }, { jobs: 441 }, 0), 'CONTINUE canary/no-data')
+  // Worse by 0.75 of the tolerance.
+  const worse: readonly [Seen, Seen] = [
+    { jobs: 400, failed: 7 },
+    { jobs: 3_600, failed: 36 },
+  ]
+  assert.equal(verdict(...worse, 60), 'PASS canary/success-threshold')
+  assert.equal(verdict(...worse, 65), 'CONTINUE canary/success-threshold')
+  assert.equal(verdict({ jobs: 60, failed: 60 }, { jobs: 540 }, 0), 'FAIL canary/fast-path')
+  const { needs, reason } = judge(seen(...worse), policyOf({ successThreshold: 65 }), { shares: [0.1], baseline })
+  assert.match(reason, /^Of 400 canary jobs 1\.8 % failed against 1 %.*: health 63 is below the success threshold of 65$/)
+  assert.equal(needs.minutes, null)
+})
+
+test('a canary that begins in an outage of both versions is not blamed, and the reason says that stable fails too', () => {
+  const recent = { jobs: 30, failed: 30, lost: 0 }
+  const before = { jobs: 500, failed: 35, lost: 0 }
+  const verdict = (canary: Seen, stable: Seen, more: object = {}) =>
+    judge(seen(canary, stable), policyOf(), { shares: [0.5], baseline: before, recent, ...more })
+  // Even before the first stable job has ended, and without any history.
+  assert.notEqual(verdict({ jobs: 2, failed: 2 }, { jobs: 0 }).verdict, 'FAIL')
+  const { reason, rule, verdict: found } = verdict({ jobs: 12, failed: 12 }, { jobs: 14, failed: 14 })
+  assert.deepEqual([found, rule], ['OUTAGE', 'canary/outage'])
+  assert.match(reason, /^Stable fails too: 12 of 12 canary jobs failed \(100 %\), and 44 of 44 stable jobs/)
+  for (const jobs of [20, 200, 20_000]) {
+    const both = seen({ jobs, failed: jobs }, { jobs, failed: jobs })
+    assert.equal(judge(both, policyOf(), { shares: [0.5] }).verdict, 'OUTAGE', `${jobs}`)
+    assert.equal(verdict({ jobs, lost: jobs }, { jobs, lost: jobs }).verdict, 'OUTAGE', `${jobs} lost`)
+  }
+  // A version that fails when stable has recovered is worse.
+  assert.equal(verdict({ jobs: 12, failed: 12 }, { jobs: 14 }).verdict, 'FAIL')
+  // One that works is no part of the outage.
+  assert.equal(verdict({ jobs: 60 }, { jobs: 60, failed: 60 }).verdict, 'CONTINUE')
+  // Once an operator has resumed it, these jobs do not pause it again.
+  const counts = judge(seen({ jobs: 12, failed: 12 }, { jobs: 14, failed: 14 }), policyOf(), { shares: [0.5] }).counts
+  assert.equal(verdict({ jobs: 30, failed: 12 }, { jobs: 30, failed: 14 }, { excused: counts }).verdict, 'CONTINUE')
+  assert.equal(verdict({ jobs: 30, failed: 30 }, { jobs: 30, failed: 30 }, { excused: counts }).verdict, 'OUTAGE')
+})
+
+test('errors explain a judgement, and do not change it', () => {
+  const evidence = seen({ jobs: 2, failed: 2 }, { jobs: 0 })
+  const plain = judge(evidence, policyOf(), context)
+  const error = { class: 'Error', message: 'broken', count: 3, example: '1' }
+  const told = judge({ ...evidence, errors: { stable: [], canary: [error] } }, policyOf(), context)
+  assert.deepEqual(told, { ...plain, errors: { stable: [], canary: [error] } })
 })
 
 test('evidence of several processes adds up to the same in any order, and stays plain JSON', () => {
@@ -132,7 +188,7 @@ test('evidence of several processes adds up to the same in any order, and stays 
       assert.deepEqual(mergeEvidence(of(one), of(other)), mergeEvidence(of(other), of(one)))
       assert.deepEqual(mergeEvidence(of(one), of(other)), all)
       const { verdict, ...rest } = judge(all, policyOf(), { shares: [0.1, 0.2, 0.3, 0.4] })
-      assert.ok(['FAIL', 'PASS', 'CONTINUE', 'SAMPLE_RATIO'].includes(verdict))
+      assert.ok(verdicts.includes(verdict))
       assert.deepEqual(JSON.parse(JSON.stringify(rest)), rest)
       assert.doesNotMatch(rest.reason, /NaN|Infinity|undefined/)
       assert.ok(rest.health >= 0 && rest.health <= 100)

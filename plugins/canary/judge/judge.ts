@@ -1,5 +1,7 @@
+import { topErrors } from '../failures/error-counts.js'
 import { judgeMetric, type MetricJudgement } from './metric.js'
 import { jobsToGo } from './needs.js'
+import { outageOf } from './outage.js'
 import { reasonOf } from './reasons.js'
 import { sampleRatioFault } from './sample-ratio.js'
 import { type Row, rowsOf } from './table.js'
@@ -21,10 +23,11 @@ export function judge(evidence: Evidence, policy: Policy, context: JudgeContext)
   const minutes = jobs === null || (open && !(rate && rate > 0)) ? null : open ? jobs / (rate as number) : 0
   return {
     ...decision,
-    health: Math.min(...judged.map(({ report }) => report.score)),
+    health: healthOf(judged),
     metrics: Object.fromEntries(judged.map(({ metric, report }) => [metric, report])) as Judgement['metrics'],
     needs: { jobs, minutes },
     counts: { stable: countsOf(judged, 'stable'), canary: countsOf(judged, 'canary') },
+    errors: topErrors(evidence.errors),
   }
 }
 
@@ -36,15 +39,27 @@ function decide(judged: readonly MetricJudgement[], rows: readonly Row[], policy
   if (fast) return { verdict: 'FAIL', rule: 'canary/fast-path', metric: fast.metric, reason: reasonOf.fast(fast, policy) }
   const failed = judged.find(({ report }) => report.verdict === 'FAIL')
   if (failed) return { verdict: 'FAIL', rule: 'canary/sequential', metric: failed.metric, reason: reasonOf.failed(failed) }
+  const outage = outageOf(rows, policy, context)
+  if (outage) return { verdict: 'OUTAGE', rule: 'canary/outage', metric: outage.metric, reason: reasonOf.outage(outage) }
   const off = sampleRatioFault(rows, context.shares, policy.sampleRatioAlpha)
   if (off) return { verdict: 'SAMPLE_RATIO', rule: 'canary/sample-ratio', metric: null, reason: reasonOf.sampleRatio(off) }
   const { canary } = (judged[0] as MetricJudgement).report
   if (canary.jobs < policy.minJobs) {
     return { verdict: 'CONTINUE', rule: 'canary/no-data', metric: null, reason: reasonOf.noData(canary.jobs, policy.minJobs) }
   }
+  const { successThreshold } = policy
+  if (successThreshold !== undefined) {
+    const health = healthOf(judged)
+    const verdict = Math.round(health) >= successThreshold ? 'PASS' : 'CONTINUE'
+    return { verdict, rule: 'canary/success-threshold', metric: null, reason: reasonOf.threshold(judged, health, successThreshold) }
+  }
   const undecided = judged.find(({ report, measured }) => measured && report.verdict !== 'PASS')
   if (undecided) return { verdict: 'CONTINUE', rule: 'canary/sequential', metric: undecided.metric, reason: reasonOf.undecided(undecided) }
   return { verdict: 'PASS', rule: 'canary/sequential', metric: null, reason: reasonOf.passed(judged) }
+}
+
+function healthOf(judged: readonly MetricJudgement[]): number {
+  return Math.min(...judged.map(({ report }) => report.score))
 }
 
 function countsOf(judged: readonly MetricJudgement[], arm: Arm): Judgement['counts'][Arm] {

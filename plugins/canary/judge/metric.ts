@@ -1,7 +1,7 @@
 import { logEvidenceAbove, sequentialHalfWidth } from 'zin/plugins/statistics'
 import { type Comparison, compare } from './compare.js'
 import { designEffect } from './design-effect.js'
-import { stableUpper } from './fast-path.js'
+import { type Before, stableUppers } from './fast-path.js'
 import { baselineTally, type Row, rateOf, type Tally, total } from './table.js'
 import type { ArmRate, JudgeContext, Metric, MetricPolicy, MetricReport, Policy } from './types.js'
 
@@ -31,7 +31,7 @@ export function judgeMetric(rows: readonly Row[], metric: Metric, policy: Policy
   const tolerance = toleranceAt(rule, rateOf(stable.jobs > 0 ? stable : known))
   const bounds = boundsOf(policy, tolerance)
   const halfWidth = comparison && sequentialHalfWidth(comparison.variance, 2 * tolerance, rule.alpha)
-  const fastLimit = fastLimitOf(rows, baseline, metric, policy)
+  const fastLimit = fastLimitOf(rows, { baseline, recent: baselineTally(context.recent, metric) }, metric, policy)
   const ready = canary.jobs >= policy.minJobs
   const verdict = fastLimit !== undefined ? 'FAIL' : ready ? sequentialVerdict(comparison?.difference, halfWidth, bounds) : 'CONTINUE'
   return {
@@ -62,24 +62,31 @@ function toleranceAt({ tolerance }: MetricPolicy, stableRate: number): number {
   return Math.max(tolerance.absolute, tolerance.relative * stableRate)
 }
 
-/** Returns the differences at which the score equals the thresholds. */
-function boundsOf({ rollbackThreshold, successThreshold }: Policy, tolerance: number): { failAbove: number; passBelow: number } {
-  return { failAbove: 2 * tolerance * (1 - rollbackThreshold / 100), passBelow: 2 * tolerance * (1 - successThreshold / 100) }
+/** Returns the difference at which the score equals `rollbackThreshold`, and the tolerance, below which the sequential test passes. */
+function boundsOf({ rollbackThreshold }: Policy, tolerance: number): { failAbove: number; passBelow: number } {
+  return { failAbove: 2 * tolerance * (1 - rollbackThreshold / 100), passBelow: tolerance }
+}
+
+/** Returns the highest rate that is tolerated if that of stable is at most `upper`. */
+export function tolerated(upper: number, metric: Metric, policy: Policy): number {
+  return upper + boundsOf(policy, toleranceAt(policy.metrics[metric], upper)).failAbove
 }
 
 /** Returns the limit that the canary exceeds with statistical confidence, or undefined. */
-function fastLimitOf(rows: readonly Row[], baseline: Tally, metric: Metric, policy: Policy): number | undefined {
+function fastLimitOf(rows: readonly Row[], before: Before, metric: Metric, policy: Policy): number | undefined {
   const rule = policy.metrics[metric]
   const canary = total(rows, 'canary', metric)
   if (rule.fastAlpha === undefined || canary.bad === 0) return undefined
-  const upper = stableUpper(rows, baseline, metric)
-  const limit = highestLimit(upper + boundsOf(policy, toleranceAt(rule, upper)).failAbove)
+  const { overall, meanwhile } = stableUppers(rows, before, metric)
+  const limit = Math.max(highestLimit(tolerated(overall, metric, policy)), tolerated(meanwhile, metric, policy))
+  // Stable fails as much as a version can.
+  if (limit >= 1) return undefined
   const dependence = designEffect(rows, metric)
   const evidence = logEvidenceAbove(canary.bad / dependence, canary.jobs / dependence, limit)
   return evidence >= -Math.log(rule.fastAlpha) ? limit : undefined
 }
 
-/** Caps the limit, so that a version that fails every job always exceeds it. */
+/** Caps the limit, so that a version that fails every job exceeds it unless stable does so at the same time. */
 function highestLimit(limit: number): number {
   return Math.min(0.95, Math.max(1e-4, limit))
 }

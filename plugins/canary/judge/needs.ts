@@ -7,15 +7,16 @@ const most = 1e9
 
 /**
  * Estimates how many more first attempts of the canary a verdict needs: a FAIL if the observed difference is the true one and large enough,
- * else a PASS if there is no difference. Null if unknown.
+ * else a PASS if there is no difference, or with a success threshold, once there are enough jobs. Null if unknown.
  */
 export function jobsToGo(judged: readonly MetricJudgement[], policy: Policy, context: JudgeContext): number | null {
   const measured = judged.filter((each) => each.measured || each.metric === 'fail')
   const forFail = measured.map((each) => jobsUntil(each, each.report.difference ?? 0, each.failAbove, policy, context))
   const forPass = measured.map((each) => jobsUntil(each, each.passBelow, 0, policy, context))
-  const total = Math.min(...forFail, Math.max(...forPass))
-  if (total >= most) return null
   const done = judged[0]?.report.canary.jobs ?? 0
+  const byThreshold = done < policy.minJobs ? policy.minJobs : most
+  const total = Math.min(...forFail, policy.successThreshold === undefined ? Math.max(...forPass) : byThreshold)
+  if (total >= most) return null
   return Math.max(1, Math.ceil(Math.max(policy.minJobs, total) - done))
 }
 

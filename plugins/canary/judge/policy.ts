@@ -1,13 +1,15 @@
 import type { Policy } from './types.js'
 
-/** Health scores from the start request, each 0 to 100. Default 50. */
+/** Health scores from the start request, each 0 to 100. */
 export interface Thresholds {
+  /** Default: the sequential test decides. */
   readonly successThreshold?: number | undefined
+  /** Default 50. */
   readonly rollbackThreshold?: number | undefined
 }
 
 /** Returns the policy of a canary: the defaults with the thresholds of its request. */
-export function policyOf({ successThreshold = 50, rollbackThreshold = 50 }: Thresholds = {}): Policy {
+export function policyOf({ successThreshold, rollbackThreshold = 50 }: Thresholds = {}): Policy {
   return {
     metrics: {
       fail: { tolerance: { absolute: 0.01, relative: 0.25 }, alpha: 0.02, fastAlpha: 0.01 },

@@ -1,5 +1,7 @@
 import type { MetricJudgement } from './metric.js'
+import type { Outage } from './outage.js'
 import type { SampleRatio } from './sample-ratio.js'
+import { rateOf } from './table.js'
 import type { ArmRate, Metric, Policy } from './types.js'
 
 const verbs: Readonly<Record<Metric, string>> = { fail: 'failed', slow: 'were slow', lost: 'were lost' }
@@ -39,11 +41,18 @@ export const reasonOf = {
       return `${rates(metric, report.canary, report.stable)}; its jobs have too few different keys for a verdict`
     return `${rates(metric, report.canary, report.stable)}: the difference of ${points(report.difference)} ± ${points(report.halfWidth)} is not yet clear`
   },
-  passed: (judged: readonly MetricJudgement[]): string => {
-    const parts = judged
-      .filter(({ measured }) => measured)
-      .map(({ metric, report }) => `${percent(report.canary.rate)} ${verbs[metric]} against ${percent(report.stable.rate)}`)
-    const jobs = counted(judged[0]?.report.canary.jobs ?? 0)
-    return `Of ${jobs} canary jobs ${parts.join(', ')} of stable: not worse by more than is tolerated`
+  outage: ({ canary, metric, stable }: Outage): string =>
+    `Stable fails too: ${counted(canary.bad)} of ${counted(canary.jobs)} canary jobs ${verbs[metric]} (${percent(rateOf(canary))}), and ${counted(stable.bad)} of ${counted(stable.jobs)} stable jobs (${percent(rateOf(stable))}); nothing can be said about the version until stable works`,
+  threshold: (judged: readonly MetricJudgement[], health: number, threshold: number): string => {
+    const isMet = Math.round(health) >= threshold
+    return `${ratesOf(judged)}: health ${Math.round(health)} is ${isMet ? 'at least' : 'below'} the success threshold of ${threshold}`
   },
+  passed: (judged: readonly MetricJudgement[]): string => `${ratesOf(judged)}: not worse by more than is tolerated`,
+}
+
+function ratesOf(judged: readonly MetricJudgement[]): string {
+  const parts = judged
+    .filter(({ measured }) => measured)
+    .map(({ metric, report }) => `${percent(report.canary.rate)} ${verbs[metric]} against ${percent(report.stable.rate)}`)
+  return `Of ${counted(judged[0]?.report.canary.jobs ?? 0)} canary jobs ${parts.join(', ')} of stable`
 }

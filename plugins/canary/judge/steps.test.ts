@@ -23,6 +23,12 @@ test('a step is over after its time and its jobs, and only a PASS promotes', () 
   assert.equal(move('PASS', 1, 10_000, 50, 20_000), 'promote')
   assert.equal(move('FAIL', 0, 1, 1), 'rollback')
   assert.equal(move('SAMPLE_RATIO', 0, 1, 1), 'pause')
+  assert.equal(move('OUTAGE', 0, 1, 1), 'pause')
+  const few = { steps, step: 1, stepMs: 10_000, stepJobs: 50, lacksJobs: true }
+  assert.deepEqual(
+    [20_000, 80_000].map((totalMs) => nextMove('CONTINUE', { ...few, totalMs })),
+    ['stay', 'pause'],
+  )
 })
 
 test('the first canary job of a process requests an evaluation when it fails, later ones when two in a row fail', () => {

@@ -29,14 +29,15 @@ export function ladder(percent: number, durationMs: number): readonly Step[] {
 /** Decides the next move of a running canary. */
 export function nextMove(verdict: Verdict, progress: Progress): Move {
   if (verdict === 'FAIL') return 'rollback'
-  if (verdict === 'SAMPLE_RATIO') return 'pause'
+  if (verdict === 'SAMPLE_RATIO' || verdict === 'OUTAGE') return 'pause'
   const step = progress.steps[progress.step] as Step
   if (progress.stepMs < step.minDurationMs) return 'stay'
-  if (progress.stepJobs < (step.minJobs ?? minJobsPerStep)) {
+  const isLast = progress.step >= progress.steps.length - 1
+  if (progress.stepJobs < (step.minJobs ?? minJobsPerStep) || (isLast && progress.lacksJobs === true)) {
     const planned = progress.steps.reduce((sum, { minDurationMs }) => sum + minDurationMs, 0)
     return progress.totalMs < maxExtension * planned ? 'stay' : 'pause'
   }
-  if (progress.step < progress.steps.length - 1) return 'advance'
+  if (!isLast) return 'advance'
   return verdict === 'PASS' ? 'promote' : 'pause'
 }
 

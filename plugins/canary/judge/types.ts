@@ -17,7 +17,23 @@ export type Counts = [jobs: number, failed: number, slow: number, slowJobs: numb
  */
 export interface Evidence {
   cells: Record<string, Record<string, Counts>>
+  /** Errors of all failed attempts, retries included. They explain a verdict, and do not count for it. */
+  errors?: ErrorCounts
 }
+
+/** An error of one version. */
+export interface ErrorCount {
+  /** Name of the error class. */
+  readonly class: string
+  /** Without numbers, ids and quoted values. */
+  readonly message: string
+  /** Failed attempts, retries included. */
+  count: number
+  /** Id of a job that failed with it. */
+  readonly example: string
+}
+
+export type ErrorCounts = Record<Arm, ErrorCount[]>
 
 /** A first attempt that ended. Retries, and attempts in a process that cannot run both versions, are not evidence. */
 export interface FirstAttempt {
@@ -55,8 +71,8 @@ export interface Policy {
   readonly metrics: Readonly<Record<Metric, MetricPolicy>>
   /** Health score, 0 to 100, below which a significantly worse canary fails. */
   readonly rollbackThreshold: number
-  /** Health score, 0 to 100, that the canary must exceed with statistical confidence to pass. */
-  readonly successThreshold: number
+  /** Health score, 0 to 100, from which the canary passes. Undefined: it passes by the sequential test. */
+  readonly successThreshold?: number | undefined
   /** Minimum canary jobs for the sequential test. The fast path has no minimum. */
   readonly minJobs: number
   /** Probability of a wrong SAMPLE_RATIO over the whole canary. */
@@ -69,20 +85,33 @@ export interface JudgeContext {
   readonly shares: readonly number[]
   /** Jobs before the canary. With at least 200, the fast path is effective from the first canary job. */
   readonly baseline?: Baseline
+  /** Of these, those of the minutes just before the canary. They count until stable jobs have ended in the same step. */
+  readonly recent?: Baseline
+  /** First attempts from before an operator resumed a canary that was paused for an outage; they are no sign of a further one. */
+  readonly excused?: Judgement['counts']
   /** Current first attempts of the canary per minute, used for `needs.minutes`. */
   readonly canaryJobsPerMinute?: number
 }
 
 /**
  * - `FAIL`: significantly worse, by more than the tolerance. Roll back.
- * - `PASS`: with statistical confidence not worse by more than the tolerance. May be promoted after its last step.
+ * - `PASS`: with statistical confidence not worse by more than the tolerance, or, with a `successThreshold`, at least as healthy. May be
+ *   promoted after its last step.
  * - `SAMPLE_RATIO`: the canary did not get its share of the jobs, so the comparison cannot be trusted. Pause.
+ * - `OUTAGE`: stable fails as much, so nothing can be said about the version. Pause.
  * - `CONTINUE`: not enough evidence yet.
  */
-export type Verdict = 'FAIL' | 'PASS' | 'CONTINUE' | 'SAMPLE_RATIO'
+export const verdicts = ['FAIL', 'PASS', 'CONTINUE', 'SAMPLE_RATIO', 'OUTAGE'] as const
+export type Verdict = (typeof verdicts)[number]
 
 /** The part of the rule that produced the verdict. */
-export type Rule = 'canary/fast-path' | 'canary/sequential' | 'canary/sample-ratio' | 'canary/no-data'
+export type Rule =
+  | 'canary/fast-path'
+  | 'canary/sequential'
+  | 'canary/sample-ratio'
+  | 'canary/no-data'
+  | 'canary/outage'
+  | 'canary/success-threshold'
 
 /** The rate of one arm: `bad` of `jobs`. `rate` is 0 without jobs. */
 export interface ArmRate {
@@ -123,6 +152,8 @@ export interface Judgement {
   readonly needs: { readonly jobs: number | null; readonly minutes: number | null }
   /** Sums over the steps. */
   readonly counts: Readonly<Record<Arm, { readonly jobs: number; readonly failed: number; readonly slow: number; readonly lost: number }>>
+  /** The most frequent errors of each version. Absent in judgements that an earlier version of Zin stored. */
+  readonly errors?: Readonly<Record<Arm, readonly ErrorCount[]>>
 }
 
 /** One step of a canary. */
@@ -146,6 +177,8 @@ export interface Progress {
   readonly totalMs: number
   /** First attempts of the canary that ended in this step. */
   readonly stepJobs: number
+  /** Whether too few of them have ended in all steps for a verdict. */
+  readonly lacksJobs?: boolean
 }
 
 /**

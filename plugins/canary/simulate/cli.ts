@@ -7,7 +7,7 @@ import { Random } from './random.js'
 import { type Outcome, type Simulation, simulateOnce } from './run.js'
 import { type Ending, type Spread, summarise } from './summary.js'
 
-const score = { type: 'number', min: 0, max: 100, default: 50 } as const
+const score = { type: 'number', min: 0, max: 100 } as const
 
 /** `zin canary:simulate`: simulates the judge on random traffic. */
 export const simulateCommand: Command = defineCommand({
@@ -22,8 +22,8 @@ export const simulateCommand: Command = defineCommand({
     rate: { type: 'string', summary: 'Jobs per second (5/s), minute (300/m) or hour', default: '5/s' },
     steps: { type: 'string', summary: 'Share of each step and its duration', default: '5%:10m,10%:10m,25%:10m,50%:10m' },
     baseline: { type: 'int', summary: 'Stable jobs known from before the canary', default: 500, min: 0, max: 1_000_000 },
-    'success-threshold': { ...score, summary: 'Health score that the canary must exceed with statistical confidence' },
-    'rollback-threshold': { ...score, summary: 'Health score below which the canary is rolled back' },
+    'success-threshold': { ...score, summary: 'Health score with which the canary is promoted; default: by statistical confidence' },
+    'rollback-threshold': { ...score, default: 50, summary: 'Health score below which the canary is rolled back' },
     runs: { type: 'int', summary: 'Number of canaries to simulate', default: 200, min: 1, max: 10_000 },
     seed: { type: 'int', summary: 'The same seed gives the same result', default: 1 },
   },

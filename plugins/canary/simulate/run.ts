@@ -13,6 +13,8 @@ export interface Simulation {
   readonly population: Population
   /** Stable jobs before the canary. */
   readonly baseline?: Baseline
+  /** Of these, those of the minutes just before the canary. */
+  readonly recent?: Baseline
   /** How many processes run the jobs. Default 3. */
   readonly processes?: number
 }
@@ -88,12 +90,13 @@ class Run {
   }
 
   #look(sinceWindow: number): Outcome | undefined {
-    const { policy, steps, baseline } = this.#simulation
+    const { policy, steps, baseline, recent } = this.#simulation
     const ms = this.#totalMs + sinceWindow
     this.#lastLookMs = ms
     const shares = steps.map(({ share }) => share)
-    const judgement = judge(this.#evidence, policy, { shares, ...(baseline ? { baseline } : {}) })
-    const progress = { steps, step: this.#step, stepMs: this.#stepMs + sinceWindow, totalMs: ms, stepJobs: this.#stepJobs }
+    const judgement = judge(this.#evidence, policy, { shares, ...(baseline ? { baseline } : {}), ...(recent ? { recent } : {}) })
+    const lacksJobs = judgement.rule === 'canary/no-data'
+    const progress = { steps, step: this.#step, stepMs: this.#stepMs + sinceWindow, totalMs: ms, stepJobs: this.#stepJobs, lacksJobs }
     const move = nextMove(judgement.verdict, progress)
     if (move === 'stay') return undefined
     if (move === 'advance') return this.#advance()

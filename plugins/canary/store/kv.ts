@@ -3,7 +3,7 @@ import { type Kv, updateKey } from 'zin/plugins/kv'
 import type { PastCanary } from '../contract.js'
 import { canaryErrors } from '../errors.js'
 import { type Evidence, emptyEvidence, mergeEvidence } from '../judge/index.js'
-import { isLive } from '../machine.js'
+import { isLive, isOfSameWorker } from '../machine.js'
 import type { CanaryRecord } from '../record.js'
 import { type CanaryStore, type Casualty, mostPast } from './contract.js'
 
@@ -72,7 +72,11 @@ export function kvStore(values: KeyValues, kind: CanaryStore['kind']): CanarySto
       const condition = last === undefined ? { ifAbsent: true } : { ifValue: JSON.stringify(last) }
       if (!(await kv.set(keys.record(record.worker), JSON.stringify(record), condition))) return false
       await mark(record.worker)
-      if (last !== undefined) await change<PastCanary>(keys.past(record.worker), (list) => [pastOf(last), ...list].slice(0, mostPast))
+      // Those of an earlier worker of the same name are forgotten.
+      if (last !== undefined)
+        await change<PastCanary>(keys.past(record.worker), (list) =>
+          isOfSameWorker(record, last) ? [pastOf(last), ...list].slice(0, mostPast) : [],
+        )
       return true
     },
     async replace(record) {
@@ -126,7 +130,10 @@ function parsed<T>(text: string | null): T | undefined {
   return text === null ? undefined : (JSON.parse(text) as T)
 }
 
-function pastOf({ canary, endedAt, history, id, stable, startedAt, state, updatedAt }: CanaryRecord): PastCanary {
+function pastOf({ canary, endedAt, history, id, judgement, stable, startedAt, state, updatedAt }: CanaryRecord): PastCanary {
   const iso = (ms: number) => new Date(ms).toISOString()
-  return { id, stable, canary, state, startedAt: iso(startedAt), endedAt: iso(endedAt ?? updatedAt), reason: history.at(-1)?.reason ?? '' }
+  const reason = history.at(-1)?.reason ?? ''
+  const errors = judgement?.errors?.canary ?? []
+  const past = { id, stable, canary, state, startedAt: iso(startedAt), endedAt: iso(endedAt ?? updatedAt), reason }
+  return errors.length === 0 ? past : { ...past, errors }
 }

@@ -9,7 +9,7 @@ import { type Decision, decisions, decisionsService } from 'zin/plugins/decision
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
-import { type AttemptEnd, type WorkerProcessor, type Workers, workers, workersService } from 'zin/plugins/workers'
+import { type AttemptEnd, type EnqueueOptions, type WorkerProcessor, type Workers, workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import type { CanaryChange } from '../hooks.js'
 import { canary } from '../index.js'
@@ -42,10 +42,19 @@ export interface Lab {
   reaches(name: string, state: CanaryState): Promise<CanaryChange>
   /** Resolves when `count` more attempts have ended. */
   attempts(count: number): Promise<readonly AttemptEnd[]>
+  /** Adds jobs and resolves when they have ended. */
+  jobs(name: string, count: number): Promise<void>
+  /** Resolves when the leader has evaluated all canaries at least once more. */
+  evaluated(name: string): Promise<void>
   /** Advances the clock of the app. */
   later(ms: number): void
   /** Adds jobs in batches until the promise settles, and waits for the last of them. */
-  feed<T>(name: string, until: Promise<T>, between?: () => Promise<void>): Promise<{ readonly result: T; readonly ids: readonly string[] }>
+  feed<T>(
+    name: string,
+    until: Promise<T>,
+    between?: () => Promise<void>,
+    options?: EnqueueOptions,
+  ): Promise<{ readonly result: T; readonly ids: readonly string[] }>
   stop(): Promise<void>
 }
 
@@ -130,14 +139,31 @@ export async function canaryLab(env: Readonly<Record<string, string>>): Promise<
       const before = ends.length
       return until(() => (ends.length - before >= count ? ends.slice(before) : undefined))
     },
-    async feed(name, settled, between) {
+    async jobs(name, count) {
+      const added = await Promise.all(Array.from({ length: count }, () => service.enqueue(name, null, { attempts: 1 })))
+      await until(() => ended(added.map(({ id }) => id)) || undefined)
+    },
+    async evaluated(name) {
+      // A canary that fails is evaluated with the others.
+      const other = `${name}-probe`
+      await service.create({ name: other, queueName: other, processor: () => 1 })
+      await service.registerVersion(other, { version: '2.0.0', processor: () => 2 })
+      for (let round = 0; round < 2; round++) {
+        const before = changes.length
+        await http('POST', `/api/workers/${other}/canary/start`, { newVersion: '2.0.0', duration: 1_000, steps: [50], pauseTimeout: 1 })
+        await http('POST', `/api/workers/${other}/canary/pause`)
+        await until(() => changes.slice(before).find(({ to, worker }) => worker === other && to === 'ROLLED_BACK'))
+      }
+      await service.remove(other)
+    },
+    async feed(name, settled, between, options = { attempts: 1 }) {
       const ids: string[] = []
       let over = false
       const result = settled.finally(() => {
         over = true
       })
       while (!over) {
-        const some = await Promise.all(Array.from({ length: batch }, () => service.enqueue(name, null, { attempts: 1 })))
+        const some = await Promise.all(Array.from({ length: batch }, () => service.enqueue(name, null, options)))
         ids.push(...some.map(({ id }) => id))
         await until(() => (over || ended(ids.slice(-batch)) ? true : undefined))
         await between?.()

@@ -4,6 +4,10 @@ import type { AlertRule } from './rules.js'
 /** A threshold and the action for its alerts. */
 export interface AlertAction {
   readonly threshold: number
+  /** Of the failure rate: attempts that must have ended, so that it counts. Default 20. */
+  readonly minAttempts?: number
+  /** Of the failure rate: raises by a sequential test instead, see `falseAlarmMinutes`. */
+  readonly confidence?: number
   readonly action?: 'webhook' | 'email' | 'slack'
   /** URL for the actions webhook and slack. */
   readonly webhook?: string

@@ -56,8 +56,9 @@ export class Alerts {
     const changes: QueueAlert[] = []
     for (const [queue, sampled] of Object.entries(queues)) {
       for (const rule of alertRules) {
-        const threshold = thresholds[rule]
-        if (threshold === undefined) continue
+        const limit = thresholds[rule]
+        if (limit === undefined) continue
+        const { threshold } = limit
         const last = before.get(`${queue} ${rule}`)
         if (sampled.broken !== undefined) {
           // Nothing is known about it: what was raised stays raised.
@@ -65,10 +66,13 @@ export class Alerts {
           continue
         }
         const clearedAt = last?.state === 'cleared' ? Date.parse(last.at) : 0
+        const oldest = limit.confidence === undefined ? at - rememberedMs : 0
         // Attempts that led to an alert do not count towards the next one.
         const minutes =
-          rule === 'failure-rate' ? this.#options.minutesOf(queue).filter((minute) => clearedAt > at || minute.at > clearedAt) : []
-        const { exceeds, reason, value } = measureRule(rule, threshold, sampled, attempts.get(queue), at, minutes)
+          rule === 'failure-rate'
+            ? this.#options.minutesOf(queue).filter((minute) => minute.at > oldest && (clearedAt > at || minute.at > clearedAt))
+            : []
+        const { exceeds, reason, value } = measureRule(rule, limit, sampled, attempts.get(queue), at, minutes)
         const change = (state: QueueAlert['state']): QueueAlert => {
           const changed = { queue, rule, state, value, threshold, reason, at: new Date(at).toISOString() }
           changes.push(changed)

@@ -17,11 +17,27 @@ export interface FailureEvidence {
 
 /** Limit on the minutes considered. */
 export const evidenceMinutes = 60
+const leastMinutes = 2
+const minutesOfDay = 1_440
+
 /**
- * A queue whose failure rate is exactly at its threshold raises on average at most one false alarm per this many minutes with jobs: 30
- * days.
+ * Returns the mean number of minutes with jobs between two false alarms of a queue whose failure rate is exactly at its threshold, so that a
+ * day is free of them with at least this probability: 0.95 gives 28,800 minutes, which are 20 days.
  */
-export const falseAlarmMinutes = 43_200
+export function falseAlarmMinutes(confidence: number): number {
+  return minutesOfDay / (1 - confidence)
+}
+
+/** Returns the attempts of the newest minutes that have at least `least` attempts together, at most an hour and at least two minutes. */
+export function recentFailures(minutes: readonly MinuteCounts[], least: number): { readonly failed: number; readonly attempts: number } {
+  let [failed, attempts] = [0, 0]
+  for (const [index, minute] of minutes.slice(-evidenceMinutes).toReversed().entries()) {
+    if (index >= leastMinutes && attempts >= least) break
+    failed += minute.failed
+    attempts += minute.completed + minute.failed
+  }
+  return { failed, attempts }
+}
 
 /**
  * Returns the evidence that the failure rate has been above `limit` since one of the last 60 minutes with attempts: the sum of one

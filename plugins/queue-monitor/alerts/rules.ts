@@ -1,31 +1,41 @@
 import { averageOf, noAttempts, type SampledQueue, sizeOf, sumAttempts } from '../snapshot/snapshot.js'
 import type { QueueAttempts } from '../snapshot/worker-attempts.js'
-import { failureEvidence, falseAlarmMinutes, type MinuteCounts } from './failure-rate.js'
+import { failureEvidence, falseAlarmMinutes, type MinuteCounts, recentFailures } from './failure-rate.js'
 
 export const alertRules = ['queue-size', 'oldest-waiting', 'processing-time', 'failure-rate'] as const
 export type AlertRule = (typeof alertRules)[number]
 
-/** The thresholds of the enabled rules. */
-export type Thresholds = Readonly<Partial<Record<AlertRule, number>>>
+/** When a rule raises an alert. */
+export interface RuleLimit {
+  readonly threshold: number
+  /** Only of the failure rate, see {@link AlertAction}. */
+  readonly minAttempts?: number
+  readonly confidence?: number
+}
+
+/** The limits of the enabled rules. */
+export type Thresholds = Readonly<Partial<Record<AlertRule, RuleLimit>>>
+
+const defaultMinAttempts = 20
 
 /** The evaluation of a rule. */
 export interface Measured {
   /** Null without a measurement. */
   readonly value: number | null
-  /** Whether the value exceeds the threshold; for a failure rate, by a sequential test. */
+  /** Whether the value exceeds the threshold; for a failure rate, of enough attempts, or by a sequential test. */
   readonly exceeds: boolean
   /** A sentence with the value and the threshold. */
   readonly reason: string
 }
 
 /**
- * Evaluates a rule for a queue. Times and rates are those of the last one to two minutes. Pure.
+ * Evaluates a rule for a queue. Times are those of the last one to two minutes. Pure.
  *
  * @param minutes attempts of the queue since the last alert of the rule was cleared, oldest first.
  */
 export function measureRule(
   rule: AlertRule,
-  threshold: number,
+  { confidence, minAttempts = defaultMinAttempts, threshold }: RuleLimit,
   queue: SampledQueue,
   attempts: QueueAttempts | undefined,
   at: number,
@@ -57,8 +67,16 @@ export function measureRule(
           exceeds: false,
           reason: `${count === 0 ? 'No attempts ended' : `None of ${count} attempts failed`}; ${shown}`,
         }
+      if (confidence === undefined) {
+        const { attempts: all, failed } = recentFailures(minutes, minAttempts)
+        const share = all === 0 ? null : failed / all
+        const exceeds = all >= minAttempts && failed / all > threshold
+        const few = all < minAttempts ? `, and it counts from ${minAttempts} attempts on` : ''
+        const text = share === null ? 'No attempts ended' : `${failed} of ${all} attempts failed (${percent(share)})`
+        return { value: share, exceeds, reason: `${text}; ${shown}${few}` }
+      }
       const evidence = failureEvidence(minutes, threshold)
-      const exceeds = evidence.log >= Math.log(falseAlarmMinutes)
+      const exceeds = evidence.log >= Math.log(falseAlarmMinutes(confidence))
       const { attempts: all, failed } = exceeds ? evidence : { attempts: count, failed: recent.failed }
       const since = exceeds && evidence.minutes > 2 ? ` of ${evidence.minutes} minutes` : ''
       return { value: rate, exceeds, reason: `${failed} of ${all} attempts${since} failed (${percent(failed / all)}); ${shown}` }

@@ -117,6 +117,11 @@ export class LocalWorker {
     return this.#inTurn(async () => {
       if (this.#consumers.current === undefined) return
       this.#parts.log.error({ worker: this.name, err: error }, `worker "${this.name}" FAILED: ${messageOf(error)}`)
+      this.#decide(
+        'failed',
+        `worker "${this.name}" FAILED: ${messageOf(error)}. It takes no jobs here until it is started again`,
+        this.version ?? '',
+      )
       await this.#stop()
       this.#note({ type: 'unhealthy', error: this.#errorStatus(error) })
       this.#parts.changed()

@@ -24,6 +24,9 @@ const owners: Readonly<Record<FeatureName, string>> = {
 /** Features that this plugin implements. */
 const own: readonly string[] = ['metrics', 'versioning', 'deadLetterQueue', 'clustering', 'plugins']
 
+/** Features of this plugin without which a feature has no effect. */
+const needs: Readonly<Record<string, FeatureName | undefined>> = { circuitBreaker: 'plugins', canary: 'versioning' }
+
 type Asked = Pick<UpdateWorker, 'features' | 'extensions'>
 
 /** The features of one app: which are active, and the schemas of their plugins' parts of a record. */
@@ -51,9 +54,13 @@ export class WorkerFeatures {
     }
   }
 
-  /** Features of a record that are true but inactive, because the plugin that provides them is not enabled. */
+  /**
+   * Features of a record that are true but inactive, because the plugin that provides them is not enabled, or a feature that they need is
+   * false.
+   */
   inactive(features: Features): readonly string[] {
-    return Object.keys(features).filter((feature) => features[feature] === true && !this.#isActive(feature))
+    const isCut = (feature: string): boolean => features[needs[feature] ?? ''] === false
+    return Object.keys(features).filter((feature) => features[feature] === true && (!this.#isActive(feature) || isCut(feature)))
   }
 
   /**

@@ -12,7 +12,7 @@ export function routesOf(workers: Workers, streams: EventStreams, access: Access
   const { demand } = access
   return [
     ...workerRoutes(workers, demand),
-    ...versionRoutes(workers, demand),
+    ...versionRoutes(workers, access),
     ...countsRoutes(workers, clock),
     ...jobRoutes(workers, access),
     ...eventRoutes(workers, streams),

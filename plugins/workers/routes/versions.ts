@@ -1,12 +1,13 @@
 import { defineRoute, type Route } from 'zin'
+import { withoutErrorMessages } from 'zin/plugins/decisions'
 import type { Workers } from '../contract.js'
 import { documented } from '../documented.js'
 import { nameParams, operationAnswer } from '../schema/common.js'
 import { activateQuery, versionAnswer, versionBody, versionParams, versionsAnswer } from '../schema/versions.js'
-import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
+import { type Access, answerOf, onMissing, recordLimit, tag, use } from './shared.js'
 
 /** Versions of a worker. */
-export function versionRoutes(workers: Workers, demand: Demand): readonly Route[] {
+export function versionRoutes(workers: Workers, { demand, viewer }: Access): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -17,7 +18,11 @@ export function versionRoutes(workers: Workers, demand: Demand): readonly Route[
       params: nameParams,
       documented: documented.named,
       response: { 200: versionsAnswer },
-      handler: async ({ input }) => ({ ok: true, versions: await workers.versions(input.params.name) }),
+      handler: async (ctx) => {
+        const versions = await workers.versions(ctx.input.params.name)
+        // The evidence of a refusal may hold errors of jobs.
+        return { ok: true, versions: viewer(ctx).may('payload:read') ? versions : withoutErrorMessages(versions) }
+      },
     }),
     defineRoute({
       method: 'POST',

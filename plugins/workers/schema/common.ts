@@ -66,7 +66,11 @@ export const worker = Type.Object({
   version,
   desiredVersion,
   features: Type.Record(Type.String(), Type.Boolean()),
-  inactiveFeatures: Type.Optional(Type.Array(Type.String(), { description: 'Features that are true while their plugin is not enabled' })),
+  inactiveFeatures: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Features that are true while their plugin is not enabled, or a feature that they need is false',
+    }),
+  ),
   extensions: Type.Optional(Type.Record(Type.String(), Type.Object({}), { description: 'By plugin name' })),
   extensionVersions: Type.Optional(
     Type.Record(Type.String(), Type.Integer(), { description: 'Version of the schema with which each was written' }),

@@ -18,7 +18,7 @@ export const decisionPages: ConsoleModule = () => ({
   ],
 })
 
-const kinds = ['alert', 'breaker', 'canary', 'failover', 'restart', 'scale']
+const kinds = ['alert', 'breaker', 'canary', 'failover', 'restart', 'rollout', 'scale', 'start']
 const perPage = 50
 
 function DecisionsPage({ query }: ConsolePlace) {

@@ -8,7 +8,7 @@ export const metricNames: Readonly<Record<Metric, string>> = { fail: 'Failures',
 
 export const pauseReasons: Readonly<Record<PauseReason, string>> = {
   manual: 'It was paused manually. It keeps its share of the jobs until it is resumed.',
-  inconclusive: 'Its time is up without a verdict. Promote it, roll it back, or resume it to wait for more jobs.',
+  inconclusive: 'There is no verdict. Promote it, roll it back, or resume it to wait for more jobs.',
   gate: 'This step requires manual approval. Resume to move to the next step.',
   'nodes-missing': 'A node cannot load the version. See the nodes below. Roll back, or resume once the node can load it.',
   'regression-observed': 'It is worse, and automatic rollback is off. Roll it back unless you know the cause.',

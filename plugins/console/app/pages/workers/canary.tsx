@@ -52,6 +52,8 @@ export function CanaryPanel({ canary, done, queue }: { readonly canary: CanaryVi
           <Metric key={metric} metric={metric} of={evidence.metrics[metric]} decides={evidence.metric === metric} />
         ))}
       </div>
+      <Errors of={canary.canary} queue={queue} />
+      <Errors of={canary.stable} queue={queue} />
       {casualties.recorded > 0 && (
         <p class="dim">
           {plural(casualties.recorded, 'job')} failed permanently on {canary.canary.version}
@@ -114,6 +116,29 @@ function Metric({ decides, metric, of: report }: MetricProps) {
       <p class="dim">
         canary {percent(canary.rate)} of {exact(canary.jobs)}, stable {percent(stable.rate)} of {exact(stable.jobs)}
       </p>
+    </section>
+  )
+}
+
+/** The most frequent errors of a version, each with a job that failed with it. */
+function Errors({ of: { errors, version }, queue }: { readonly of: CanaryView['canary']; readonly queue: string }) {
+  if (errors.length === 0) return null
+  return (
+    <section aria-label={`Errors of ${version}`}>
+      <h3>Errors of {version}, retries included</h3>
+      <ul class="acts">
+        {errors.map(({ class: name, count, example, message }) => (
+          <li key={`${name} ${message}`} class="act brief">
+            <p class="act-reason">
+              {name}: {message}
+            </p>
+            <p class="act-facts dim">
+              <span>{plural(count, 'time')}</span>
+              <Link to={path`/queues/${queue}/jobs/${example}`}>job {example}</Link>
+            </p>
+          </li>
+        ))}
+      </ul>
     </section>
   )
 }

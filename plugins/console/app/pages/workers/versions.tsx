@@ -7,6 +7,7 @@ import { type Column, Table } from '../../ui/table.js'
 import { Duration, Time } from '../../ui/time.js'
 import type { Counts } from './types.js'
 import { act, waiting } from './verbs.js'
+import { actsOf, type VersionAct } from './version-acts.js'
 
 const tones: Readonly<Record<VersionView['state'], Tone>> = {
   registered: 'neutral',
@@ -62,7 +63,7 @@ export function Versions({ canary, counts, done, versions, worker }: VersionsPro
           {
             key: 'act',
             title: 'Action',
-            cell: (version: VersionView) => <Activate version={version} worker={worker} canary={canary} done={done} />,
+            cell: (version: VersionView) => <Acts version={version} worker={worker} canary={canary} done={done} />,
           },
         ]
       : []),
@@ -76,31 +77,40 @@ function FailedShare({ of }: { readonly of: Counts | undefined }) {
   return <span title={`${of.failed} of ${attempts} attempts`}>{percent(of.failed / attempts)}</span>
 }
 
-function Activate(props: {
-  readonly version: VersionView
-  readonly worker: WorkerView
-  readonly canary: boolean
-  readonly done: () => void
-}) {
+function Acts(props: { readonly version: VersionView; readonly worker: WorkerView; readonly canary: boolean; readonly done: () => void }) {
   const { canary, done, version, worker } = props
-  if (version.version === worker.desiredVersion && version.state !== 'refused') return null
+  const acts = actsOf(version, worker)
+  if (acts.length === 0) return null
   if (canary) return <span class="dim">after the canary</span>
-  const back = version.activatedAt !== null
-  const verb = back ? 'Roll back' : 'Activate'
-  const refused = version.state === 'refused'
-  const text = `All new jobs of ${worker.name} go to ${version.version}, node by node; jobs running on ${worker.version} finish there.`
+  return (
+    <>
+      {acts.map((one) => (
+        <Act key={one.label} act={one} version={version} worker={worker} done={done} />
+      ))}
+    </>
+  )
+}
+
+function Act(props: { readonly act: VersionAct; readonly version: VersionView; readonly worker: WorkerView; readonly done: () => void }) {
+  const { done, version, worker } = props
+  const { label, to } = props.act
+  const refused = version.state === 'refused' && to === version.version
+  const text =
+    to === worker.version
+      ? `The rollout of ${worker.desiredVersion} ends. All jobs of ${worker.name} keep running on ${to}.`
+      : `All new jobs of ${worker.name} go to ${to}, node by node; jobs running on ${worker.version} finish there.`
   return (
     <ActionButton
       small
-      label={verb}
+      label={label}
       tone={refused ? 'bad' : undefined}
       confirm={{
-        title: `${verb} ${back ? 'to ' : ''}${version.version}?`,
+        title: label === 'Roll back' ? `Roll back to ${to}?` : label === 'Activate' ? `Activate ${to}?` : `Try ${to} again?`,
         text: refused ? `It was refused: ${version.refused?.reason ?? ''} ${text}` : text,
-        ...(refused ? { typed: version.version } : {}),
+        ...(refused ? { typed: to } : {}),
       }}
       run={() =>
-        act(worker.name, `versions/${encodeURIComponent(version.version)}/activate`, undefined, {
+        act(worker.name, `versions/${encodeURIComponent(to)}/activate`, undefined, {
           ...waiting,
           ...(refused ? { force: 'true' } : {}),
         }).finally(done)
