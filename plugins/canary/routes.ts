@@ -92,7 +92,10 @@ export function canaryRoutes(canaries: Canaries, ops: Pick<Ops, 'allow' | 'deman
       params: nameParams,
       query: replayQuery,
       response: { 200: replayResponse },
-      handler: async (ctx) => shown(ctx, { ok: true as const, ...(await canaries.replay(ctx.input.params.name, optionsOf(ctx))) }),
+      handler: async (ctx) => {
+        await demand(ctx, 'queues:write')
+        return shown(ctx, { ok: true as const, ...(await canaries.replay(ctx.input.params.name, optionsOf(ctx))) })
+      },
     }),
     defineRoute({
       method: 'GET',

@@ -1,4 +1,4 @@
-import type { Gate, HookSpecs, Notify, Settle } from 'zin'
+import type { HookSpecs, Notify, Settle } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { QueueAlert } from './alerts/alerts.js'
 import type { AttentionItem } from './attention/item.js'
@@ -38,7 +38,6 @@ export interface AttentionChange {
 
 /** Hooks fired by the plugin. */
 export interface QueueMonitorHooks {
-  beforeJobRetry: Gate<[queue: string, jobId: string]>
   onMonitorAction: Settle<[action: MonitorAction]>
   onQueueAlert: Notify<[alert: QueueAlert]>
   onWebhookChange: Settle<[change: WebhookChange]>
@@ -46,7 +45,6 @@ export interface QueueMonitorHooks {
 }
 
 export const queueMonitorHooks = {
-  beforeJobRetry: { kind: 'gate', args: ['queue', 'jobId'], summary: 'An operator is about to retry a failed job; deny to prevent it' },
   onMonitorAction: {
     kind: 'settle',
     args: ['action'],

@@ -40,6 +40,7 @@ export interface QueueHooks {
   placeJobField: Waterfall<readonly Place[], [queue: string, path: string]>
   afterJobsPurge: Settle<[queue: string, jobs: readonly PurgedJob[]]>
   beforePayloadView: Gate<[view: PayloadView]>
+  beforeJobRetry: Gate<[queue: string, jobId: string]>
   redactPayload: Waterfall<unknown, [queue: string]>
 }
 
@@ -88,6 +89,11 @@ export const queueHooks = {
     kind: 'settle',
     args: ['queue', 'jobs'],
     summary: 'Jobs were removed with all their traces: remove what your plugin stores about them, too',
+  },
+  beforeJobRetry: {
+    kind: 'gate',
+    args: ['queue', 'jobId'],
+    summary: 'A failed job is about to be retried by an operator, or replayed after a canary; deny to prevent it',
   },
   beforePayloadView: {
     kind: 'gate',

@@ -91,6 +91,7 @@ export const queues = definePlugin({
         restoreJobText: hooks.slot('restoreJobText'),
         placeJobField: hooks.slot('placeJobField'),
         afterJobsPurge: hooks.slot('afterJobsPurge'),
+        beforeJobRetry: hooks.slot('beforeJobRetry'),
         beforePayloadView: hooks.slot('beforePayloadView'),
         redactPayload: hooks.slot('redactPayload'),
       },

@@ -1,6 +1,15 @@
 import type { Job } from 'bullmq'
 import { type ActionFacts, type Logger, type Manage, messageOf, type SlotOf } from 'zin'
-import { bullPriority, type ChangedJob, type JobOptions, type PriorityName, priorityOf, type Queues, queueErrors } from 'zin/plugins/queues'
+import {
+  bullPriority,
+  type ChangedJob,
+  type JobOptions,
+  type PriorityName,
+  priorityOf,
+  type QueueHooks,
+  type Queues,
+  queueErrors,
+} from 'zin/plugins/queues'
 import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
 import { monitorErrors } from '../errors.js'
@@ -13,7 +22,7 @@ import { retriedWith } from './flow-retry.js'
 export interface ActionsOptions {
   readonly queues: Queues
   readonly views: PayloadViews
-  readonly beforeJobRetry: SlotOf<QueueMonitorHooks['beforeJobRetry']>
+  readonly beforeJobRetry: SlotOf<QueueHooks['beforeJobRetry']>
   readonly onMonitorAction: SlotOf<QueueMonitorHooks['onMonitorAction']>
   readonly log: Logger
   readonly manage: Manage
