@@ -44,4 +44,25 @@ describe('a family of Redis clients', () => {
     const late = client.duplicate()
     await assert.rejects(late.connect(), /Connection is closed/)
   })
+
+  it('replaces the other connections once one has died silently, if they share that', () => {
+    for (const sharesSilence of [true, false]) {
+      const family = new RedisFamily({ sharesSilence })
+      const replaced: string[] = []
+      const client = (name: string, status: Redis['status']): Redis => {
+        const one = new Redis(refused)
+        one.on('error', () => undefined)
+        one.disconnect = (reconnect) => void replaced.push(`${name} ${reconnect}`)
+        one.status = status
+        return family.adopt(one)
+      }
+      const silent = client('silent', 'ready')
+      client('blocked', 'ready')
+      client('connecting', 'connecting')
+      silent.emit('error', new Error('read ECONNRESET'))
+      assert.deepEqual(replaced, [])
+      silent.emit('error', new Error("Socket timeout. Expecting data, but didn't receive any in 20000ms."))
+      assert.deepEqual(replaced, sharesSilence ? ['blocked true'] : [])
+    }
+  })
 })

@@ -1,9 +1,21 @@
 import type { RedisClient } from './client.js'
 
+/** How ioredis says that a connection with commands in flight got no data for the option `socketTimeout`. */
+const silence = /^Socket timeout\b/
+
 /** A client and its duplicates (BullMQ creates one per consumer), which are closed together. */
 export class RedisFamily {
   readonly #members = new Set<RedisClient>()
+  readonly #sharesSilence: boolean
   #closed = false
+
+  /**
+   * @param options `sharesSilence`: if one connection has died without a word, the others are replaced, too. A blocked one may have answered
+   *   until its next request, and would notice only 20 s after that.
+   */
+  constructor({ sharesSilence = false }: { readonly sharesSilence?: boolean } = {}) {
+    this.#sharesSilence = sharesSilence
+  }
 
   /** Patches and returns the client; its duplicates also join the family. */
   adopt<T extends RedisClient>(client: T): T {
@@ -23,10 +35,15 @@ export class RedisFamily {
       disconnect(reconnect)
     }
     client.duplicate = ((...args: unknown[]) => this.adopt(duplicate(...args))) as T['duplicate']
+    if (this.#sharesSilence) client.on('error', (error: Error) => silence.test(error.message) && this.#replaceOthers(client))
     // It may have reconnected by the time of this event.
     client.on('end', () => client.status === 'end' && this.#members.delete(client))
     this.#members.add(client)
     return client
+  }
+
+  #replaceOthers(silent: RedisClient): void {
+    for (const client of this.#members) if (client !== silent && client.status === 'ready') client.disconnect(true)
   }
 
   /** Closes permanently: BullMQ reconnects a client when a pause ends after its worker was closed. */

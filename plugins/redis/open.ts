@@ -22,7 +22,7 @@ export interface OpenRedisOptions {
   /**
    * `fail-fast`: a command rejects when the connection is down or the reply takes more than 5 s.
    * `patient`: commands wait until the connection is back, for consumers. A blocking command must end within 15 s: a connection without any
-   * reply for 20 s is replaced, and its commands are sent again.
+   * reply for 20 s is replaced, with all duplicates of the client, and their commands are sent again.
    */
   readonly mode: 'fail-fast' | 'patient'
   /** Prefix of every key. */
@@ -31,7 +31,7 @@ export interface OpenRedisOptions {
 
 /** Connects before the deadline, otherwise throws REDIS_UNAVAILABLE. The caller must close the client. */
 export async function openRedis(options: OpenRedisOptions): Promise<OwnedRedisClient> {
-  const family = new RedisFamily()
+  const family = new RedisFamily({ sharesSilence: options.mode === 'patient' })
   const client = Object.assign(family.adopt(makeClient(options)), { closeAll: () => family.close() })
   let lastError: unknown
   let warned = false

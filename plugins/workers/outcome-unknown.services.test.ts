@@ -22,7 +22,7 @@ describe('a change of jobs whose confirmation is lost', () => {
     redis = await redisServer()
     relay = await openRelay({ host: '127.0.0.1', port: Number(new URL(redis.url).port) }, lost)
     host = await createTestHost({
-      plugins: [kv(), cluster(), queues(), ops(), workers()],
+      plugins: [kv(), cluster(), queues(), ops(), workers({ jobLockMs: 300_000 })],
       env: { REDIS_URL: `redis://127.0.0.1:${relay.port}`, WORKER_PERSISTENCE_DRIVER: 'memory' },
     })
     await host.service(workersService).create({ name: worker, queueName: worker, processor: () => 1 })
@@ -54,6 +54,23 @@ describe('a change of jobs whose confirmation is lost', () => {
     assert.equal(lost.to, undefined, 'the change was sent')
     await connected()
   }
+
+  it('runs a job that was taken while the reply is lost, without waiting for the end of its lock', async () => {
+    const ran: unknown[] = []
+    await service().create({ name: 'taken', queueName: 'taken', processor: async ({ data }) => void ran.push(data) })
+    await service().start('taken')
+    await service().enqueue('taken', 1)
+    await eventually('it works', () => ran.length === 1)
+    for (const job of [2, 3, 4]) {
+      // Only the commands that take a job or end one have this key.
+      lost.to = 'taken:limiter'
+      await service().enqueue('taken', job)
+      await eventually('the job runs', () => ran.includes(job))
+      assert.equal(lost.to, undefined, 'a reply was lost')
+    }
+    assert.deepEqual(ran.toSorted(), [1, 2, 3, 4])
+    await service().remove('taken')
+  })
 
   it('is unknown, and says how to repeat it', async () => {
     await losing('no-id', () => service().enqueue(worker, 'no-id'), /may add the job twice; jobs with a jobId can be repeated/)

@@ -23,7 +23,7 @@ import { isWrongType } from '../wrong-type.js'
 import { jobOfFields, listedFields } from './listed-jobs.js'
 import { redisParts } from './redis-parts.js'
 import { pageAfterScript, walkedKeys } from './redis-walk.js'
-import { staysClosed, wakesOthers } from './redis-worker.js'
+import { OrphanedJobs, staysClosed, wakesOthers } from './redis-worker.js'
 
 export interface RedisBackendOptions {
   readonly target: RedisTarget
@@ -159,12 +159,13 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
   }
 
   const deletion = redisDeletion(producer, prefix)
+  const orphaned = new OrphanedJobs(consumer)
   return {
     kind: 'redis',
     where,
     makeQueue: (name, options) => new bull.Queue(name, { ...options, connection: producer, prefix }),
     makeWorker: (name, processor, options) =>
-      wakesOthers(staysClosed(new bull.Worker(name, processor, { ...options, connection: consumer, prefix })), producer),
+      orphaned.watch(wakesOthers(staysClosed(new bull.Worker(name, processor, { ...options, connection: consumer, prefix })), producer)),
     makeEvents: (name, options) => new bull.QueueEvents(name, { ...options, connection: consumer, prefix }),
     makeFlow: (options) => new bull.FlowProducer({ ...options, connection: producer, prefix }),
     async ready() {
