@@ -30,12 +30,19 @@ export function addOwnChecks(board: CheckBoard, { options, settings, services, h
     },
     options.database,
   )
+  let checksWrites = false
   board.add(
     {
       name: 'database-writes',
       kind: 'readiness',
       timeoutMs: options.databaseTimeoutMs,
-      run: (signal) => checkWrites(services.database, signal),
+      async run(signal) {
+        const fault = await checkWrites(services.database, signal)
+        // Whoever watches this check must not take its absence for good news.
+        if (fault === 'unreachable' && checksWrites) throw new Error('not checked: the database cannot be reached')
+        checksWrites ||= fault === undefined
+        return fault === undefined ? undefined : null
+      },
     },
     'warn',
   )
@@ -56,11 +63,12 @@ async function pingDatabase(database: Database, signal: AbortSignal): Promise<vo
   await database.ping(signal)
 }
 
-/** A database that cannot be reached is the subject of the check `database`. */
-async function checkWrites(database: Database | undefined, signal: AbortSignal): Promise<null | undefined> {
-  if (!database?.connected) return null
-  const fault = await database.writeFault(signal).catch(() => null)
-  if (typeof fault === 'string') throw new Error(fault)
+/** Rejects if the database refuses writes. Null: it cannot tell. That it cannot be reached is the subject of the check `database`. */
+async function checkWrites(database: Database | undefined, signal: AbortSignal): Promise<null | undefined | 'unreachable'> {
+  if (database === undefined) return null
+  if (!database.connected) return 'unreachable'
+  const fault = await database.writeFault(signal).catch(() => 'unreachable' as const)
+  if (typeof fault === 'string' && fault !== 'unreachable') throw new Error(fault)
   return fault
 }
 

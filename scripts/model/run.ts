@@ -62,8 +62,8 @@ class Model {
     const outcomes = await Promise.all(actions.map((action, i) => this.#act(action, nodes[i as 0 | 1], actions)))
     const changes = outcomes.filter((outcome) => outcome !== 'same')
     this.#wanted = changes.length === 0 ? before : changes.length === 1 ? (changes[0] as Wanted) : undefined
-    // What runs after a stop had ended, and before anything may have started the worker, was not stopped.
-    if (this.#stoppedAt !== undefined && this.#begun() > this.#stoppedAt)
+    // What begins after a stop had ended, and before anything may have started the worker, was not stopped.
+    if (this.#wanted === 'stopped' && this.#stoppedAt !== undefined && this.#begun() > this.#stoppedAt)
       this.#fail(`${this.#begun() - this.#stoppedAt} attempts began after the worker had stopped`)
     this.#stoppedAt = this.#wanted === 'stopped' ? (this.#stoppedAt ?? this.#begun()) : undefined
   }
