@@ -26,7 +26,9 @@ export async function allWorkers(workers: Workers): Promise<readonly WorkerView[
 /** Returns the number of processes that can run a worker. */
 export function nodesFor({ features, placement }: Pick<WorkerView, 'features' | 'placement'>, nodes: readonly NodeView[]): number {
   const { nodes: wanted, regions } = placement
-  const able = nodes.filter((node) => node.alive && node.consumes && (regions === undefined || regions.includes(node.region))).length
+  const able = nodes.filter(
+    (node) => node.alive && node.consumes && !node.draining && (regions === undefined || regions.includes(node.region)),
+  ).length
   if (features.clustering === false) return Math.min(1, able)
   return wanted === 'all' ? able : Math.min(wanted, able)
 }

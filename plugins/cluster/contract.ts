@@ -66,8 +66,13 @@ export interface Leadership {
   readonly leads: boolean
   /** Increases each time the role changes hands; 0 before the first time. */
   readonly epoch: number
-  /** Releases the role and stops running for it. */
-  resign(): Promise<void>
+  /** Resolves when the first attempt to acquire the role has ended, successfully or not. Later ones follow when it may be free. */
+  readonly tried: Promise<void>
+  /**
+   * Releases the role and stops running for it. `forget`: the epochs begin again, so that a role that comes and goes leaves nothing behind;
+   * not for roles whose epoch is checked with `isCurrent`.
+   */
+  resign(options?: { readonly forget?: boolean }): Promise<void>
 }
 
 /**

@@ -25,20 +25,21 @@ export class Roles {
     this.#roles.set(name, role)
     let resigned = false
     role.add(listener)
-    void role.attempt()
+    const tried = role.attempt()
     return {
+      tried,
       get leads() {
         return !resigned && role.leads
       },
       get epoch() {
         return role.epoch
       },
-      resign: async () => {
+      resign: async ({ forget = false } = {}) => {
         if (resigned) return
         resigned = true
         if (role.remove(listener) > 0) return
         if (this.#roles.get(name) === role) this.#roles.delete(name)
-        await role.resign()
+        await role.resign(forget)
       },
     }
   }
@@ -112,11 +113,11 @@ class Role {
     for (const { onLoss } of this.#listeners.keys()) this.#call(onLoss)
   }
 
-  async resign(): Promise<void> {
+  async resign(forget: boolean): Promise<void> {
     await this.close()
     const { log, node, store } = this.#options
     try {
-      await store.release(this.name, node)
+      await store.release(this.name, node, forget)
     } catch (error) {
       log.warn(
         { role: this.name, reason: messageOf(error) },

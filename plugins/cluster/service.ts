@@ -75,7 +75,7 @@ class ClusterService implements OwnedCluster {
     this.#onMissed = new Listeners(log)
     const { acquire, release } = {
       acquire: (role: string, id: string) => this.#ask(store.acquire(role, id)),
-      release: (role: string, id: string) => this.#ask(store.release(role, id)),
+      release: (role: string, id: string, forget?: boolean) => this.#ask(store.release(role, id, forget)),
     }
     this.#roles = new Roles({ store: { acquire, release }, node: node.id, holdsLease: () => this.#holdsLease(), log })
   }

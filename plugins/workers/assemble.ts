@@ -10,6 +10,7 @@ import type { WorkerEvent, Workers } from './contract.js'
 import { Cancels } from './control/cancels.js'
 import { Changes } from './control/changes.js'
 import { DesiredStates } from './control/desired-states.js'
+import { Drains } from './control/drains.js'
 import { GivenCode } from './control/given-code.js'
 import { Operations } from './control/operations.js'
 import { VersionCheck } from './control/version-check.js'
@@ -19,6 +20,7 @@ import { WorkerWrites } from './control/writes.js'
 import { Health } from './health/health.js'
 import { hookSlots } from './hook-slots.js'
 import { WorkerJobs } from './jobs/jobs.js'
+import { Claims } from './node/claims.js'
 import { stalledTickMs } from './node/consumer.js'
 import { askAgainMs } from './node/fetch-watch.js'
 import { JobMiddlewares } from './node/job-middleware.js'
@@ -36,9 +38,10 @@ import type { WorkerSettings } from './settings.js'
 import { chooseState } from './shared/choose.js'
 import { SharedState } from './shared/state.js'
 import { openStores } from './store/open.js'
+import { Places } from './store/places.js'
 import { StoreRegistry } from './store/registry.js'
 
-export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | 'log' | 'host'> {
+export interface AssembleInput extends Pick<PluginContext, 'hooks' | 'clock' | 'log' | 'host' | 'manage'> {
   readonly settings: WorkerSettings
   readonly options: WorkersOptions
   readonly services: {
@@ -106,9 +109,14 @@ export function assemble(input: AssembleInput): WorkerParts {
   const hooks = hookSlots(input.hooks)
   const connectionTimeout = settings.WORKER_CONNECTION_TIMEOUT
   const { stores, open, close: closeStores } = openStores({ ...input, edgeSql: options.edgeSql })
-  const storeRegistry = new StoreRegistry(stores, open)
+  const keyPrefix = settings.WORKER_PERSISTENCE_REDIS_KEY_PREFIX || host.app.name.replaceAll(' ', '_')
+  const places = services.kv && new Places({ kv: services.kv, key: `workers:${keyPrefix}:places`, log })
+  const storeRegistry = new StoreRegistry(stores, open, places)
   const { cluster, local, store: stateStore, migrations: stateMigrations } = chooseState(input)
-  const shared = new SharedState({ cluster, store: stateStore })
+  // The lock of the data folder excludes other processes.
+  const single = services.queues.backend === 'embedded' && cluster.kind !== 'redis' && services.database?.dialect !== 'mysql'
+  const shared = new SharedState({ cluster, store: stateStore, single })
+  const claims = new Claims(single ? undefined : cluster, (name) => reconciler.reconsider(name))
   const registry = new ProcessorRegistry()
   const processors = new Processors({ ...input, registry, hook: hooks.resolveProcessor })
   const id = cluster.node.id
@@ -137,6 +145,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         jobLockMs: options.jobLockMs,
         maxStalls: options.maxStalls,
         processors,
+        claims,
         stopLimits,
         halt: (worker, error) => desired.halt(worker, id, error),
       })
@@ -197,7 +206,9 @@ export function assemble(input: AssembleInput): WorkerParts {
     audits: () => leadership?.leads === true,
     rule,
     applyAutoStart: (worker) => desired.applyAutoStart(worker),
+    takeStart: (worker) => desired.takeStart(worker),
     code,
+    claims,
     log,
     now,
     emit,
@@ -211,6 +222,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       shared,
       clock,
       desired,
+      drains: new Drains({ shared, clock, manage: input.manage }),
       storeRegistry,
       features,
       health,
@@ -223,6 +235,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       writes,
       middlewares,
       routes,
+      knownId: (name) => reconciler.idOf(name),
       listen(listener) {
         listeners.add(listener)
         return () => void listeners.delete(listener)
@@ -246,7 +259,10 @@ export function assemble(input: AssembleInput): WorkerParts {
       await local?.heartbeat()
       await reconciler.poll()
     },
-    flush: async () => node?.flush(),
+    async flush() {
+      reconciler.drain()
+      await node?.flush()
+    },
     checkStalled: async () => node?.checkStalled(),
     stalledMs: stalledTickMs(options.jobLockMs),
     watch: async () => node?.watch(),

@@ -7,8 +7,10 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { workerCommands } from './cli.js'
 import { workers, workersService } from './index.js'
+import { signal } from './testing/signal.js'
 
 describe('worker commands on a running app', () => {
   let host: TestHost
@@ -103,8 +105,42 @@ describe('worker commands on a running app', () => {
     assert.deepEqual(node, (await host.inject({ path: '/api/workers/email-sender/nodes' })).body.nodes[0])
   })
 
+  it('lets a node drain, waits until no job runs there, and undoes it', async () => {
+    const service = host.service(workersService)
+    const [began, release] = [signal(), signal()]
+    await service.create({
+      name: 'slow',
+      queueName: 'slow',
+      async processor() {
+        began.fire()
+        await release.promise
+      },
+    })
+    await service.start('slow')
+    await service.enqueue('slow', null)
+    await began.promise
+    const { id, busy } = await busyNode()
+    assert.equal(busy, 1)
+    assert.deepEqual((await run('node:drain', { id }, { wait: 0 })).lines, [`Node "${id}" takes no new jobs; 1 still runs there`])
+    const draining = run('node:drain', { id })
+    release.fire()
+    assert.deepEqual((await draining).lines.at(-1), `Node "${id}" has drained`)
+    assert.deepEqual((await run('node:drain', { id }, { undo: true })).lines, [`Node "${id}" takes jobs`])
+    await assert.rejects(run('node:drain', { id: 'nobody' }), { code: 'NODE_NOT_FOUND' })
+    await service.remove('slow')
+
+    async function busyNode() {
+      let [node] = await service.nodes()
+      await eventually('the node shows its job', async () => {
+        ;[node] = await service.nodes()
+        return node?.busy === 1
+      })
+      return node ?? assert.fail('no node')
+    }
+  })
+
   it('fails for an unknown worker', async () => {
-    const named = workerCommands.filter(({ args = [] }) => args.length > 0)
+    const named = workerCommands.filter(({ args = [] }) => args[0]?.name === 'name')
     assert.equal(named.length, 10)
     const args = { name: 'nobody', version: '1.0.0', concurrency: '2' }
     for (const { name } of named) await assert.rejects(run(name, args), { code: 'WORKER_NOT_FOUND' })

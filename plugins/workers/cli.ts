@@ -103,9 +103,53 @@ const nodes = defineCommand({
       return
     }
     const response = await app.request<{ nodes: readonly NodeView[] }>({ method: 'GET', path: '/api/nodes' })
-    print.table(response.nodes, ['id', 'region', 'consumes', 'alive', 'startedAt'])
+    print.table(response.nodes, ['id', 'region', 'consumes', 'draining', 'busy', 'alive', 'startedAt'])
   },
 })
+
+const drain = defineCommand({
+  name: 'node:drain',
+  summary: 'Let a node finish its running jobs and take no new ones, until that is undone or its process ends',
+  args: [{ name: 'id', summary: 'Id of the node, as worker:nodes lists it' }],
+  needs: 'running app',
+  json: true,
+  options: {
+    undo: { type: 'boolean', summary: 'Let the node take jobs again', default: false },
+    wait: { type: 'int', summary: 'Seconds to wait until no job runs there; 0: do not wait', default: 60, min: 0, max: 86_400 },
+  },
+  run: async ({ app, args, options: { undo, wait }, print }) => {
+    const { id = '' } = args
+    const path = `/api/nodes/${encodeURIComponent(id)}/drain`
+    const { message, node } = await app.request<{ message: string; node: NodeView }>({ method: undo ? 'DELETE' : 'POST', path })
+    print.line(message)
+    const last = undo || wait === 0 ? node : await drained(app, node, wait * 1000, print)
+    if (print.json) print.record({ ok: true, node: last })
+    return undo || wait === 0 || last.busy === 0 ? 0 : 1
+  },
+})
+
+/** How often a command looks whether a node has drained, in ms. */
+const lookMs = 1_000
+
+/** Waits until no job runs on a node, or it has ended, and says how many are left. */
+async function drained(app: AppClient, node: NodeView, waitMs: number, print: Printer): Promise<NodeView> {
+  const deadline = performance.now() + waitMs
+  let last = node
+  while (last.busy > 0) {
+    if (performance.now() > deadline) {
+      print.line(`${last.busy} jobs still run; the node goes on draining (--wait)`)
+      return last
+    }
+    await new Promise((resolve) => setTimeout(resolve, lookMs))
+    const { nodes } = await app.request<{ nodes: readonly NodeView[] }>({ method: 'GET', path: '/api/nodes' })
+    const found = nodes.find(({ id }) => id === node.id)
+    const now = found?.alive === true ? found : { ...last, ...found, busy: 0 }
+    if (now.busy !== last.busy && now.busy > 0) print.line(`${now.busy} jobs run`)
+    last = now
+  }
+  print.line(`Node "${node.id}" has drained`)
+  return last
+}
 
 const versions = defineCommand({
   name: 'worker:versions',
@@ -209,4 +253,5 @@ export const workerCommands: readonly Command[] = [
   versions,
   activate,
   nodes,
+  drain,
 ]

@@ -123,6 +123,7 @@ export function codesContract(api: () => ApiHost): void {
         await refused('WORKER_INACTIVE', 410, ['POST', at('retired', `/${verb}`), {}])
       }
       for (const verb of ['pause', 'resume']) await refused('WORKER_STOPPED', 409, ['POST', at('idle', `/${verb}`)])
+      for (const method of ['POST', 'DELETE']) await refused('NODE_NOT_FOUND', 404, [method, '/api/nodes/nobody%3A1%3Aab/drain'])
       await refused('SCHEDULE_NOT_FOUND', 404, ['DELETE', at('idle', '/schedules/%00')])
       for (const id of ['12345', '%C3%A9', '%00', '00000000-0000-0000-0000-00000000000%CC%81'])
         await refused('OPERATION_NOT_FOUND', 404, ['GET', at('idle', `/operations/${id}`)])

@@ -40,6 +40,11 @@ export interface ActivateOptions extends OperationOptions {
 export interface CreateOptions extends OperationOptions {
   /** `configured`: the record may name only stores that the app has configured; for untrusted input. Default `any`, for code. */
   readonly places?: 'any' | 'configured'
+  /**
+   * With `configured`: called before the record is stored in a place that the app does not use yet; throw if that may not be. `creates`: a
+   * table or key prefix may have to be created there. Default: such places are refused.
+   */
+  readonly mayOpen?: (creates: boolean) => void | Promise<void>
 }
 
 /** A worker that runs on this node, for plugins that monitor it. */
@@ -152,6 +157,13 @@ export interface Workers {
   nodesOf(name: string): Promise<readonly WorkerOnNode[]>
   /** The nodes of the app, including recently lost ones. */
   nodes(): Promise<readonly NodeView[]>
+  /**
+   * Lets a node finish its running jobs and take no new ones, or take jobs again. Its workers without clustering continue on another node once
+   * they have stopped. It drains until that is undone or its process ends. 404 NODE_NOT_FOUND, 503 NODE_NOT_ANSWERING.
+   *
+   * @param node an id that `nodes` lists.
+   */
+  drain(node: string, draining: boolean): Promise<NodeView>
 
   /** Registers a version without activating it. 409 VERSION_EXISTS. */
   registerVersion(name: string, version: RegisterVersion): Promise<VersionView>

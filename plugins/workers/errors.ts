@@ -63,6 +63,19 @@ const managementErrors = defineErrors({
     when: 'Pause or resume of a worker that is stopped or FAILED',
     fix: 'Start it first',
   },
+  NODE_NOT_FOUND: {
+    status: 404,
+    message: (id: string, ended: boolean) => `Node "${id}" ${ended ? 'has ended' : 'not found'}; GET /api/nodes lists the nodes of the app`,
+    when: 'No live node has that id',
+    fix: 'Use an id that `GET /api/nodes` lists as alive',
+  },
+  NODE_NOT_ANSWERING: {
+    status: 503,
+    message: (id: string, ms: number) =>
+      `Node "${id}" did not confirm within ${ms} ms; it may be blocked, and may still follow: look at GET /api/nodes, or repeat the request`,
+    when: 'A node did not confirm in time that it drains, or that it takes jobs again',
+    fix: 'Repeat the request; if that does not help, look at the log of the node',
+  },
   OPERATION_NOT_FOUND: {
     status: 404,
     message: (name: string) => `Worker "${name}" has no operation with that id; operations are kept for 24 hours`,

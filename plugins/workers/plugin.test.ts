@@ -115,7 +115,7 @@ describe('the plugin workers', () => {
 
     it('guards every route', async () => {
       const routes = host.host.view.routes().filter((route) => route.plugin === 'workers')
-      assert.equal(routes.length, 28)
+      assert.equal(routes.length, 30)
       const reader = await token('reader')
       for (const { method, path } of routes) {
         const target = { method, path: path.replaceAll(/:\w+/g, 'known') }

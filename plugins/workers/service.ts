@@ -4,6 +4,7 @@ import type { Actor } from 'zin/plugins/ops'
 import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './contract.js'
 import type { Changes } from './control/changes.js'
 import type { DesiredStates } from './control/desired-states.js'
+import type { Drains } from './control/drains.js'
 import { type Act, jobActions } from './control/job-actions.js'
 import type { Operations } from './control/operations.js'
 import type { Versions } from './control/versions.js'
@@ -20,14 +21,18 @@ import type { ProcessorRegistry } from './processors/registry.js'
 import { countsQuery } from './record/counts-query.js'
 import { isIntIn, problem } from './record/problem.js'
 import type { WorkerFeatures } from './record/worker-features.js'
-import type { ReportedStatus } from './shared/contract.js'
+import type { AttemptCounts, ReportedStatus } from './shared/contract.js'
 import type { SharedState } from './shared/state.js'
+import { countsOf, sum, tallyOf } from './shared/tally.js'
 import type { StoredWorker } from './store/contract.js'
 import type { StoreRegistry } from './store/registry.js'
 import { metricsOf, nodesOf, nodeView, resultMessage, workerStatus, workerView } from './views.js'
 
 /** How long to wait for this node to store its own counts, in ms; the read that follows has a separate deadline. */
 const flushMs = 500
+
+/** Maximum number of workers to read one by one. */
+const mostReadSingly = 20
 
 const operationId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -39,6 +44,7 @@ export interface ServiceParts {
   readonly clock: Clock
   readonly changes: Changes
   readonly desired: DesiredStates
+  readonly drains: Drains
   readonly storeRegistry: StoreRegistry
   readonly features: WorkerFeatures
   readonly health: Health
@@ -51,6 +57,8 @@ export interface ServiceParts {
   readonly writes: WorkerWrites
   readonly middlewares: JobMiddlewares
   readonly routes: VersionRoutes
+  /** The id of a worker by its name, as this node last read it. */
+  readonly knownId: (name: string) => string | undefined
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
 }
 
@@ -72,13 +80,43 @@ export function makeWorkers(parts: ServiceParts): Workers {
 
 /** @param actor who makes the changes; undefined: the caller of the current request, else the app. */
 function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownRecords): Workers {
-  const { changes, clock, shared, desired, storeRegistry, features, health, jobs, node, operations, records, registry, versions, writes } =
-    parts
+  const {
+    changes,
+    clock,
+    shared,
+    desired,
+    drains,
+    storeRegistry,
+    features,
+    health,
+    jobs,
+    node,
+    operations,
+    records,
+    registry,
+    versions,
+    writes,
+  } = parts
   /** Runs a management action with its hooks. */
   const act: Act = (action, worker, work, target) => changes.run({ action, worker, target, actor }, work)
   const record = async (name: string) => (await writes.find(name)).worker.record
   const flushed = () => withDeadline(node?.flush(), flushMs, '').catch(() => undefined)
-  const totals = async (name: string) => (await shared.totals([name])).get(name)
+  const totals = async ({ id, record: { name } }: StoredWorker) => {
+    const found = await shared.totals([id, name])
+    // Older releases counted by name.
+    const [now, before] = [found.get(id), found.get(name)]
+    return now === undefined || before === undefined ? (now ?? before) : sumOf(now, before)
+  }
+  /** Returns the ids of workers by name. */
+  const idsOf = async (names: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+    const unknown = names.filter((name) => parts.knownId(name) === undefined)
+    const read =
+      unknown.length > mostReadSingly
+        ? await storeRegistry.all()
+        : (await Promise.all(unknown.map((name) => storeRegistry.find(name)))).flatMap((found) => found?.worker ?? [])
+    const ids = new Map(read.map(({ id, record: { name } }) => [name, id]))
+    return new Map(names.flatMap((name) => [[name, parts.knownId(name) ?? ids.get(name)] as const]).filter(isPresent))
+  }
   const view = async (worker: StoredWorker) => viewOf(worker, await shared.statusesOf(worker.record.name))
   const viewOf = (worker: StoredWorker, reported: readonly ReportedStatus[]) =>
     workerView(worker, reported, features.inactive(worker.record.features))
@@ -93,8 +131,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
 
   return {
     enabled: parts.enabled,
-    create: async (worker, { places = 'any', ...options } = {}) =>
-      view(await act('create', worker?.name, (step) => records.create(worker, places === 'any', step, options))),
+    create: async (worker, options) => view(await act('create', worker?.name, (step) => records.create(worker, step, options))),
     update: async (name, changes, options) =>
       resultOf(await act('update', name, (step) => records.update(name, changes, step, options)), () => `Worker "${name}" is updated`),
     start: async (name, options) =>
@@ -130,7 +167,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
       const statuses = shared.statusesOf(name)
       const [reported, attempts, queuePaused, report] = await Promise.all([
         statuses,
-        totals(name),
+        totals(worker),
         jobs.isPaused(worker.record).catch(() => null),
         health.of(worker, statuses),
       ])
@@ -139,13 +176,15 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     async metrics(name) {
       const { worker } = await writes.find(name)
       await flushed()
-      const [attempts, queued] = await Promise.all([totals(name), jobs.counts(worker.record)])
+      const [attempts, queued] = await Promise.all([totals(worker), jobs.counts(worker.record)])
       return { ...metricsOf(attempts), counts: queued }
     },
     async counts(names, options = {}) {
       const query = countsQuery(names, options, clock.now())
-      await flushed()
-      return shared.counts([...new Set(names)], query)
+      const [ids] = await Promise.all([idsOf([...new Set(names)]), flushed()])
+      const nameOf = new Map([...ids].map(([name, id]) => [id, name]))
+      const found = await shared.counts([...ids.values()], query)
+      return found.map((one) => ({ ...one, worker: nameOf.get(one.worker) ?? one.worker }))
     },
     async health(name) {
       const { worker } = await writes.find(name)
@@ -160,7 +199,11 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
       return operations.read(operation)
     },
     nodesOf: async (name) => nodesOf((await writes.find(name)).worker, await shared.statusesOf(name)),
-    nodes: async () => (await shared.nodes()).map(nodeView),
+    async nodes() {
+      const [known, busy] = await Promise.all([shared.nodes(), shared.busy()])
+      return known.map((one) => nodeView(one, busy))
+    },
+    drain: async (id, draining) => nodeView(await drains.set(id, draining), await shared.busy()),
 
     registerVersion: (name, version) => act('version.register', name, (step) => versions.register(name, version, step), version?.version),
     versions: (name) => versions.list(name),
@@ -220,6 +263,14 @@ async function listPage({ shared, storeRegistry, viewOf }: ListParts, options: L
     workers: workers.map((worker) => viewOf(worker, reported.get(worker.record.name) ?? [])),
     pagination: { page, limit, total, totalPages: Math.ceil(total / limit) },
   }
+}
+
+function isPresent(entry: readonly [string, string | undefined]): entry is readonly [string, string] {
+  return entry[1] !== undefined
+}
+
+function sumOf(a: AttemptCounts, b: AttemptCounts): AttemptCounts {
+  return countsOf(sum(tallyOf(a), tallyOf(b)))
 }
 
 function all(disposers: readonly (() => void)[]): () => void {

@@ -117,8 +117,14 @@ function onNode(status: ReportedStatus): WorkerOnNode {
   }
 }
 
-export function nodeView({ startedAt, leaseUntil, ...node }: KnownNode): NodeView {
-  return { ...node, startedAt: new Date(startedAt).toISOString(), leaseUntil: new Date(leaseUntil).toISOString() }
+/** @param busy running jobs by node. */
+export function nodeView({ startedAt, leaseUntil, ...node }: KnownNode, busy: ReadonlyMap<string, number>): NodeView {
+  return {
+    ...node,
+    busy: busy.get(node.id) ?? 0,
+    startedAt: new Date(startedAt).toISOString(),
+    leaseUntil: new Date(leaseUntil).toISOString(),
+  }
 }
 
 /** The message for an operation. `done`: when every node has applied it; `idle`: when there was nothing to do. */

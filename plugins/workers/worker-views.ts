@@ -68,6 +68,8 @@ export interface WorkerOnNode {
 
 /** A node of the app, as the API shows it. */
 export interface NodeView extends Omit<KnownNode, 'startedAt' | 'leaseUntil'> {
+  /** Running jobs, at most 2 s old. */
+  readonly busy: number
   /** ISO 8601. */
   readonly startedAt: string
   /** When its lease ends or ended, ISO 8601. */

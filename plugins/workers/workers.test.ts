@@ -1,4 +1,6 @@
+import { nodesContract } from './nodes.contract.js'
 import { pauseContract } from './pause.contract.js'
+import { placesContract } from './places.contract.js'
 import { rebootContract } from './reboot.contract.js'
 import { recreateContract } from './recreate.contract.js'
 import { rolloutContract } from './rollout.contract.js'
@@ -13,3 +15,5 @@ pauseContract('the embedded store', {})
 recreateContract('the embedded store', {})
 shutdownContract('the embedded store', {})
 sequencesContract('the embedded store', {})
+nodesContract('the embedded store', {})
+placesContract('the embedded stores', {}, false)

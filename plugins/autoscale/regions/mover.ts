@@ -57,7 +57,7 @@ export class Mover {
   async run(nodes: readonly NodeView[]): Promise<void> {
     const { clock, log } = this.#parts
     const at = clock.monotonic()
-    const up = new Set(nodes.flatMap((node) => (node.alive && node.consumes ? [node.region] : [])))
+    const up = new Set(nodes.flatMap((node) => (node.alive && node.consumes && !node.draining ? [node.region] : [])))
     const known = this.#placed.flatMap(({ topology }) => [topology.primary, ...topology.secondaries])
     this.#states = nextRegionStates(this.#states, known, up, at)
     this.#placed = await Promise.all(

@@ -34,7 +34,7 @@ export interface FakeAppOptions {
   readonly now?: number
 }
 
-export const node = (id: string, region = 'us-east-1') => ({ id, alive: true, consumes: true, region })
+export const node = (id: string, region = 'us-east-1') => ({ id, alive: true, consumes: true, draining: false, busy: 0, region })
 
 /** The plugin with all dependencies in memory, on a clock that the test advances. */
 export function fakeApp({ settings, options, workers = [], load: given, now }: FakeAppOptions = {}) {

@@ -141,6 +141,20 @@ export function clusterContract(title: string, makeStore: () => Promise<TestedSt
       await other.resign()
     })
 
+    it('forgets a role on request, so that one that comes and goes leaves nothing behind', async () => {
+      const role = unique('passing')
+      const first = one.lead(role)
+      await first.tried
+      const next = two.lead(role)
+      await next.tried
+      assert.deepEqual([first.leads, next.leads], [true, false])
+      await first.resign({ forget: true })
+      await eventually('two leads', () => next.leads)
+      assert.equal(next.epoch, 1)
+      await next.resign({ forget: true })
+      assert.deepEqual([await one.isCurrent(role, 0), await one.isCurrent(role, 1)], [true, false])
+    })
+
     it('assigns a role to one of many nodes that run for it at once', async () => {
       const role = unique('race')
       const nodes = await Promise.all(Array.from({ length: 6 }, () => join()))

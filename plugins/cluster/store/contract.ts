@@ -60,8 +60,8 @@ export interface ClusterStore {
   acquire(role: string, node: string): Promise<number | undefined>
   /** The newest epoch of a role; 0 before the first. */
   epoch(role: string): Promise<number>
-  /** Releases a role if `node` holds it, and notifies the other nodes. */
-  release(role: string, node: string): Promise<void>
+  /** Releases a role if `node` holds it, and notifies the other nodes. `forget`: deletes its epoch. */
+  release(role: string, node: string, forget?: boolean): Promise<void>
   /** Deletes lost nodes and old messages. For the leader. */
   sweep(): Promise<void>
 

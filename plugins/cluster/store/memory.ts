@@ -96,10 +96,11 @@ class MemoryStore implements ClusterStore {
     return this.#hub.roles.get(role)?.epoch ?? 0
   }
 
-  async release(role: string, node: string): Promise<void> {
+  async release(role: string, node: string, forget = false): Promise<void> {
     const held = this.#hub.roles.get(role)
     if (held?.node !== node) return
-    this.#hub.roles.set(role, { node: undefined, epoch: held.epoch })
+    if (forget) this.#hub.roles.delete(role)
+    else this.#hub.roles.set(role, { node: undefined, epoch: held.epoch })
     this.#hub.publish({ kind: roleReleased, from: node, body: role })
   }
 

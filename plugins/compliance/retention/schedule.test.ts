@@ -28,6 +28,7 @@ async function retentionApp(t: TestContext, old: number) {
       return role.leads
     },
     epoch: 1,
+    tried: Promise.resolve(),
     resign: async () => undefined,
   }
   const node = { id: 'one', host: 'here', pid: 1, startedAt: 0, labels: {} }

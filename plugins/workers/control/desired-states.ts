@@ -1,7 +1,9 @@
 import { type Clock, messageOf, ZinError } from 'zin'
 import type { OperationOptions, ScaleOptions } from '../contract.js'
 import { refuse, workerErrors } from '../errors.js'
+import { actingPlacement } from '../record/placement.js'
 import { scaleProblems } from '../record/scaled.js'
+import { isEligible } from '../shared/placement.js'
 import type { SharedState } from '../shared/state.js'
 import { activationOf, type Desired, type HaltedRollout, type StoredWorker } from '../store/contract.js'
 import type { Action, Operations } from './operations.js'
@@ -34,7 +36,7 @@ export class DesiredStates {
     return this.#setDesired(
       name,
       'start',
-      (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, starts: desired.starts + 1 }),
+      (desired, worker) => this.#wanted({ ...desired, starts: desired.starts + 1 }, worker),
       step,
       options,
     )
@@ -44,7 +46,10 @@ export class DesiredStates {
     return this.#parts.writes.change(
       name,
       'stop',
-      (worker) => ({ ...worker, desired: { ...worker.desired, state: 'stopped', by: 'operator', paused: false } }),
+      ({ desired: { awaitsNode: _, ...desired }, ...worker }) => ({
+        ...worker,
+        desired: { ...desired, state: 'stopped', by: 'operator', paused: false },
+      }),
       step,
       options,
     )
@@ -54,7 +59,7 @@ export class DesiredStates {
     return this.#setDesired(
       name,
       'restart',
-      (desired) => ({ ...desired, state: 'running', by: 'operator', paused: false, restarts: desired.restarts + 1 }),
+      (desired, worker) => this.#wanted({ ...desired, restarts: desired.restarts + 1 }, worker),
       step,
       options,
     )
@@ -99,8 +104,26 @@ export class DesiredStates {
     return this.#parts.writes.write(worker.record.name, (stored) =>
       stored.desired.by === 'operator' || stored.desired.state === 'running'
         ? undefined
-        : { ...stored, desired: { ...stored.desired, state: 'running' } },
+        : { ...stored, desired: { ...tried(stored.desired), state: 'running' } },
     )
+  }
+
+  /** Notes that a node applies a start that no node could apply at first, so that later boots follow the auto-start rule again. */
+  async takeStart({ id, record }: StoredWorker): Promise<StoredWorker> {
+    const worker = await this.#parts.writes.write(record.name, (stored) => {
+      if (stored.id !== id || stored.desired.awaitsNode === undefined) return undefined
+      const { awaitsNode: _, ...desired } = stored.desired
+      return { ...stored, desired }
+    })
+    await this.#parts.shared.publishChange(record.name)
+    return worker
+  }
+
+  /** The desired state after a start or restart. */
+  async #wanted({ awaitsNode: _, ...desired }: Desired, { record }: StoredWorker): Promise<Desired> {
+    const placement = actingPlacement(record)
+    const nobody = !(await this.#parts.shared.nodes()).some((node) => isEligible(placement, node))
+    return { ...tried(desired), state: 'running', by: 'operator', paused: false, ...(nobody && { awaitsNode: true }) }
   }
 
   /** Stores that the rollout of the desired version halted on a node. A later activation is not affected. */
@@ -145,4 +168,9 @@ export class DesiredStates {
     }
     return this.#setDesired(name, paused ? 'pause' : 'resume', next, step, options)
   }
+}
+
+/** The version that was activated last will run. */
+function tried({ untried: _, ...desired }: Desired): Desired {
+  return desired
 }

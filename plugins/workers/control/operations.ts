@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
 import type { Operation, OperationState } from '../contract.js'
-import { actingPlacement } from '../record/placement.js'
-import type { KnownNode, OperationOutcome, OperationRecord, ReportedStatus } from '../shared/contract.js'
-import { couldNotStart, placementOf } from '../shared/placement.js'
+import { actingPlacement, isAlone } from '../record/placement.js'
+import type { KnownNode, OperationOutcome, OperationRecord, ReportedStatus, WorkerNodeInfo } from '../shared/contract.js'
+import { couldNotStart, isEligible, placementOf } from '../shared/placement.js'
 import type { SharedState } from '../shared/state.js'
 import type { StoredWorker } from '../store/contract.js'
 import { outcomeOf } from './progress.js'
@@ -57,7 +57,7 @@ export class Operations {
   waitUntilApplied(operation: OperationRecord, waitMs: number): Promise<Operation> {
     return waitUntil(
       () => this.read(operation),
-      ({ state, targets }) => state !== 'pending' || targets.length === 0,
+      ({ state }) => state !== 'pending' || operation.targets.length === 0,
       {
         shared: this.#shared,
         clock: this.#clock,
@@ -87,21 +87,42 @@ export class Operations {
 
   /** Returns the progress of an operation. The outcome is stored once it has ended, so that later changes on the nodes do not affect it. */
   async read(operation: OperationRecord): Promise<Operation> {
-    const { id, generation, outcome, targets, worker } = operation
-    const { applied, failed } = outcome ?? outcomeOf(operation, await this.#shared.statusesOf(worker))
-    const state = stateOf(operation, { applied, failed })
-    if (outcome === undefined && state !== 'pending') await this.#shared.saveOperation({ ...operation, outcome: { applied, failed } })
+    const { id, generation, outcome, worker } = operation
+    const progress = outcome ?? outcomeOf(operation, await this.#shared.statusesOf(worker), await this.#gone(operation))
+    const { applied, failed, targets = operation.targets } = progress
+    const state = stateOf({ ...operation, targets }, progress)
+    if (outcome === undefined && state !== 'pending')
+      await this.#shared.saveOperation({ ...operation, outcome: { applied, failed, targets } })
     return { id, state, generation, targets, applied, failed }
+  }
+
+  /** The targets that have ended, or whose lease has. */
+  async #gone({ targets }: OperationRecord): Promise<ReadonlySet<string>> {
+    const missing = (nodes: readonly WorkerNodeInfo[]): readonly string[] => {
+      const living = new Set(nodes.filter(({ alive }) => alive).map(({ id }) => id))
+      return targets.filter((node) => !living.has(node))
+    }
+    // What this node knows may be a few seconds old.
+    const suspects = missing(this.#shared.known())
+    return new Set(suspects.length === 0 ? [] : missing(await this.#shared.nodes()))
   }
 }
 
-/** Live nodes that the placement chooses, and those that still run the worker. */
+/** Live nodes that the placement chooses, or the one that runs a worker without clustering, and those that still run the worker. */
 function targetsOf(worker: StoredWorker, nodes: readonly KnownNode[], reported: readonly ReportedStatus[]): readonly string[] {
-  const { record } = worker
+  const { desired, record } = worker
+  const placement = actingPlacement(record)
   const known = statusesOf(worker, reported).filter(({ alive }) => alive)
   const busy = known.filter(({ state }) => state === 'running' || state === 'paused' || state === 'stopping')
   const failing = new Set(known.filter(couldNotStart).map(({ node }) => node))
-  return [...new Set([...placementOf(actingPlacement(record), record.name, nodes, failing), ...busy.map(({ node }) => node)])]
+  const draining = new Set(nodes.filter((node) => node.draining).map(({ id }) => id))
+  const eligible = new Set(nodes.filter((node) => isEligible(placement, node)).map(({ id }) => id))
+  const owners = [...busy, ...known.filter((status) => status.state === 'starting' && !couldNotStart(status))].map(({ node }) => node)
+  const owner = isAlone(record) ? owners.find((node) => eligible.has(node)) : undefined
+  const chosen = owner === undefined ? placementOf(placement, record.name, nodes, failing) : [owner]
+  // A node that drains only finishes its jobs.
+  const others = busy.map(({ node }) => node).filter((node) => desired.state === 'stopped' || !draining.has(node))
+  return [...new Set([...chosen, ...others])]
 }
 
 function stateOf({ action, desired, targets }: OperationRecord, { applied, failed }: OperationOutcome): OperationState {

@@ -6,12 +6,23 @@ import type { StoredWorker } from '../store/contract.js'
 /** The progress of one node with an operation. */
 type Progress = 'waiting' | 'applied' | FailedTarget
 
-/** Returns which targets have applied an operation and which could not, from their reported statuses. */
-export function outcomeOf(operation: OperationRecord, reported: readonly ReportedStatus[]): OperationOutcome {
-  const progress = operation.targets.map((node) => progressOf(operation, node, reported))
+/**
+ * Returns which targets have applied an operation and which could not, from their reported statuses. Targets that have gone drop out; if none
+ * is left, the nodes that run the worker in their place count.
+ */
+export function outcomeOf(
+  operation: OperationRecord,
+  reported: readonly ReportedStatus[],
+  gone: ReadonlySet<string>,
+): OperationOutcome & { readonly targets: readonly string[] } {
+  const progress = (node: string): Progress => progressOf(operation, node, reported)
+  const left = operation.targets.filter((node) => !gone.has(node) || progress(node) !== 'waiting')
+  const heirs = reported.filter(({ alive, node, placed }) => alive && placed && progress(node) !== 'waiting').map(({ node }) => node)
+  const targets = left.length === 0 ? heirs : left
   return {
-    applied: operation.targets.filter((_, index) => progress[index] === 'applied'),
-    failed: progress.filter((one) => typeof one === 'object'),
+    targets,
+    applied: targets.filter((node) => progress(node) === 'applied'),
+    failed: targets.map(progress).filter((one) => typeof one === 'object'),
   }
 }
 

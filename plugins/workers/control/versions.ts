@@ -84,7 +84,7 @@ export class Versions {
         return {
           ...known,
           versions: versions.map((one) => (one.version === version ? { ...wanted, activatedAt } : one)),
-          desired: { ...withoutCandidate(desired, version), version, previousVersion: fallbackOf(worker, version) },
+          desired: { ...activated(withoutCandidate(desired, version), version), previousVersion: fallbackOf(worker, version) },
         }
       },
       step,
@@ -131,11 +131,17 @@ function versionIn({ record, versions }: StoredWorker, version: string): Version
   return found
 }
 
-/** The version for nodes that cannot run `version`: never one whose rollout halted. */
+/** The version for nodes that cannot run `version`: never one whose rollout halted, or that no node was asked to run. */
 function fallbackOf({ desired, halted }: StoredWorker, version: string): string | null {
   if (version === desired.version) return desired.previousVersion
-  if (halted === undefined) return desired.version
+  if (halted === undefined && desired.untried !== true) return desired.version
   return version === desired.previousVersion ? null : desired.previousVersion
+}
+
+/** A version that is activated while its worker is stopped has not been tried, unless it is the one before. */
+function activated({ untried, ...desired }: Desired, version: string): Desired {
+  const known = version === desired.version ? untried !== true : version === desired.previousVersion
+  return { ...desired, version, ...(desired.state === 'stopped' && !known && { untried: true }) }
 }
 
 /** Removes a version from the candidates: the active version is not one of them. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
 import { type AutoStartSettings, autoStart } from '../auto-start.js'
-import type { OperationOptions } from '../contract.js'
+import type { CreateOptions, OperationOptions } from '../contract.js'
 import { refuse, workerErrors } from '../errors.js'
 import { problemsOf, updateProblems } from '../record/checks.js'
 import { queueStoreProblems } from '../record/infrastructure.js'
@@ -41,15 +41,18 @@ export class WorkerRecords {
     this.#parts = parts
   }
 
-  /** @param trusted the caller is code of the app, which may name stores that the app has not configured. */
-  async create(input: CreateWorker, trusted: boolean, step: WorkerStep, options: OperationOptions = {}): Promise<StoredWorker> {
+  async create(input: CreateWorker, step: WorkerStep, { places = 'any', mayOpen, ...options }: CreateOptions = {}): Promise<StoredWorker> {
     const { check, clock, code, defaults, storeRegistry, features, queueStore, writes } = this.#parts
     refuse(problemsOf(input))
     refuse(queueStoreProblems(input.infrastructure, queueStore))
     const record = features.complete(recordOf(input, defaults), input)
     const now = clock.now()
     const version = firstVersionOf(input, now)
-    const store = await storeRegistry.storeOf(record, { client: input.infrastructure?.persistence?.client, trusted })
+    const store = await storeRegistry.storeOf(record, {
+      client: input.infrastructure?.persistence?.client,
+      trusted: places === 'any',
+      mayOpen,
+    })
     await check.ofNew(record, version, input)
     const { start } = autoStart(this.#parts.autoStart, record)
     const worker: StoredWorker = {
@@ -104,7 +107,7 @@ export class WorkerRecords {
   }
 
   async remove(name: string, step: WorkerStep, { waitMs = defaultWaitMs }: OperationOptions = {}): Promise<void> {
-    const { shared, clock, code, storeRegistry, schedules, writes } = this.#parts
+    const { shared, clock, code, schedules, writes } = this.#parts
     const { store, worker } = await writes.find(name)
     const subjects = () => ({ before: snapshotOf(worker), after: null })
     await step.allow(subjects)
@@ -126,8 +129,7 @@ export class WorkerRecords {
       (known) => !known,
       { shared, clock, waitMs, concerns: (message) => message.kind === 'forgotten' && message.workerId === worker.id },
     )
-    // A worker that was created with the same name in the meantime keeps its shared state.
-    if ((await storeRegistry.find(name)) === undefined) await shared.erase(name)
+    await shared.erase(name, worker.id)
   }
 
   async #checkUpdate({ record, versions, desired }: StoredWorker, next: WorkerRecord): Promise<void> {

@@ -39,7 +39,7 @@ export class Health {
     const wanted = worker.desired.state === 'running'
     const [known, [attempts], waiting, added, storeFault] = await Promise.all([
       reported,
-      shared.counts([name], { since: now() - windowMs }),
+      shared.counts([worker.id], { since: now() - windowMs }),
       wanted && !worker.desired.paused ? jobs.oldestWaiting(worker.record).catch(unlessBroken) : undefined,
       hooks.collectHealthTerms.active ? hooks.collectHealthTerms.call(name) : undefined,
       wanted ? this.#storeFault() : undefined,

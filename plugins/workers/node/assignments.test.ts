@@ -5,7 +5,7 @@ import { nodeStatus } from '../testing/helpers.js'
 import { stored } from '../testing/stored-worker.js'
 import { Assignments } from './assignments.js'
 
-const node = (id: string, alive = true) => ({ id, alive, region: 'us-east-1', consumes: true })
+const node = (id: string, alive = true) => ({ id, alive, region: 'us-east-1', consumes: true, draining: false })
 const [first, second] = placementOf({ nodes: 'all' }, 'emails', [node('a'), node('b')]) as readonly [string, string]
 const both = [node(first), node(second)]
 const worker = stored('emails', {}, { placement: { nodes: 1 } })
@@ -17,7 +17,7 @@ function failing(): Assignments {
   assignments.note(first, nodeStatus('emails', { workerId: worker.id, state: 'FAILED', error }))
   return assignments
 }
-const orderOf = (assignments: Assignments) => assignments.of(worker, { me: second, status: undefined, nodes: both }).order
+const orderOf = (assignments: Assignments) => assignments.of(worker, { me: second, status: undefined, nodes: both, owns: false }).order
 
 it('a failing node comes last until the cluster has not known it for a while', () => {
   const assignments = failing()

@@ -1,6 +1,6 @@
 import { actingPlacement } from '../record/placement.js'
 import type { NodeStatus, WorkerNodeInfo } from '../shared/contract.js'
-import { couldNotStart, placementOf } from '../shared/placement.js'
+import { couldNotStart, isEligible, placementOf } from '../shared/placement.js'
 import type { StoredWorker } from '../store/contract.js'
 import type { Turn } from './stalled-turns.js'
 
@@ -10,6 +10,8 @@ export interface AssignmentView {
   /** This node's status of the worker; undefined before the first one. */
   readonly status: NodeStatus | undefined
   readonly nodes: readonly WorkerNodeInfo[]
+  /** Whether this node is the one that runs a worker without clustering: it keeps the worker while it can run it. */
+  readonly owns: boolean
 }
 
 export interface Assignment {
@@ -42,18 +44,19 @@ export class Assignments {
     return true
   }
 
-  of({ id, record }: StoredWorker, { me, status, nodes }: AssignmentView): Assignment {
+  of({ id, record }: StoredWorker, { me, status, nodes, owns }: AssignmentView): Assignment {
     const { name } = record
     const placement = actingPlacement(record)
     const failed = status !== undefined && couldNotStart(status)
     const others = [...(this.#failing.get(name) ?? [])].filter(([node, worker]) => worker === id && node !== me)
     const failing = new Set([...others.map(([node]) => node), ...(failed ? [me] : [])])
-    const order = placementOf(placement, name, nodes, failing)
+    const eligible = nodes.some((node) => node.id === me && isEligible(placement, node))
+    const order = owns && eligible && !failed ? [me] : placementOf(placement, name, nodes, failing)
     const able = order.filter((node) => !failing.has(node))
     return {
       order,
       assigned: order.includes(me),
-      standby: failed && placementOf({ ...placement, nodes: 'all' }, name, nodes).includes(me),
+      standby: failed && eligible,
       stalledTurn: able.includes(me) ? { index: able.indexOf(me), of: able.length } : undefined,
     }
   }

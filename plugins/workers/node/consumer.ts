@@ -131,6 +131,10 @@ export class Consumer {
     return new Consumer(worker, attempts)
   }
 
+  get queue(): string {
+    return this.#worker.name
+  }
+
   get busy(): number {
     return this.#jobs.count
   }

@@ -32,8 +32,8 @@ export class Consumers {
     for (const consumer of this.#all) consumer.crash(error, culprit)
   }
 
-  cancel(job: string, reason: string): boolean {
-    return this.#all.some((consumer) => consumer.cancel(job, reason))
+  cancel(queue: string, job: string, reason: string): boolean {
+    return this.#all.some((consumer) => consumer.queue === queue && consumer.cancel(job, reason))
   }
 
   /** Whether the queue has to be asked now whether jobs wait. @param at a monotonic time in ms. */

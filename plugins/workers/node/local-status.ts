@@ -12,12 +12,14 @@ export interface StatusFacts {
   readonly versions: Pick<LoadedVersions, 'active' | 'busy' | 'candidates'>
   /** Number of in-flight jobs. */
   readonly busy: number
+  /** Whether it finishes its jobs because this node drains. */
+  readonly drains: boolean
   /** ms since 1970. */
   readonly at: number
 }
 
 /** Returns the status of a worker on this node that other nodes read; undefined before the first step. */
-export function statusOf(local: LocalState, { worker, assigned, wanted, versions, busy, at }: StatusFacts): NodeStatus | undefined {
+export function statusOf(local: LocalState, { worker, assigned, wanted, versions, busy, drains, at }: StatusFacts): NodeStatus | undefined {
   const { observed, check } = local
   if (observed === undefined) return undefined
   const { generation, state, concurrency } = observed
@@ -28,7 +30,7 @@ export function statusOf(local: LocalState, { worker, assigned, wanted, versions
     worker: worker.name,
     workerId: worker.id,
     generation,
-    state,
+    state: drains && (state === 'running' || state === 'paused') ? 'stopping' : state,
     placed: assigned,
     concurrency,
     ...(error === undefined ? {} : { error }),
@@ -47,11 +49,17 @@ export function isSameStatus(a: NodeStatus | undefined, b: NodeStatus | undefine
   return isDeepStrictEqual({ ...a, at: 0 }, { ...b, at: 0 })
 }
 
-/** Like {@link isSameStatus}, but also ignores when the last health check ran and how long it took. */
+/** Like {@link isSameStatus}, but also ignores how many jobs run, when the last health check ran and how long it took. */
 export function isSameReport(a: NodeStatus | undefined, b: NodeStatus): boolean {
-  return a !== undefined && isSameStatus(withoutCheckTimes(a), withoutCheckTimes(b))
+  return a !== undefined && isSameStatus(lasting(a), lasting(b))
 }
 
-function withoutCheckTimes({ check, ...status }: NodeStatus): NodeStatus {
-  return check === undefined ? status : { ...status, check: { ...check, at: 0, durationMs: 0 } }
+function lasting({ candidates, check, draining, ...status }: NodeStatus): NodeStatus {
+  return {
+    ...status,
+    busy: 0,
+    draining: Object.fromEntries(Object.keys(draining).map((version) => [version, 0])),
+    ...(candidates && { candidates: candidates.map((candidate) => ({ ...candidate, busy: 0 })) }),
+    ...(check && { check: { ...check, at: 0, durationMs: 0 } }),
+  }
 }

@@ -4,6 +4,7 @@ import type { Processors } from '../processors/processors.js'
 import type { NodeStatus } from '../shared/contract.js'
 import type { Desired } from '../store/contract.js'
 import type { Attempt } from './attempt.js'
+import type { Claims } from './claims.js'
 import type { ConsumerParts } from './consumer.js'
 import type { DesiredState } from './desired-state.js'
 import type { JobMiddlewares } from './job-middleware.js'
@@ -15,6 +16,7 @@ import type { VersionRoutes } from './version-routes.js'
 
 export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   readonly processors: Processors
+  readonly claims: Pick<Claims, 'take' | 'release'>
   readonly stopLimits: StopLimits
   /** Shared by all workers of the node. */
   readonly startLanes: StartLanes
@@ -55,6 +57,8 @@ export interface WorkerKey {
 export interface LocalView {
   readonly status: NodeStatus | undefined
   readonly version: string | undefined
+  /** Number of running jobs. */
+  readonly busy: number
   /** Whether the worker still waits since boot for a start or restart. */
   readonly suspended: (desired: Desired) => boolean
 }
@@ -65,6 +69,10 @@ export interface Decision {
   readonly assigned: boolean
   /** This node's turn to check for stalled jobs of the worker; undefined if it takes no turns. */
   readonly stalledTurn: Turn | undefined
+  /** Whether the worker runs on one node at a time, so that this node must hold its claim. */
+  readonly alone: boolean
+  /** Whether the worker takes no new jobs here and finishes the running ones, because this node drains. */
+  readonly drains: boolean
 }
 
 /** Decides what this node should do for a worker. */

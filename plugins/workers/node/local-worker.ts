@@ -1,4 +1,5 @@
 import { messageOf } from 'zin'
+import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
 import type { CheckReport, WorkerHealthCheck } from '../health/check.js'
 import type { NodeStatus, StatusError, WorkerState } from '../shared/contract.js'
@@ -9,6 +10,7 @@ import { Consumers } from './consumers.js'
 import { Counters } from './counters.js'
 import type { DesiredState } from './desired-state.js'
 import { LoadedVersions } from './loaded-versions.js'
+import { GivenUp, Loads } from './loads.js'
 import { afterEvent, isStuck, isSuspended, type LocalEvent, needsHealthGate, newLocalState } from './local-state.js'
 import { isSameStatus, statusOf } from './local-status.js'
 import type { Decide, Decision, LocalWorkerParts, WorkerKey } from './local-worker-parts.js'
@@ -22,6 +24,17 @@ import { statusError } from './status-error.js'
 import { type StopLimits, StopWaits } from './stop-waits.js'
 import { Stuck } from './stuck.js'
 
+type Assignment = Pick<Decision, 'assigned' | 'stalledTurn' | 'alone' | 'drains'>
+
+interface Steps {
+  readonly desired: DesiredState
+  readonly steps: readonly Step[]
+  /** Whether it only finishes its jobs. */
+  readonly drains: boolean
+  /** Whether this node waits for its claim. */
+  readonly waits: boolean
+}
+
 /** A worker on this node. Brings it from its observed to its desired state in sequential steps. */
 export class LocalWorker {
   readonly name: string
@@ -34,11 +47,13 @@ export class LocalWorker {
   readonly #waits: StopWaits
   readonly #retry = new StartRetry()
   readonly #refusals: Refusals
-  /** Aborted on close, so that a slow start does not delay it. */
-  readonly #closing = new AbortController()
+  readonly #loads = new Loads()
+  #closed = false
   #local = newLocalState
-  #assignment: Omit<Decision, 'desired'> = { assigned: false, stalledTurn: undefined }
+  #assignment: Assignment = { assigned: false, stalledTurn: undefined, alone: false, drains: false }
   #worker: StoredWorker | undefined
+  /** The newest state that was given; steps to it may not have begun. */
+  #latest: StoredWorker | undefined
   /** The end of the last step; steps never overlap. */
   #tail: Promise<unknown>
 
@@ -66,6 +81,15 @@ export class LocalWorker {
     return this.#worker
   }
 
+  get busy(): number {
+    return this.#consumers.busy
+  }
+
+  /** Whether it only had to finish its jobs, and has. */
+  get drained(): boolean {
+    return this.#assignment.drains && this.busy === 0
+  }
+
   /** Ids of the jobs that run here. */
   get runningJobs(): readonly string[] {
     return this.#consumers.running
@@ -85,14 +109,26 @@ export class LocalWorker {
     this.#note({ type: 'suspended', reason, starts, restarts })
   }
 
-  /** Applies a decision after all earlier steps. Failed steps are reported in the status; rejects only if `decide` does. */
-  apply(worker: StoredWorker, decide: Decide): Promise<void> {
+  /**
+   * Applies a decision after all earlier steps. Failed steps are reported in the status; rejects only if `decide` does.
+   *
+   * @param stops whether the worker stops here, whatever `decide` returns: code that is being loaded is given up.
+   */
+  apply(worker: StoredWorker, decide: Decide, stops = worker.desired.state === 'stopped'): Promise<void> {
+    if (this.#latest === undefined || worker.generation >= this.#latest.generation) {
+      this.#latest = worker
+      this.#loads.review(worker, stops)
+    }
     return this.#inTurn(async () => {
-      if (this.#closed || worker.generation < (this.#local.observed?.generation ?? 0)) return
+      // The steps to a newer state follow. Those to this one could begin to load code that it does not need.
+      if (this.#closed || this.#isOld(worker)) return
       const before = this.status()
       const suspended = (desired: StoredWorker['desired']) => isSuspended(this.#local, desired)
-      const { desired, ...assignment } = await decide({ status: before, version: this.version, suspended })
-      const steps = plan(desired, this.#local)
+      const decision = await decide({ status: before, version: this.version, busy: this.#consumers.busy, suspended })
+      const next = await this.#stepsTo(decision)
+      if (next === undefined) return
+      const { desired, drains, steps, waits } = next
+      const assignment = { ...decision, drains }
       this.#worker = worker
       this.#assignment = assignment
       await this.#refusals.store()
@@ -100,16 +136,54 @@ export class LocalWorker {
         for (const step of steps) {
           if (this.#closed) return
           await this.#take(step, worker, desired)
+          // Reported before code is loaded, which may take long.
+          if (step === 'pause') this.#applied(desired)
         }
-        await this.#keepCandidates(worker)
+        if (!assignment.drains) await this.#keepCandidates(worker)
       } catch (error) {
+        // The change that made the load needless follows.
+        if (error instanceof GivenUp) return
         this.#stepFailed(error, desired)
       }
       if (this.#closed) return
+      if (!assignment.alone || (this.#consumers.current === undefined && !waits)) await this.#parts.claims.release(this.id)
       this.#note({ type: 'applied', desired: { ...desired, version: this.version ?? desired.version } })
       // Nodes that wait in a rollout react to every status: one without news must not circulate among them.
       if (steps.length > 0 || !isSameStatus(before, this.status())) this.#parts.changed()
     })
+  }
+
+  /**
+   * Returns the steps of a decision; undefined if this node must wait, because another one runs the worker, which runs on one at a time.
+   * `waits`: it must stop here first, because this node has lost the claim.
+   */
+  async #stepsTo({ alone, desired, drains }: Decision): Promise<Steps | undefined> {
+    if (drains) return this.#finishing(desired, false)
+    const steps = plan(desired, this.#local)
+    const consumes = this.#consumers.current !== undefined
+    const needsClaim = alone && desired.run && (consumes || steps.includes('start'))
+    if (!needsClaim || (await this.#parts.claims.take(this))) return { desired, steps, drains, waits: false }
+    if (!consumes) return undefined
+    if (this.busy > 0) return this.#finishing({ ...desired, paused: true }, true)
+    return { desired: { ...desired, run: false }, steps: ['stop'], drains, waits: true }
+  }
+
+  /** Takes no new jobs and lets the running ones end. A consumer that would have to be replaced stops instead. */
+  #finishing(desired: DesiredState, waits: boolean): Steps {
+    const steps = plan(desired, this.#local)
+    if (steps.includes('stop')) return { desired: { ...desired, run: false }, steps: ['stop'], drains: false, waits }
+    return { desired, steps: steps.filter((step) => step !== 'switch'), drains: true, waits }
+  }
+
+  #isOld({ generation }: StoredWorker): boolean {
+    return generation < (this.#latest?.generation ?? 0)
+  }
+
+  /** All but the version and the concurrency is as desired. */
+  #applied(desired: DesiredState): void {
+    const { concurrency = desired.concurrency } = this.#local.observed ?? {}
+    this.#note({ type: 'applied', desired: { ...desired, version: this.version ?? desired.version, concurrency } })
+    this.#parts.changed()
   }
 
   /** Stops the worker because its health checks failed, until a start, a restart or an activation. */
@@ -123,6 +197,7 @@ export class LocalWorker {
         this.version ?? '',
       )
       await this.#stop()
+      await this.#parts.claims.release(this.id)
       this.#note({ type: 'unhealthy', error: this.#errorStatus(error) })
       this.#parts.changed()
     })
@@ -130,10 +205,14 @@ export class LocalWorker {
 
   /** Stops permanently within these limits, which also shorten a stop in progress. The desired state does not change. */
   close(limits: StopLimits): Promise<void> {
-    this.#closing.abort(new Error(`worker "${this.name}" closes`))
+    this.#closed = true
+    this.#loads.close()
     this.#retry.end()
     this.#waits.shorten(limits)
-    return this.#inTurn(() => this.#stop())
+    return this.#inTurn(async () => {
+      await this.#stop()
+      await this.#parts.claims.release(this.id)
+    })
   }
 
   noteCheck(report: CheckReport): void {
@@ -141,8 +220,9 @@ export class LocalWorker {
     this.#parts.changed()
   }
 
-  cancel(job: string, reason: string): boolean {
-    return this.#consumers.cancel(job, reason)
+  /** Aborts a running job of a queue: also of one that the worker is leaving. */
+  cancel(queue: string, job: string, reason: string): boolean {
+    return this.#consumers.cancel(queue, job, reason)
   }
 
   /** Checks for stalled jobs if it is this node's turn; see {@link hasTurn}. */
@@ -183,6 +263,7 @@ export class LocalWorker {
       wanted: this.#worker?.desired.version,
       versions: this.#versions,
       busy: this.#consumers.busy,
+      drains: this.#assignment.drains,
       at: this.#parts.clock.now(),
     })
   }
@@ -218,11 +299,14 @@ export class LocalWorker {
     const { hooks, log, startLanes } = this.#parts
     const { name, queueName: queue } = worker.record
     try {
-      await demandStartAllowed(name, hooks)
-      await startLanes.run(() => this.#open(worker, desired, gate), this.#closing.signal)
+      await this.#loads.run('start', worker, async (signal) => {
+        await abortable(demandStartAllowed(name, hooks), signal)
+        await startLanes.run(() => this.#open(worker, desired, { gate, signal }), signal)
+      })
     } catch (error) {
       await this.#versions.closeAll()
-      if (!this.#closed) this.#startFailed(name, desired, error)
+      if (error instanceof GivenUp) throw error
+      this.#startFailed(name, desired, error)
       return
     }
     this.#retry.end()
@@ -231,12 +315,12 @@ export class LocalWorker {
     if (hooks.onWorkerStart.active) await hooks.onWorkerStart.call(name)
   }
 
-  async #open(worker: StoredWorker, desired: DesiredState, gate: boolean): Promise<void> {
-    const { signal } = this.#closing
-    const refusal = await this.#versions.begin(worker, desired.version, { gate, signal })
+  async #open(worker: StoredWorker, desired: DesiredState, load: { readonly gate: boolean; readonly signal: AbortSignal }): Promise<void> {
+    const refusal = await this.#versions.begin(worker, desired.version, load)
     if (refusal !== undefined) await this.#refuse(worker, desired, refusal.error)
-    this.#consumers.current = await this.#openConsumer(worker)
-    if (!desired.paused) await this.#consumers.current.resume()
+    this.#consumers.current = await this.#openConsumer(worker, load.signal)
+    // A pause may have been requested meanwhile.
+    if (!desired.paused && this.#latest?.desired.paused !== true) await this.#consumers.current.resume()
   }
 
   /** A key of the queue was overwritten: jobs can no longer be taken, or no longer end. @param why of the store. */
@@ -254,10 +338,10 @@ export class LocalWorker {
     this.#parts.changed()
   }
 
-  #openConsumer(worker: StoredWorker): Promise<Consumer> {
+  #openConsumer(worker: StoredWorker, signal: AbortSignal): Promise<Consumer> {
     const attempts = makeAttempts(this, this.#versions, worker.record.queueName, this.#parts)
     const onBroken = (error: Error): void => this.broken(messageOf(error))
-    return Consumer.open(worker.record, attempts, this.#parts, { signal: this.#closing.signal, onBroken })
+    return Consumer.open(worker.record, attempts, this.#parts, { signal, onBroken })
   }
 
   async #replaceConsumer(stuck: Consumer, waiting: number, seconds: number): Promise<void> {
@@ -274,9 +358,11 @@ export class LocalWorker {
     this.#note({ type: 'stuck', error: this.#errorStatus(error) })
     this.#parts.changed()
     try {
-      await this.#consumers.replace(() => this.#openConsumer(worker), this.#concurrency)
+      const open = () => this.#loads.run('start', worker, (signal) => this.#openConsumer(worker, signal))
+      await this.#consumers.replace(open, this.#concurrency)
       this.#stuck.replaced()
     } catch (failure) {
+      if (failure instanceof GivenUp) return
       log.warn({ worker: name, err: failure }, `worker "${name}": its consumer could not be replaced: ${messageOf(failure)}`)
     }
   }
@@ -314,21 +400,28 @@ export class LocalWorker {
     this.#note({ type: 'startFailed', error: this.#errorStatus(failure, desired), state })
   }
 
-  /** Retries a start, unless the desired state has changed since the last attempt. */
+  /** Retries a start, unless the desired state has changed since the last attempt, or another node runs the worker, which runs on one at a time. */
   #startAgain(): Promise<void> {
     return this.#inTurn(async () => {
       const { observed } = this.#local
       const worker = this.#worker
       const failed = observed?.state === 'FAILED'
       if (this.#closed || worker === undefined || !(failed || observed?.state === 'starting')) return
+      const isOld = this.#isOld(worker)
+      if (isOld || (this.#assignment.alone && !(await this.#parts.claims.take(this)))) {
+        this.#retry.later(() => void this.#startAgain(), failed ? 'other' : 'transient')
+        return isOld ? undefined : this.#parts.claims.release(this.id)
+      }
       const before = this.status()
       try {
         await this.#start(worker, observed, needsHealthGate(this.#local, observed))
         if (failed && this.#consumers.current !== undefined) this.#recovered('its start has succeeded')
         await this.#keepCandidates(worker)
       } catch (error) {
+        if (error instanceof GivenUp) return
         this.#stepFailed(error)
       }
+      if (this.#consumers.current === undefined) await this.#parts.claims.release(this.id)
       if (!isSameStatus(before, this.status())) this.#parts.changed()
     })
   }
@@ -336,9 +429,10 @@ export class LocalWorker {
   async #switch(worker: StoredWorker, desired: DesiredState): Promise<void> {
     const { version } = desired
     try {
-      await this.#versions.change(worker, version, this.#closing.signal)
+      await this.#loads.run('switch', worker, (signal) => this.#versions.change(worker, version, signal))
     } catch (error) {
-      if (!this.#closed) await this.#refuse(worker, desired, error)
+      if (error instanceof GivenUp) throw error
+      await this.#refuse(worker, desired, error)
       return
     }
     this.#note({ type: 'versionChanged' })
@@ -375,7 +469,7 @@ export class LocalWorker {
 
   async #keepCandidates(worker: StoredWorker): Promise<void> {
     if (this.#consumers.current === undefined) return
-    await this.#versions.keepCandidates(worker, this.#closing.signal)
+    await this.#loads.run('candidates', worker, (signal) => this.#versions.keepCandidates(worker, signal))
     await this.#versions.closeDrained()
   }
 
@@ -390,10 +484,6 @@ export class LocalWorker {
   /** @param desired the state that the failed step was to reach; default: the observed state. */
   #errorStatus(error: unknown, desired: DesiredState | undefined = this.#local.observed): StatusError {
     return { ...statusError(error), generation: desired?.generation ?? 0 }
-  }
-
-  get #closed(): boolean {
-    return this.#closing.signal.aborted
   }
 
   #inTurn(step: () => Promise<void>): Promise<void> {

@@ -57,10 +57,10 @@ describe('plan', () => {
     ['resumes', { generation: 4 }, local('paused', { paused: true }), ['resume']],
     ['switches the version in place', { version: '2.0.0' }, local('running'), ['switch']],
     [
-      'switches, resizes and pauses at once',
+      'pauses before it switches and resizes',
       { version: '2.0.0', concurrency: 9, paused: true, generation: 4 },
       local('running'),
-      ['switch', 'resize', 'pause'],
+      ['pause', 'switch', 'resize'],
     ],
     ['does not retry a refused version', { version: '2.0.0' }, local('running', {}, refused('1.0.0')), []],
     [

@@ -26,10 +26,13 @@ export function plan(desired: DesiredState, local: LocalState): readonly Step[] 
   if (!desired.run) return consumes || observed?.state === 'FAILED' || observed?.state === 'starting' ? ['stop'] : []
   if (!consumes) return awaitsStart(local) && !requestsStart(desired, observed) ? [] : ['start']
   if (observed.restarts !== desired.restarts || observed.consumerKey !== desired.consumerKey) return ['stop', 'start']
+  const repauses = observed.paused !== desired.paused
   return [
+    // A pause does not wait until code is loaded.
+    ...(repauses && desired.paused ? (['pause'] as const) : []),
     ...(observed.version !== desired.version && !isRefused(local, desired.activation) ? (['switch'] as const) : []),
     ...(observed.concurrency !== desired.concurrency ? (['resize'] as const) : []),
-    ...(observed.paused !== desired.paused ? ([desired.paused ? 'pause' : 'resume'] as const) : []),
+    ...(repauses && !desired.paused ? (['resume'] as const) : []),
   ]
 }
 

@@ -13,6 +13,7 @@ import { memoryStore } from '../store/memory.js'
 import { StoreRegistry } from '../store/registry.js'
 import { localState, nodeStatus, overriding } from '../testing/helpers.js'
 import { desired, stored } from '../testing/stored-worker.js'
+import { Claims } from './claims.js'
 import { Reconciler } from './reconciler.js'
 import type { WorkerNode } from './worker-node.js'
 
@@ -50,6 +51,7 @@ const setUp = async (
     dropEarlier: notAssigned,
     restore: async () => undefined,
     forget: async () => undefined,
+    drained: () => [],
   }
   const registry = new ProcessorRegistry()
   const code = new GivenCode(registry)
@@ -66,6 +68,8 @@ const setUp = async (
     code,
     rule: { global: false, driver: 'memory' },
     applyAutoStart: async (worker) => worker,
+    takeStart: async (worker) => worker,
+    claims: new Claims(undefined, () => undefined),
     log: quiet,
     now: () => clock.now(),
     emit: () => undefined,
@@ -226,7 +230,7 @@ describe('a node', () => {
       await other.cluster.open()
       return other
     }
-    const nodes = ['here', 'other'].map((id) => ({ id, alive: true, region: 'us-east-1', consumes: true }))
+    const nodes = ['here', 'other'].map((id) => ({ id, alive: true, region: 'us-east-1', consumes: true, draining: false }))
     const name = Array.from({ length: 20 }, (_, index) => `worker-${index}`).find(
       (one) => placementOf({ nodes: 1 }, one, nodes)[0] === 'other',
     )

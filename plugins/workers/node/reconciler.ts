@@ -1,11 +1,13 @@
 import { type Logger, messageOf, withDeadline } from 'zin'
 import type { WorkerEvent } from '../contract.js'
 import type { GivenCode } from '../control/given-code.js'
-import type { WorkerMessage } from '../shared/contract.js'
+import { isAlone } from '../record/placement.js'
+import type { NodeStatus, WorkerMessage } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 import type { StoreRegistry } from '../store/registry.js'
-import { Assignments } from './assignments.js'
+import { type Assignment, Assignments } from './assignments.js'
 import { Boot, type BootParts } from './boot.js'
+import type { Claims } from './claims.js'
 import { desiredStateOf } from './desired-state.js'
 import { KnownChanges } from './known-changes.js'
 import { KnownWorkers } from './known-workers.js'
@@ -16,8 +18,12 @@ export interface ReconcilerParts extends Omit<BootParts, 'storeRegistry' | 'know
   readonly storeRegistry: StoreRegistry
   /** Whether this node looks for changes that were never published, because it is the leader or the only node. */
   readonly audits: () => boolean
+  /** Notes that a node applies a start that no node could apply at first. */
+  readonly takeStart: (worker: StoredWorker) => Promise<StoredWorker>
   /** The functions that were passed with workers. */
   readonly code: Pick<GivenCode, 'forget' | 'ownerOf' | 'owners'>
+  /** This node's claims to workers that run on one node at a time. */
+  readonly claims: Pick<Claims, 'has' | 'holds' | 'close'>
   readonly now: () => number
   readonly emit: (event: WorkerEvent) => void
   readonly log: Logger
@@ -95,9 +101,24 @@ export class Reconciler {
     this.#closed = true
     this.#boot.close()
     for (const unlisten of this.#unlisten) unlisten()
-    await this.#notify(() => this.#parts.shared.describe({ consumes: false }))
+    await this.#notify(() => Promise.all([this.#parts.shared.describe({ consumes: false }), this.#parts.claims.close()]))
     // Work that is still waiting for an unresponsive store has no effect once the response arrives.
     await withDeadline(Promise.allSettled([this.#polling, ...this.#pending]), leaveMs, '').catch(() => undefined)
+  }
+
+  /** The id of a worker as this node last read it. */
+  idOf(name: string): string | undefined {
+    return this.#known.get(name)?.id
+  }
+
+  /** Applies a worker again in the background, because this node may run it now, or may no longer. */
+  reconsider(name: string): void {
+    if (!this.#closed) this.#background(this.#apply(name))
+  }
+
+  /** Stops the workers that only had to finish their jobs, once these have ended. Call it every second or so. */
+  drain(): void {
+    for (const name of this.#parts.node?.drained() ?? []) this.reconsider(name)
   }
 
   /** Deletes the statuses of this node. */
@@ -110,7 +131,8 @@ export class Reconciler {
     try {
       const { changed, reported, revision } = await shared.news(this.#changes.revision)
       if (this.#closed) return
-      if (!reported) await node?.restore()
+      // A store that lost its data may have a few newer statuses again.
+      if (!reported || this.#missed) await node?.restore()
       this.#polls++
       const twelfth = this.#polls % pollsPerAudit === 0
       const audit = twelfth && audits()
@@ -179,26 +201,40 @@ export class Reconciler {
 
   async #apply(name: string): Promise<void> {
     await this.#boot.decided
-    const { node, shared } = this.#parts
+    const { claims, node, shared } = this.#parts
     const worker = this.#known.get(name)
-    if (worker === undefined || node === undefined || this.#closed) return
+    if (worker === undefined || node === undefined || this.#closed || this.#boot.doubts(name)) return
     const key = { name, id: worker.id }
-    const view = { me: shared.node, nodes: shared.known(), status: undefined }
     // A worker that is not assigned to this node and never was needs no status.
-    if (node.find(key)?.status() === undefined && !this.#assignments.of(worker, view).assigned) node.dropEarlier(key)
-    else await node.localWorker(key).apply(worker, (local) => this.#decide(worker, local))
+    const { assigned } = this.#assignment(worker, undefined)
+    if (assigned && worker.desired.awaitsNode === true) {
+      this.#known.take(await this.#parts.takeStart(worker))
+      return this.#apply(name)
+    }
+    const isOthers = !assigned && !claims.has(worker.id)
+    if (node.find(key)?.status() === undefined && isOthers) node.dropEarlier(key)
+    else await node.localWorker(key).apply(worker, (local) => this.#decide(worker, local), !wantsRun(worker) || shared.draining)
   }
 
-  async #decide(worker: StoredWorker, { status, suspended, version: current }: LocalView): Promise<Decision> {
+  #assignment(worker: StoredWorker, status: NodeStatus | undefined): Assignment {
+    const { claims, shared } = this.#parts
+    const owns = isAlone(worker.record) && claims.has(worker.id) && claims.holds(worker.id)
+    return this.#assignments.of(worker, { me: shared.node, nodes: shared.known(), status, owns })
+  }
+
+  async #decide(worker: StoredWorker, { busy, status, suspended, version: current }: LocalView): Promise<Decision> {
     const { shared } = this.#parts
-    const { record, desired } = worker
-    const view = { me: shared.node, nodes: shared.known(), status }
-    const { assigned, order, stalledTurn, standby } = this.#assignments.of(worker, view)
-    const run = desired.state === 'running' && record.activeStatus && (assigned || standby) && !suspended(desired)
+    const { record } = worker
+    const { assigned, order, stalledTurn, standby } = this.#assignment(worker, status)
+    const wants = wantsRun(worker) && !suspended(worker.desired)
+    const drains = wants && shared.draining && busy > 0
+    const run = wants && (assigned || standby || drains)
     const rollout = { me: shared.node, current, begins: status === undefined, order }
-    const statuses = run && needsStatuses(worker, rollout) ? await shared.statusesOf(record.name) : []
+    const statuses = run && !drains && needsStatuses(worker, rollout) ? await shared.statusesOf(record.name) : []
     const version = versionFor(worker, { ...rollout, statuses })
-    return { desired: desiredStateOf(worker, { run, version }), assigned, stalledTurn }
+    const desired = desiredStateOf(worker, { run, version })
+    const paused = desired.paused || drains
+    return { desired: { ...desired, paused }, assigned, stalledTurn, alone: isAlone(record), drains }
   }
 
   /** Removes a worker from this node, but not a later one with the same name. */
@@ -232,6 +268,9 @@ export class Reconciler {
         if (cancelled) this.#background(shared.send({ kind: 'cancelled', request: message.request, node: shared.node }))
         return
       }
+      case 'drain':
+        if (message.node === this.#parts.shared.node) this.#background(this.#setDraining(message.draining))
+        return
       case 'cancelled':
       case 'forgotten':
         // Handled by the callers that wait for it.
@@ -261,6 +300,14 @@ export class Reconciler {
     if (moved || (node !== shared.node && this.#waitsInRollout(worker))) this.#background(this.#apply(worker))
   }
 
+  /** The label outlives a lost lease or store, and ends with this process. */
+  async #setDraining(draining: boolean): Promise<void> {
+    const { log, shared } = this.#parts
+    if (shared.draining === draining) return
+    log.info({}, draining ? 'this node drains: it takes no new jobs and finishes the running ones' : 'this node takes jobs again')
+    await shared.describe({ draining })
+  }
+
   #waitsInRollout(name: string): boolean {
     const worker = this.#known.get(name)
     if (worker === undefined || worker.halted !== undefined) return false
@@ -288,4 +335,8 @@ export class Reconciler {
       this.#parts.log.debug({ err: error }, 'other nodes were not notified that this one is leaving')
     }
   }
+}
+
+function wantsRun({ desired, record }: StoredWorker): boolean {
+  return desired.state === 'running' && record.activeStatus
 }

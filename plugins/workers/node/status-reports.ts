@@ -1,22 +1,29 @@
 import type { NodeStatus } from '../shared/contract.js'
 import type { SharedState } from '../shared/state.js'
-import { isSameReport } from './local-status.js'
+import { isSameReport, isSameStatus } from './local-status.js'
 import type { LocalWorker } from './local-worker.js'
 
 /** Reports the statuses of this node's workers to other nodes when they change. */
 export class StatusReports {
   readonly #shared: SharedState
   readonly #failed: (error: unknown) => void
+  readonly #busyNow: () => number
   /** Workers whose current status has not been reported yet. */
   readonly #changed = new Set<LocalWorker>()
   /** The statuses reported last. */
   readonly #reported = new Map<LocalWorker, NodeStatus>()
+  /** The number of running jobs that was stored last. */
+  #busy = 0
   #reporting: Promise<boolean> | undefined
 
-  /** @param failed called with the error of a report. */
-  constructor(shared: SharedState, failed: (error: unknown) => void) {
+  /**
+   * @param failed called with the error of a report.
+   * @param busy returns how many jobs run on this node.
+   */
+  constructor(shared: SharedState, failed: (error: unknown) => void, busy: () => number) {
     this.#shared = shared
     this.#failed = failed
+    this.#busyNow = busy
   }
 
   add(worker: LocalWorker): Promise<boolean> {
@@ -30,6 +37,7 @@ export class StatusReports {
       // Batches the changes made in the same tick.
       await Promise.resolve()
       try {
+        if (this.#changed.size === 0 && this.#busy !== this.#busyNow()) await this.#report()
         while (this.#changed.size > 0) await this.#report()
         return true
       } catch (error) {
@@ -44,7 +52,16 @@ export class StatusReports {
 
   /** Stores the reported statuses again after the store has lost them. */
   async restore(): Promise<void> {
-    if (this.#reported.size > 0) await this.#shared.restore([...this.#reported.values()])
+    if (this.#reported.size > 0) await this.#shared.restore([...this.#reported.values()], this.#busy)
+  }
+
+  /** Stores how many jobs run now, if that has changed, in one write and without a message. Call it every second or so. */
+  refresh(workers: readonly LocalWorker[]): Promise<boolean> {
+    for (const worker of workers) {
+      const reported = this.#reported.get(worker)
+      if (reported !== undefined && mayDiffer(reported, worker.busy)) this.#changed.add(worker)
+    }
+    return this.flush()
   }
 
   /** Drops a worker that has ended. */
@@ -53,7 +70,7 @@ export class StatusReports {
     this.#reported.delete(worker)
   }
 
-  /** A status in which only the times of the health check changed is stored, but not sent. */
+  /** A status in which only the times of the health check or the numbers of running jobs changed is stored, but not sent. */
   async #report(): Promise<void> {
     const workers = [...this.#changed]
     this.#changed.clear()
@@ -62,14 +79,26 @@ export class StatusReports {
       return status === undefined ? [] : [{ worker, status }]
     })
     const news = now.filter(({ worker, status }) => !isSameReport(this.#reported.get(worker), status))
-    const checked = now.filter((one) => !news.includes(one) && this.#reported.get(one.worker)?.check?.at !== one.status.check?.at)
+    const quiet = now.filter((one) => !news.includes(one) && !isSameStatus(this.#reported.get(one.worker), one.status))
+    const busy = this.#busyNow()
     try {
       if (news.length > 0) await this.#shared.report(news.map(({ status }) => status))
-      if (checked.length > 0) await this.#shared.restore(checked.map(({ status }) => status))
+      if (quiet.length > 0 || busy !== this.#busy) {
+        await this.#shared.restore(
+          quiet.map(({ status }) => status),
+          busy,
+        )
+      }
     } catch (error) {
       for (const worker of workers) this.#changed.add(worker)
       throw error
     }
-    for (const { worker, status } of [...news, ...checked]) this.#reported.set(worker, status)
+    this.#busy = busy
+    for (const { worker, status } of [...news, ...quiet]) this.#reported.set(worker, status)
   }
+}
+
+/** Whether the numbers of running jobs may have changed. */
+function mayDiffer({ busy, candidates, draining }: NodeStatus, now: number): boolean {
+  return busy !== now || candidates !== undefined || Object.keys(draining).length > 0
 }

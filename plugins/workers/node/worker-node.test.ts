@@ -19,6 +19,7 @@ import { StoreRegistry } from '../store/registry.js'
 import { localState, silentLog } from '../testing/helpers.js'
 import { desired, stored } from '../testing/stored-worker.js'
 import type { Attempt } from './attempt.js'
+import { Claims } from './claims.js'
 import { desiredStateOf } from './desired-state.js'
 import { JobMiddlewares } from './job-middleware.js'
 import { Reconciler } from './reconciler.js'
@@ -52,6 +53,7 @@ const processors = {
 /** What is the same for every node. */
 const common = {
   processors,
+  claims: new Claims(undefined, () => undefined),
   hooks: new Proxy({}, { get: () => ({ active: false }) }) as HookSlots,
   connectionTimeout: 1_000,
   jobLockMs: 1_000,
@@ -84,13 +86,15 @@ it('a worker that is created again starts with its own version, even on a node t
     node,
     rule: { global: true, driver: 'memory' },
     applyAutoStart: async (worker) => worker,
+    takeStart: async (worker) => worker,
+    claims: common.claims,
     now: () => systemClock.now(),
     audits: () => false,
     code: new GivenCode(new ProcessorRegistry()),
     emit: () => undefined,
   })
   // This node is the second of two in a rollout.
-  const placed = (id: string) => ({ id, alive: true, region: 'us-east-1', consumes: true })
+  const placed = (id: string) => ({ id, alive: true, region: 'us-east-1', consumes: true, draining: false })
   const ahead = Array.from({ length: 20 }, (_, index) => `other-${index}`).find(
     (id) => placementOf({ nodes: 'all' }, 'again', [placed('here'), placed(id)])[0] === id,
   )
@@ -141,10 +145,16 @@ it('an attempt lost with its node counts for the version that ran there', async 
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
   const local = node.localWorker({ name: 'mail', id: worker.id })
   const should = desiredStateOf(worker, { run: true, version: '1.0.0' })
-  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: { index: 0, of: 1 } }))
+  await local.apply(worker, async () => ({
+    desired: should,
+    assigned: true,
+    stalledTurn: { index: 0, of: 1 },
+    alone: false,
+    drains: false,
+  }))
   const minutes = async () => {
     await node.flush()
-    return (await shared.counts(['mail'], { since: 0, byVersion: true })).map(({ version, failed, lost }) => [version, failed, lost])
+    return (await shared.counts([worker.id], { since: 0, byVersion: true })).map(({ version, failed, lost }) => [version, failed, lost])
   }
   opened[0]?.emit('stalled', '7')
   await eventually('a lost attempt of 1.0.0', async () => (await minutes()).length === 1)
@@ -194,7 +204,7 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
   const local = node.localWorker({ name: 'mail', id: worker.id })
   const should = desiredStateOf(worker, { run: true, version: '1.0.0' })
-  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: undefined }))
+  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: undefined, alone: false, drains: false }))
   const watchFor = async (seconds: number): Promise<void> => {
     for (let passed = 0; passed < seconds; passed += 5) {
       await node.watch()
@@ -250,7 +260,7 @@ it('a worker whose code did not load in time is FAILED, and starts by itself whe
   const worker = stored('mail', { desired: desired({ state: 'running' }) })
   const local = node.localWorker({ name: 'mail', id: worker.id })
   const should = desiredStateOf(worker, { run: true, version: '1.0.0' })
-  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: undefined }))
+  await local.apply(worker, async () => ({ desired: should, assigned: true, stalledTurn: undefined, alone: false, drains: false }))
   assert.deepEqual([local.state, local.status()?.error?.code, decisions], ['FAILED', 'PROCESSOR_LOAD_TIMEOUT', ['failed']])
   assert.throws(() => node.check(), /mail FAILED: The processor "slow.mjs" did not load within 10000 ms/)
   late = false

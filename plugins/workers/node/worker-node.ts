@@ -49,7 +49,8 @@ export class WorkerNode {
 
   constructor(parts: NodeParts) {
     this.#parts = parts
-    this.#reports = new StatusReports(parts.shared, (error) => this.#warn(error, 'worker statuses could not be reported yet'))
+    const failed = (error: unknown): void => this.#warn(error, 'worker statuses could not be reported yet')
+    this.#reports = new StatusReports(parts.shared, failed, () => this.#all().reduce((sum, worker) => sum + worker.busy, 0))
     this.local = {
       node: parts.id,
       list: () => [...this.#workers.values()].flatMap((worker) => viewOf(worker, parts.routes)),
@@ -119,9 +120,14 @@ export class WorkerNode {
     await withDeadline(reported, reportMs, '').catch(() => undefined)
   }
 
+  /** Names of the workers that only had to finish their jobs, and have. */
+  drained(): readonly string[] {
+    return [...this.#workers.values()].flatMap((worker) => (worker.drained ? [worker.name] : []))
+  }
+
   /** Aborts a running job; false if no job with that id runs here. */
   cancel(queue: string, job: string, reason: string): boolean {
-    return this.#all().some((worker) => worker.worker?.record.queueName === queue && worker.cancel(job, reason))
+    return this.#all().some((worker) => worker.cancel(queue, job, reason))
   }
 
   /** Throws if a worker has failed here, or takes none of the jobs that wait. */
@@ -174,6 +180,7 @@ export class WorkerNode {
       this.#warn(error, 'attempt counts could not be stored yet')
     }
     await Promise.all([...this.#workers.values()].map((worker) => worker.drain()))
+    await this.#report(() => this.#reports.refresh(this.#all()))
   }
 
   /** Checks for stalled jobs of the workers for which it is this node's turn, ten at a time. Calls do not overlap. */
@@ -243,8 +250,8 @@ export class WorkerNode {
 }
 
 /** A delta without a version adds only to the totals. */
-function deltaOf({ name, worker }: LocalWorker, counts: VersionCounts): AttemptDelta {
-  return { worker: name, ...counts, version: worker?.record.features.metrics === false ? null : counts.version }
+function deltaOf({ id, worker }: LocalWorker, counts: VersionCounts): AttemptDelta {
+  return { worker: id, ...counts, version: worker?.record.features.metrics === false ? null : counts.version }
 }
 
 function viewOf(local: LocalWorker, routes: VersionRoutes): readonly LocalWorkerView[] {

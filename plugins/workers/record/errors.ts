@@ -25,10 +25,7 @@ export const inputErrors = defineErrors({
   MISSING_REQUIRED_FIELD: invalid('A required field is missing or empty', 'Add the field that the message names'),
   UNKNOWN_FIELD: invalid('The input has an unknown field', 'Remove it; the message lists the known ones'),
   IMMUTABLE_FIELD: invalid('An update contains a field that cannot be changed', 'Do what the message says instead'),
-  INVALID_WORKER_NAME: invalid(
-    'The name of a worker is not 3 to 50 letters, digits, `_` or `-`, or is reserved (`events`)',
-    'Choose another name',
-  ),
+  INVALID_WORKER_NAME: invalid('The name of a worker is not 3 to 50 letters, digits, `_` or `-`', 'Choose another name'),
   INVALID_QUEUE_NAME: invalid(
     '`queueName` is not 3 to 50 letters, digits, `_` or `-`, or begins with `zin-`, as the queues of plugins do',
     'Choose another name',

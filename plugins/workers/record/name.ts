@@ -4,13 +4,8 @@ import { type Check, problem } from './problem.js'
 export const namePattern = /^[a-zA-Z0-9_-]{3,50}$/
 const rule = 'must be 3 to 50 letters a-z, A-Z, digits, "_" or "-"'
 
-/** Names of paths under /api/workers, which would hide a worker with the same name. */
-const reservedNames: readonly string[] = ['events']
-
 export const checkName: Check = (value) => {
   if (typeof value !== 'string' || !namePattern.test(value)) return problem('name', 'INVALID_WORKER_NAME', `A worker's name ${rule}`)
-  if (reservedNames.includes(value))
-    return problem('name', 'INVALID_WORKER_NAME', `"${value}" is reserved for a path of the API; choose another name`)
   return undefined
 }
 

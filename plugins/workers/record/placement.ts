@@ -25,7 +25,12 @@ export const checkPlacement: Check = (value) => {
     : undefined
 }
 
-/** The effective placement: without the feature `clustering`, a worker runs on one node at a time. */
+/** Whether a worker runs on one node at a time, because it has no feature `clustering`. */
+export function isAlone({ features }: Pick<WorkerRecord, 'features'>): boolean {
+  return features.clustering === false
+}
+
+/** The effective placement. */
 export function actingPlacement({ features, placement }: Pick<WorkerRecord, 'features' | 'placement'>): Placement {
-  return features.clustering === false ? { ...placement, nodes: 1 } : placement
+  return isAlone({ features }) ? { ...placement, nodes: 1 } : placement
 }

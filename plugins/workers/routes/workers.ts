@@ -7,7 +7,6 @@ import {
   listAnswer,
   listQuery,
   metricsAnswer,
-  nodesAnswer,
   operationStateAnswer,
   scaleBody,
   statusAnswer,
@@ -44,7 +43,8 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
         // A path or URL makes nodes load code; the other fields determine which code runs, and where.
         const deploys = [body.processor, body.healthCheck, body.version, body.isolation].some((field) => field !== undefined)
         if (deploys) await demand(ctx, 'workers:deploy')
-        const worker = await workers.create(body as never, { places: 'configured' })
+        const mayOpen = (creates: boolean) => (creates ? demand(ctx, 'workers:deploy') : undefined)
+        const worker = await workers.create(body as never, { places: 'configured', mayOpen })
         ctx.status = 201
         return { ok: true, worker }
       },
@@ -77,15 +77,6 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
     }),
     createAt('/api/workers'),
     createAt('/api/workers/create'),
-    defineRoute({
-      method: 'GET',
-      path: '/api/nodes',
-      summary: 'List the nodes of the app, including recently lost ones',
-      tag,
-      use,
-      response: { 200: nodesAnswer },
-      handler: async () => ({ ok: true, nodes: await workers.nodes() }),
-    }),
     defineRoute({
       method: 'GET',
       path: '/api/workers/:name',

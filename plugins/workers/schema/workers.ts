@@ -118,21 +118,4 @@ export const workerNodesAnswer = Type.Object({
   ),
 })
 
-export const nodesAnswer = Type.Object({
-  ok,
-  nodes: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      host: Type.String(),
-      pid: Type.Integer(),
-      region: Type.String(),
-      consumes: Type.Boolean(),
-      startedAt: iso,
-      alive: Type.Boolean(),
-      leaseUntil: iso,
-      leaseMs: Type.Integer({ description: 'ms until its lease ends' }),
-    }),
-  ),
-})
-
 export const metricsAnswer = Type.Object({ ok, metrics: Type.Object({ ...metrics, counts }) })

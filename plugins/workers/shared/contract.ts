@@ -10,6 +10,8 @@ export interface WorkerNodeInfo {
   readonly region: string
   /** Whether it runs workers, or only manages them. */
   readonly consumes: boolean
+  /** Whether it takes no new jobs, on request, and finishes the running ones. */
+  readonly draining: boolean
 }
 
 /** A node with its lease, as stored by the cluster. */
@@ -92,6 +94,8 @@ export type WorkerMessage =
   | { readonly kind: 'status'; readonly node: string; readonly status: NodeStatus }
   | { readonly kind: 'cancel'; readonly request: string; readonly queue: string; readonly job: string; readonly reason: string }
   | { readonly kind: 'cancelled'; readonly request: string; readonly node: string }
+  /** A node should drain, or take jobs again. */
+  | { readonly kind: 'drain'; readonly node: string; readonly draining: boolean }
   /** A node has stopped a removed worker and deleted its status. */
   | { readonly kind: 'forgotten'; readonly worker: string; readonly workerId: string }
 
@@ -120,6 +124,7 @@ export interface AttemptCounts {
 }
 
 export interface AttemptDelta extends AttemptCounts {
+  /** Id of the worker, so that a later one with the same name inherits nothing. */
   readonly worker: string
   /** Null: counts only towards the totals. */
   readonly version: string | null
@@ -128,6 +133,7 @@ export interface AttemptDelta extends AttemptCounts {
 
 /** Attempts of a worker on all nodes, grouped as {@link CountsQuery} requests. */
 export interface WorkerCounts extends AttemptCounts {
+  /** Its name; in a store, its id. */
   readonly worker: string
   /** With `byVersion`. */
   readonly version?: string
@@ -164,6 +170,8 @@ export interface OperationRecord {
 }
 
 export interface OperationOutcome {
+  /** The targets that had not ended meanwhile. Default: all of the operation. */
+  readonly targets?: readonly string[]
   readonly applied: readonly string[]
   readonly failed: readonly { readonly node: string; readonly code: string; readonly message: string; readonly status: number }[]
 }
@@ -203,15 +211,15 @@ export interface StateStore {
    * first on, because one transaction of the store may not take all of them. If it rejects, usually none were added.
    */
   count(deltas: readonly AttemptDelta[]): Promise<number>
-  /** Returns the attempts since the creation of each worker, on all nodes and of all versions, by worker name, in one round trip. */
+  /** Returns the attempts since the creation of each worker, on all nodes and of all versions, by id, in one round trip. */
   totals(workers: readonly string[]): Promise<ReadonlyMap<string, AttemptCounts>>
   /**
    * Returns the attempts of those of these workers that have any, in the given order of workers, then by minute, then by version, in one
    * round trip. Counts are kept for 24 h.
    */
   counts(workers: readonly string[], query: CountsQuery): Promise<readonly WorkerCounts[]>
-  /** Deletes counts, statuses and operations of a removed worker. */
-  erase(worker: string): Promise<void>
+  /** Deletes counts, statuses and operations of a removed worker, but not of a later one with the same name. */
+  erase(worker: string, workerId: string): Promise<void>
 
   /** Deletes expired entries, and statuses of nodes other than these, in short statements. Called by the leader. */
   sweep(nodes: readonly string[]): Promise<void>

@@ -102,10 +102,10 @@ class MemoryState implements StateStore {
     return this.#counts.counts(workers, query)
   }
 
-  async erase(worker: string): Promise<void> {
-    this.#counts.erase(worker)
-    for (const known of this.#statuses.values()) known.delete(worker)
-    for (const [id, operation] of this.#operations) if (operation.worker === worker) this.#operations.delete(id)
+  async erase(worker: string, workerId: string): Promise<void> {
+    this.#counts.erase(workerId)
+    for (const node of this.#statuses.keys()) await this.forget(node, worker, workerId)
+    for (const [id, operation] of this.#operations) if (operation.workerId === workerId) this.#operations.delete(id)
   }
 
   async sweep(nodes: readonly string[]): Promise<void> {

@@ -4,7 +4,7 @@ import type { WorkerNodeInfo } from './contract.js'
 import { placementOf } from './placement.js'
 
 const node = (id: string, changes: Partial<WorkerNodeInfo> = {}): WorkerNodeInfo => {
-  return { id, region: 'eu', consumes: true, alive: true, ...changes }
+  return { id, region: 'eu', consumes: true, draining: false, alive: true, ...changes }
 }
 const nodes = Array.from({ length: 8 }, (_, index) => node(`host-${index}-4711-a1b2c3`))
 const workers = Array.from({ length: 2_000 }, (_, index) => `worker-${index}`)

@@ -6,10 +6,15 @@ export function couldNotStart({ state, error }: Pick<NodeStatus, 'state' | 'erro
   return error !== undefined && (state === 'FAILED' || state === 'starting' || state === 'stopped')
 }
 
+/** Whether a worker may run on a node. */
+export function isEligible({ regions }: Placement, { alive, consumes, draining, region }: WorkerNodeInfo): boolean {
+  return alive && consumes && !draining && (regions === undefined || regions.includes(region))
+}
+
 const none: ReadonlySet<string> = new Set()
 
 /**
- * Returns the ids of the nodes that should run a worker: live nodes that consume jobs and are in a matching region, all of them or the
+ * Returns the ids of the nodes that should run a worker: live nodes that consume jobs, do not drain and are in a matching region, all of them or the
  * first ones up to the number in the placement. Every node computes the same result from the same nodes, and a node that joins or leaves
  * moves only its own share. The order is that of a rollout.
  *
@@ -21,9 +26,9 @@ export function placementOf(
   nodes: readonly WorkerNodeInfo[],
   failing: ReadonlySet<string> = none,
 ): readonly string[] {
-  const { regions, nodes: wanted } = placement
+  const { nodes: wanted } = placement
   const ordered = nodes
-    .filter((node) => node.alive && node.consumes && (regions === undefined || regions.includes(node.region)))
+    .filter((node) => isEligible(placement, node))
     .map(({ id }) => ({ id, weight: weightOf(`${worker}\n${id}`) }))
     .sort((a, b) => b.weight - a.weight || (a.id < b.id ? -1 : 1))
     .map(({ id }) => id)

@@ -165,7 +165,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       const [a, b] = ['a', 'b'].map((id) => ({
         id: unique(id),
         worker: id === 'a' ? worker : unique('other'),
-        workerId: 'id',
+        workerId: unique(`id-${id}`),
         action: 'start',
         generation: 4,
         targets: ['n1', 'n2'],
@@ -177,7 +177,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       await one.saveOperation(b)
       assert.deepEqual(await two.operation(a.id), a)
       assert.equal(await two.operation('nothing'), undefined)
-      await two.erase(worker)
+      await two.erase(worker, a.workerId)
       assert.equal(await one.operation(a.id), undefined)
       assert.deepEqual(await one.operation(b.id), b)
     })
@@ -225,7 +225,7 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
         { ...busyCounts, version: '2.0.0', completed: 100, failed: 0, totalMs: 0.05, durations: { 3: 50, 12: 100 } },
         { ...otherCounts, version: '1.0.0' },
       ])
-      await one.erase(busy)
+      await one.erase('a name', busy)
       assert.deepEqual([...(await two.totals([busy, other])).keys()], [other])
       assert.deepEqual(await two.counts([busy, other], { since }), [otherCounts])
     })
@@ -248,14 +248,16 @@ export function stateContract(title: string, makeStore: () => Promise<TestedStat
       )
       const expected = names.map((worker) => ({ worker, completed: 4, failed: 2, ...none, totalMs: 3, durations }))
       assert.deepEqual(await two.counts(names.toReversed(), { since }), expected.reverse())
-      await Promise.all(names.map((name) => one.erase(name)))
+      await Promise.all(names.map((name) => one.erase(name, name)))
     })
 
     it('erases the statuses of a worker, and of no other', async () => {
       const node = unique('node')
       const [gone, stays] = [unique('gone'), unique('stays')]
       await one.report(node, [nodeStatus(gone), nodeStatus(stays)])
-      await two.erase(gone)
+      await two.erase(gone, 'of another worker with this name')
+      assert.equal((await one.statuses([gone])).length, 1)
+      await two.erase(gone, 'id')
       assert.deepEqual(
         (await one.statuses([gone, stays])).map(({ worker }) => worker),
         [stays],

@@ -69,7 +69,7 @@ describe('the state store in Redis', { timeout: 120_000 }, () => {
       count: () => state.count(counts),
       totals: () => state.totals(names),
       counts: () => state.counts(names.slice(0, 3), { since: 0 }),
-      erase: () => state.erase('worker-1'),
+      erase: () => state.erase('worker-1', 'id'),
       sweep: () => state.sweep(['a']),
     }
     for (const [what, call] of Object.entries(calls)) {

@@ -177,7 +177,7 @@ describe('the shared state', () => {
     const heard: WorkerMessage[] = []
     two.shared.listen((message) => heard.push(message))
     await one.shared.report([nodeStatus('emails'), nodeStatus('reports')])
-    await one.shared.restore([nodeStatus('emails')])
+    await one.shared.restore([nodeStatus('emails')], 0)
     await one.shared.publishChange('emails')
     await eventually('three messages', () => heard.length === 3)
     assert.deepEqual(heard, [

@@ -17,6 +17,15 @@ import type {
 /** Labels that this plugin sets on a node. */
 const regionLabel = 'workers.region'
 const consumesLabel = 'workers.consumes'
+const drainingLabel = 'workers.draining'
+
+/** Stands for the name of a worker, which has letters, in the status that contains the number of jobs of a node. */
+const load = '*'
+
+function loadOf(busy: number): NodeStatus {
+  const nothing = { version: null, draining: {}, concurrency: 0, generation: 0, placed: false, state: 'stopped', at: 0 } as const
+  return { worker: load, workerId: load, ...nothing, busy }
+}
 
 type StatusMessage = { readonly statuses: readonly NodeStatus[] }
 type OtherMessage = Exclude<WorkerMessage, { readonly kind: 'status' }>
@@ -27,16 +36,20 @@ const otherMessage = defineMessage<OtherMessage>('workers.message')
 export interface SharedStateOptions {
   readonly cluster: Cluster
   readonly store: StateStore
+  /** Whether only this process can use the stores, so that every other node has ended, whatever its lease says. Default false. */
+  readonly single?: boolean
 }
 
 /** The shared state of workers: the nodes and messages of the cluster, and a store for observations. */
 export class SharedState {
   readonly #cluster: Cluster
   readonly #store: StateStore
+  readonly #single: boolean
 
-  constructor({ cluster, store }: SharedStateOptions) {
+  constructor({ cluster, store, single = false }: SharedStateOptions) {
     this.#cluster = cluster
     this.#store = store
+    this.#single = single
   }
 
   /** Id of this node. */
@@ -44,13 +57,19 @@ export class SharedState {
     return this.#cluster.node.id
   }
 
-  /** Publishes the region of this node, and whether it runs workers. */
-  async describe(labels: { readonly region?: string; readonly consumes?: boolean }): Promise<void> {
-    const { region, consumes } = labels
+  /** Publishes the region of this node, whether it runs workers, and whether it drains. */
+  async describe(labels: { readonly region?: string; readonly consumes?: boolean; readonly draining?: boolean }): Promise<void> {
+    const { region, consumes, draining } = labels
     await this.#cluster.label({
       ...(region === undefined ? {} : { [regionLabel]: region }),
       ...(consumes === undefined ? {} : { [consumesLabel]: consumes }),
+      ...(draining === undefined ? {} : { [drainingLabel]: draining }),
     })
+  }
+
+  /** Whether this node drains. */
+  get draining(): boolean {
+    return this.#cluster.node.labels[drainingLabel] === true
   }
 
   /**
@@ -60,13 +79,13 @@ export class SharedState {
   known(): readonly WorkerNodeInfo[] {
     const own = this.#cluster.node
     const others = this.#cluster.nodes().filter(({ id }) => id !== own.id)
-    return [...others, { ...own, alive: true }].map(workerNode)
+    return [...this.#living(others), { ...own, alive: true }].map(workerNode)
   }
 
   /** Returns the nodes with their leases, in one round trip. */
   async nodes(): Promise<readonly KnownNode[]> {
     const nodes = await this.#cluster.readNodes()
-    return nodes.map((node) => {
+    return this.#living(nodes).map((node) => {
       const { host, pid, startedAt, leaseUntil, leaseMs } = node
       return { ...workerNode(node), host, pid, startedAt, leaseUntil, leaseMs }
     })
@@ -89,9 +108,14 @@ export class SharedState {
     await this.#cluster.send(statusMessage, { statuses })
   }
 
-  /** Stores statuses of this node without publishing them. */
-  restore(statuses: readonly NodeStatus[]): Promise<void> {
-    return this.#store.report(this.node, statuses)
+  /** Stores statuses of this node, and how many jobs it runs, without publishing them. */
+  restore(statuses: readonly NodeStatus[], busy: number): Promise<void> {
+    return this.#store.report(this.node, [...statuses, loadOf(busy)])
+  }
+
+  /** Returns how many jobs run on each node, in one round trip. */
+  async busy(): Promise<ReadonlyMap<string, number>> {
+    return new Map((await this.#store.statuses([load])).map(({ busy, node }) => [node, busy]))
   }
 
   /** Deletes the status of a removed worker on this node, and publishes that. */
@@ -108,8 +132,8 @@ export class SharedState {
   /** Returns the statuses of these workers on all nodes, by worker name, in one round trip; two if one is from an unknown node. */
   async statuses(workers: readonly string[]): Promise<ReadonlyMap<string, readonly ReportedStatus[]>> {
     const stored = await this.#store.statuses(workers)
-    const known = new Map(this.#cluster.nodes().map(({ id, alive }) => [id, alive]))
-    const news = stored.some(({ node }) => !known.has(node)) ? await this.#cluster.readNodes() : []
+    const known = new Map(this.#living(this.#cluster.nodes()).map(({ id, alive }) => [id, alive]))
+    const news = stored.some(({ node }) => !known.has(node)) ? this.#living(await this.#cluster.readNodes()) : []
     for (const { id, alive } of news) known.set(id, alive)
     const groups = new Map<string, ReportedStatus[]>()
     for (const status of stored) {
@@ -130,8 +154,7 @@ export class SharedState {
   /** Returns the names of workers that a live node reports as `running`, in one round trip. */
   running(): Promise<ReadonlySet<string>> {
     return this.#store.running(
-      this.#cluster
-        .nodes()
+      this.#living(this.#cluster.nodes())
         .filter(({ alive }) => alive)
         .map(({ id }) => id),
     )
@@ -183,13 +206,17 @@ export class SharedState {
     return this.#store.counts(workers, query)
   }
 
-  erase(worker: string): Promise<void> {
-    return this.#store.erase(worker)
+  erase(worker: string, workerId: string): Promise<void> {
+    return this.#store.erase(worker, workerId)
   }
 
   /** Deletes expired entries, and statuses of unknown nodes. Called by the leader. */
   async sweep(): Promise<void> {
     await this.#store.sweep((await this.#cluster.readNodes()).map(({ id }) => id))
+  }
+
+  #living<Node extends Pick<ClusterNode, 'id' | 'alive'>>(nodes: readonly Node[]): readonly Node[] {
+    return this.#single ? nodes.map((node) => ({ ...node, alive: node.alive && node.id === this.node })) : nodes
   }
 
   isUnavailable(error: unknown): boolean {
@@ -198,5 +225,6 @@ export class SharedState {
 }
 
 function workerNode({ id, alive, labels }: Pick<ClusterNode, 'id' | 'alive' | 'labels'>): WorkerNodeInfo {
-  return { id, alive, region: String(labels[regionLabel] ?? ''), consumes: labels[consumesLabel] === true }
+  const [consumes, draining] = [labels[consumesLabel] === true, labels[drainingLabel] === true]
+  return { id, alive, region: String(labels[regionLabel] ?? ''), consumes, draining }
 }

@@ -12,6 +12,10 @@ export interface Desired {
   readonly starts: number
   /** Increases with every restart, so that every node stops and starts the worker. */
   readonly restarts: number
+  /** Whether no node could apply the last start or restart, so that the next one that can does, whatever the auto-start rule says. */
+  readonly awaitsNode?: true
+  /** Whether `version` was activated while the worker was stopped, and no node was asked to run it since. */
+  readonly untried?: true
   /** The version that should run. */
   readonly version: string
   /** The version that a node runs if it cannot run `version`, or until its turn in a rollout; null if there is none. */
@@ -81,6 +85,8 @@ export interface WorkerStore {
   readonly shared: boolean
   /** Migrations for the table of the store, which run with those of the app. */
   readonly migrations?: readonly Migration[]
+  /** Whether the table exists already. Absent: it is not known, or there is none. */
+  exists?(): Promise<boolean>
   /** Creates everything that migrations do not, such as a table on another connection. Called once before use; idempotent. */
   prepare(): Promise<void>
   /** Inserts a worker; false if the name is taken. */

@@ -28,6 +28,15 @@ export function dbStore(database: Database, { connection, table, migrated }: DbP
     migrations: migrated
       ? onConnection(database, connection, [workersMigration(table, () => database.dialectOf(connection)), unicodeWorkersMigration(table)])
       : [],
+    async exists() {
+      try {
+        await tables().selectFrom(table).select(['name', 'id', 'generation', 'record']).limit(1).execute()
+        return true
+      } catch (error) {
+        if (database.isUnavailable(error)) throw error
+        return false
+      }
+    },
     async prepare() {
       if (!migrated) await createWorkersTable(database.tables(connection), table, database.dialectOf(connection))
     },

@@ -29,6 +29,7 @@ export function guarded(
     ...store,
     // No deadline: creating a table may take longer.
     prepare: () => reach(store.prepare()),
+    ...(store.exists !== undefined && { exists: () => guard(store.exists?.() ?? Promise.resolve(false)) }),
     insert: (worker) => guard(store.insert(worker)),
     get: (name) => guard(store.get(name)),
     page: (query) => guard(store.page(query)),

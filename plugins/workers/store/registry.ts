@@ -1,6 +1,7 @@
 import { workerErrors } from '../errors.js'
 import type { PersistencePlace, WorkerRecord } from '../record/record.js'
 import { byName, type PageQuery, type StoredWorker, type StorePage, type WorkerStore } from './contract.js'
+import type { Places } from './places.js'
 
 export interface Located {
   readonly store: WorkerStore
@@ -13,8 +14,10 @@ export type OpenStore = (place: PersistencePlace, client: unknown) => WorkerStor
 export interface StoreRequest {
   /** A database, key-value store, document database or edge binding that was passed in code. */
   readonly client?: unknown
-  /** Whether the request comes from code of the app. Other requests can only use stores that are open already. */
+  /** Whether the request comes from code of the app. Other requests can only use stores that are open already, except with `mayOpen`. */
   readonly trusted: boolean
+  /** Called before a place that is not open is used by another request; throws if that may not be. @param creates whether a table or prefix is new. */
+  readonly mayOpen?: ((creates: boolean) => void | Promise<void>) | undefined
 }
 
 interface Opened {
@@ -32,12 +35,15 @@ export class StoreRegistry {
   readonly #open: OpenStore
   /** The store in which a name was found last, so that the next search takes one round trip. */
   readonly #seen = new Map<string, WorkerStore>()
+  readonly #places: Places | undefined
   /** Serializes the opening of stores, so that the same one is not added twice. */
   #opening: Promise<unknown> = Promise.resolve()
 
-  constructor(stores: readonly WorkerStore[], open: OpenStore) {
+  /** @param places other places in which workers were created; absent: they are not kept. */
+  constructor(stores: readonly WorkerStore[], open: OpenStore, places?: Places) {
     this.#opened = stores.map((store) => ({ store, client: undefined }))
     this.#open = open
+    this.#places = places
   }
 
   /** Whether any store is shared with other processes. */
@@ -45,20 +51,36 @@ export class StoreRegistry {
     return this.#stores.some((store) => store.shared)
   }
 
-  /** Prepares the stores of the app. */
+  /** Prepares the stores of the app. Other places are opened with the first search. */
   async prepare(): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.prepare()))
   }
 
   /** Returns the store that a record names, and opens it if needed. */
-  async storeOf(record: WorkerRecord, { client, trusted }: StoreRequest): Promise<WorkerStore> {
+  async storeOf(record: WorkerRecord, request: StoreRequest): Promise<WorkerStore> {
+    const { client, mayOpen, trusted } = request
     const place = record.infrastructure.persistence
+    const isNamed = client === undefined && Object.keys(place).length > 1
+    if (isNamed && this.#known(place, client) === undefined) await this.#openPlaces()
     const known = this.#known(place, client)
     if (known !== undefined) return known
-    if (!trusted) throw workerErrors.INVALID_PERSISTENCE_CONFIG(this.#unknownPlace(place))
-    const turn = this.#opening.then(() => this.#known(place, client) ?? this.#add(place, client))
-    this.#opening = turn.catch(() => undefined)
-    return turn
+    if (!trusted && (mayOpen === undefined || !isNamed)) throw workerErrors.INVALID_PERSISTENCE_CONFIG(this.#unknownPlace(place))
+    const keeps = isNamed && place.driver !== 'memory'
+    if (!trusted && keeps && this.#places === undefined)
+      throw workerErrors.INVALID_PERSISTENCE_CONFIG('another place needs the plugin kv, which keeps the list of places')
+    return this.#inTurn(async () => {
+      const ready = this.#known(place, client)
+      if (ready !== undefined) return ready
+      const store = this.#open(place, client)
+      const isNew = place.table !== undefined || place.keyPrefix !== undefined || (await store.exists?.()) !== true
+      if (!trusted) await mayOpen?.(isNew)
+      await store.prepare()
+      if (store.exists !== undefined && !(await store.exists()))
+        throw workerErrors.INVALID_PERSISTENCE_CONFIG(`the table ${JSON.stringify(store.place)} exists, and is not one of workers`)
+      if (keeps) await this.#places?.add(place)
+      this.#opened = [...this.#opened, { store, client }]
+      return store
+    })
   }
 
   /** Finds a worker by name. Rejects if the worker is not found and a store is unreachable, or if the store that had it last is. */
@@ -77,7 +99,8 @@ export class StoreRegistry {
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
     this.#seen.delete(name)
-    return undefined
+    // Another process may have created it in a place that this one has not opened yet.
+    return (await this.#openPlaces()) ? this.find(name) : undefined
   }
 
   /** Inserts a worker; false if its name is taken in any store. */
@@ -130,6 +153,7 @@ export class StoreRegistry {
   /** Returns all workers, sorted by name. */
   async all(): Promise<readonly StoredWorker[]> {
     const seen = [...this.#seen.keys()]
+    await this.#openPlaces()
     const workers = (await Promise.all(this.#stores.map((store) => store.all()))).flat()
     const names = new Set(workers.map(({ record }) => record.name))
     // Other nodes may have removed these.
@@ -150,8 +174,37 @@ export class StoreRegistry {
     return this.#opened.find(fits)?.store
   }
 
-  async #add(place: PersistencePlace, client: unknown): Promise<WorkerStore> {
-    const store = this.#open(place, client)
+  /** Opens the places in which workers were created; returns whether there were new ones. One that cannot be opened hides no other. */
+  async #openPlaces(): Promise<boolean> {
+    const places = this.#places
+    if (places === undefined) return false
+    const unopened = (await places.list()).filter((place) => this.#known(place, undefined) === undefined)
+    if (unopened.length === 0) return false
+    const opened = await this.#inTurn(() =>
+      Promise.all(
+        unopened.map(async (place) => {
+          if (this.#known(place, undefined) !== undefined) return true
+          try {
+            await this.#add(this.#open(place, undefined), undefined)
+            places.opened(place)
+            return true
+          } catch (error) {
+            places.failed(place, error)
+            return false
+          }
+        }),
+      ),
+    )
+    return opened.includes(true)
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#opening.then(work)
+    this.#opening = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #add(store: WorkerStore, client: unknown): Promise<WorkerStore> {
     await store.prepare()
     this.#opened = [...this.#opened, { store, client }]
     return store

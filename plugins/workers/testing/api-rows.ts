@@ -10,7 +10,7 @@ export interface ApiRow {
   readonly body?: object
   readonly status: number
   readonly shape: Shape
-  /** The action that change listeners receive; every route other than GET has one. */
+  /** The action that change listeners receive; every route of workers other than GET has one. */
   readonly action?: WorkerAction
   /** Values of parameters other than the worker's name. */
   readonly params?: Readonly<Record<string, string>>
@@ -36,7 +36,9 @@ export const apiRows: readonly ApiRow[] = [
   { route: 'POST /api/workers', action: 'create', body: record, status: 201, shape: shapes.workerAnswer },
   { route: 'POST /api/workers/create', action: 'create', worker: 'second', body: record, status: 201, shape: shapes.workerAnswer },
   { route: 'GET /api/workers', query: 'page=1&limit=1&status=inactive&includeInactive=true', status: 200, shape: shapes.listAnswer },
-  { route: 'GET /api/nodes', status: 200, shape: shapes.nodesAnswer },
+  { route: 'GET /api/nodes', status: 200, shape: shapes.nodesAnswer, gives: ['node', 'nodes', '0', 'id'] },
+  { route: 'POST /api/nodes/:id/drain', params: { id: ':node' }, status: 200, shape: shapes.nodeAnswer },
+  { route: 'DELETE /api/nodes/:id/drain', params: { id: ':node' }, status: 200, shape: shapes.nodeAnswer },
   { route: 'GET /api/workers/:name', status: 200, shape: shapes.workerAnswer },
   { route: 'PUT /api/workers/:name', action: 'update', body: { concurrency: 3 }, status: 200, shape: shapes.operationAnswer },
   { route: 'POST /api/workers/:name/start', action: 'start', query: 'wait=60000', status: 200, shape: shapes.operationAnswer },

@@ -58,22 +58,23 @@ export const listAnswer: Shape = {
   workers: [worker],
   pagination: { page: 'number', limit: 'number', total: 'number', totalPages: 'number' },
 }
-export const nodesAnswer: Shape = {
-  ok: 'boolean',
-  nodes: [
-    {
-      id: 'string',
-      host: 'string',
-      pid: 'number',
-      region: 'string',
-      consumes: 'boolean',
-      startedAt: 'string',
-      alive: 'boolean',
-      leaseUntil: 'string',
-      leaseMs: 'number',
-    },
-  ],
+const node: Shape = {
+  id: 'string',
+  host: 'string',
+  pid: 'number',
+  region: 'string',
+  consumes: 'boolean',
+  draining: 'boolean',
+  busy: 'number',
+  startedAt: 'string',
+  alive: 'boolean',
+  leaseUntil: 'string',
+  leaseMs: 'number',
 }
+
+export const nodesAnswer: Shape = { ok: 'boolean', nodes: [node] }
+
+export const nodeAnswer: Shape = { ok: 'boolean', message: 'string', node }
 export const workerNodesAnswer: Shape = {
   ok: 'boolean',
   nodes: [

@@ -1,4 +1,5 @@
 // An app in a separate process: sends its URL over IPC, and stops on the message `stop`.
+import { join } from 'node:path'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
@@ -12,6 +13,8 @@ const host = await createTestHost({
   plugins: [database(), kv(), cluster(), queues(), ops(), workers({ jobLockMs: 2000 })],
   env: JSON.parse(APP_ENV) as Record<string, string>,
   rootDir: APP_ROOT,
+  // Processes that share a root without servers share its data.
+  ...(APP_ENV.includes('REDIS_URL') ? {} : { dataDir: join(APP_ROOT, 'data') }),
   roles: APP_ROLES.split(',') as ('http' | 'worker')[],
   listen: true,
 })

@@ -5,7 +5,7 @@ type Refusals = Readonly<Record<string, readonly object[]>>
 /** Fields of a new worker that is valid without them; the first problem determines the code. */
 export const refusedCreations: Refusals = {
   MISSING_REQUIRED_FIELD: [{ name: undefined }, { name: null }, { queueName: '' }],
-  INVALID_WORKER_NAME: [{ name: 'ab' }, { name: 'a b c' }, { name: 'x'.repeat(51) }, { name: 7 }, { name: 'events' }],
+  INVALID_WORKER_NAME: [{ name: 'ab' }, { name: 'a b c' }, { name: 'x'.repeat(51) }, { name: 7 }],
   INVALID_QUEUE_NAME: [{ queueName: 'a.b' }, { queueName: 1 }, { queueName: 'zin-deliveries' }],
   INVALID_CONCURRENCY: [{ concurrency: 0 }, { concurrency: 1001 }, { concurrency: 1.5 }, { concurrency: '5' }],
   INVALID_ACTIVE_STATUS: [{ activeStatus: 'yes' }, { activeStatus: null }],
@@ -47,7 +47,7 @@ export const refusedCreations: Refusals = {
   INVALID_REDIS_CONFIG: [{ infrastructure: { redis: { host: 'x' } } }],
   INVALID_PERSISTENCE_CONFIG: [
     { infrastructure: { persistence: { driver: 'file' } } },
-    { infrastructure: { persistence: { driver: 'db', table: 'users' } } },
+    { infrastructure: { persistence: { driver: 'db', keyPrefix: 'x' } } },
     { infrastructure: { persistence: { driver: 'db', connection: 'elsewhere' } } },
     { infrastructure: { persistence: { driver: 'db', client: {} } } },
   ],
@@ -144,6 +144,7 @@ export const testedElsewhere: Readonly<Record<string, string>> = {
   VERSION_REFUSED: 'seams.contract.ts',
   INVALID_REFUSAL: 'seams.contract.ts',
   JOB_LOCK_LOST: 'jobs/lost-locks.contract.ts',
+  NODE_NOT_ANSWERING: 'control/drains.test.ts',
   WORKER_QUEUE_BROKEN: 'broken-queue.services.test.ts',
   WORKER_NOT_FETCHING: 'node/worker-node.test.ts',
   PROCESSOR_LOAD_TIMEOUT: 'processors/sandbox/pool.test.ts',

@@ -104,8 +104,8 @@ class RedisStore implements ClusterStore {
     return Number(await this.#run<string | null>(scripts.epoch, role))
   }
 
-  async release(role: string, node: string): Promise<void> {
-    await this.#run(scripts.release, role, node, textOf({ kind: roleReleased, from: node, body: role }))
+  async release(role: string, node: string, forget = false): Promise<void> {
+    await this.#run(scripts.release, role, node, textOf({ kind: roleReleased, from: node, body: role }), forget ? '1' : '0')
   }
 
   async sweep(): Promise<void> {

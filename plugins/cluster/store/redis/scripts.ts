@@ -62,11 +62,11 @@ return epoch + 1`)
 export const epoch = script(`
 return redis.call('HGET', base .. ':role:' .. ARGV[2], 'epoch')`)
 
-/** role, node, message */
+/** role, node, message, '1' to delete its epoch */
 export const release = script(`
 local key = base .. ':role:' .. ARGV[2]
 if redis.call('HGET', key, 'node') ~= ARGV[3] then return end
-redis.call('HSET', key, 'node', '')
+if ARGV[5] == '1' then redis.call('DEL', key) else redis.call('HSET', key, 'node', '') end
 redis.call('PUBLISH', channel, ARGV[4])`)
 
 /** Lost nodes. */

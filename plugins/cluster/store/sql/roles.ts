@@ -1,6 +1,8 @@
+import type { ExpressionBuilder } from 'kysely'
 import { roleReleased } from '../contract.js'
 import type { SqlConnection } from './connection.js'
 import type { SqlMessages } from './messages.js'
+import type { ClusterTables } from './tables.js'
 
 const table = 'zin_cluster_roles'
 const nodes = 'zin_cluster_nodes'
@@ -44,17 +46,13 @@ export class SqlRoles {
     return Number(row?.epoch ?? 0)
   }
 
-  async release(role: string, node: string): Promise<void> {
+  async release(role: string, node: string, forget = false): Promise<void> {
     const { cluster } = this.#connection
-    const given = await this.#connection.run(({ db }) =>
-      db
-        .updateTable(table)
-        .set({ node: '' })
-        .where('cluster', '=', cluster)
-        .where('role', '=', role)
-        .where('node', '=', node)
-        .executeTakeFirst(),
-    )
-    if (given.numUpdatedRows > 0n) await this.#messages.send({ kind: roleReleased, from: node, body: role })
+    const given = await this.#connection.run(async ({ db }) => {
+      const held = (eb: ExpressionBuilder<ClusterTables, typeof table>) => eb.and({ cluster, role, node })
+      if (forget) return (await db.deleteFrom(table).where(held).executeTakeFirst()).numDeletedRows
+      return (await db.updateTable(table).set({ node: '' }).where(held).executeTakeFirst()).numUpdatedRows
+    })
+    if (given > 0n) await this.#messages.send({ kind: roleReleased, from: node, body: role })
   }
 }

@@ -31,7 +31,7 @@ export function sqlStore({ database, name, clock, log }: SqlStoreOptions): Clust
     publish: (message: Envelope) => messages.send(message),
     acquire: (role, node) => roles.acquire(role, node),
     epoch: (role) => roles.epoch(role),
-    release: (role, node) => roles.release(role, node),
+    release: (role, node, forget) => roles.release(role, node, forget),
     async sweep() {
       await nodes.sweep()
       await messages.sweep()

@@ -85,7 +85,7 @@ class RedisState implements StateStore {
   }
 
   async saveOperation(operation: OperationRecord): Promise<void> {
-    await this.#scripts.run(scripts.saveOperation, operation.id, operation.worker, JSON.stringify(operation))
+    await this.#scripts.run(scripts.saveOperation, operation.id, operation.workerId, JSON.stringify(operation))
   }
 
   async operation(id: string): Promise<OperationRecord | undefined> {
@@ -118,8 +118,8 @@ class RedisState implements StateStore {
     return countsBy(workers, query, minutesOf(workers, replies.flat()))
   }
 
-  async erase(worker: string): Promise<void> {
-    await this.#scripts.run(scripts.erase, worker)
+  async erase(worker: string, workerId: string): Promise<void> {
+    await this.#scripts.run(scripts.erase, worker, workerId)
   }
 
   async sweep(nodes: readonly string[]): Promise<void> {

@@ -5,8 +5,8 @@ import { dayMs } from '../keep.js'
  *
  * - `<base>:reporters` (nodes), `<base>:status:<node>` (worker → JSON), `<base>:running:<node>` (workers)
  * - `<base>:revision`, `<base>:changes` (worker → revision)
- * - `<base>:total:<worker>` (counts), `<base>:minutes:<worker>:<hour>` (`minute:version` → counts)
- * - `<base>:operation:<id>` (JSON), `<base>:operations:<worker>` (id → time)
+ * - `<base>:total:<worker id>` (counts), `<base>:minutes:<worker id>:<hour>` (`minute:version` → counts); older releases used the name
+ * - `<base>:operation:<id>` (JSON), `<base>:operations:<worker id>` (id → time)
  */
 const prelude = `
 local base = KEYS[1]
@@ -87,7 +87,7 @@ if current ~= tonumber(ARGV[2]) then
 end
 return { current, redis.call('EXISTS', statusOf(ARGV[1])), found }`)
 
-/** id, worker, operation */
+/** id, id of its worker, operation */
 export const saveOperation = script(`${timed}
 local ids = base .. ':operations:' .. ARGV[2]
 redis.call('SET', base .. ':operation:' .. ARGV[1], ARGV[3], 'PX', ${dayMs})
@@ -153,17 +153,22 @@ for i = 2, #ARGV do
 end
 return reply`)
 
-/** worker */
+/** worker, its id */
 export const erase = script(`${timed}
-local ids = base .. ':operations:' .. ARGV[1]
-redis.call('DEL', base .. ':total:' .. ARGV[1])
+local ids = base .. ':operations:' .. ARGV[2]
 local hour = math.floor(now / 3600000)
-for ago = 0, 25 do redis.call('DEL', minutesOf(ARGV[1], hour - ago)) end
+for _, worker in ipairs(ARGV) do
+  redis.call('DEL', base .. ':total:' .. worker)
+  for ago = 0, 25 do redis.call('DEL', minutesOf(worker, hour - ago)) end
+end
 for _, id in ipairs(redis.call('ZRANGE', ids, 0, -1)) do redis.call('DEL', base .. ':operation:' .. id) end
 redis.call('DEL', ids)
 for _, node in ipairs(redis.call('SMEMBERS', reporters)) do
-  redis.call('HDEL', statusOf(node), ARGV[1])
-  redis.call('SREM', runningOf(node), ARGV[1])
+  local status = redis.call('HGET', statusOf(node), ARGV[1])
+  if status and cjson.decode(status).workerId == ARGV[2] then
+    redis.call('HDEL', statusOf(node), ARGV[1])
+    redis.call('SREM', runningOf(node), ARGV[1])
+  end
 end`)
 
 /** known nodes; all other keys expire by themselves */

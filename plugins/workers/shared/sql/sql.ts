@@ -72,9 +72,9 @@ class SqlState implements StateStore {
   }
 
   async saveOperation(operation: OperationRecord): Promise<void> {
-    const { id, worker } = operation
+    const { id, workerId } = operation
     await this.#connection.run(({ db, names, now }) => {
-      const rows = [{ id, worker, body: JSON.stringify(operation), saved_at: now }]
+      const rows = [{ id, worker: workerId, body: JSON.stringify(operation), saved_at: now }]
       return upsertRows(db, { table: names.operations, key: ['id'], rows, existing: 'replace' })
     })
   }
@@ -98,12 +98,14 @@ class SqlState implements StateStore {
     return this.#counts.read(workers, query)
   }
 
-  async erase(worker: string): Promise<void> {
+  async erase(worker: string, workerId: string): Promise<void> {
     await this.#connection.run(async ({ db, names }) => {
-      for (const table of [names.totals, names.minutes, names.durations, names.statuses, names.operations] as const) {
-        await db.deleteFrom(table).where('worker', '=', worker).execute()
+      for (const table of [names.totals, names.minutes, names.durations, names.operations] as const) {
+        // Older releases used the name.
+        await db.deleteFrom(table).where('worker', 'in', [worker, workerId]).execute()
       }
     })
+    await this.#statuses.erase(worker, workerId)
   }
 
   async sweep(nodes: readonly string[]): Promise<void> {

@@ -32,6 +32,13 @@ export class SqlStatuses {
     )
   }
 
+  /** Deletes the statuses of a removed worker on every node. */
+  async erase(worker: string, workerId: string): Promise<void> {
+    await this.#connection.run(({ db, jsonText, names }) =>
+      db.deleteFrom(names.statuses).where('worker', '=', worker).where(jsonText('status', 'workerId'), '=', workerId).execute(),
+    )
+  }
+
   async forgetNode(node: string): Promise<void> {
     await this.#connection.run(({ db, names }) => db.deleteFrom(names.statuses).where('node', '=', node).execute())
   }

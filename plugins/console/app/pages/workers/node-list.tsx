@@ -28,7 +28,7 @@ const columns: readonly Column<NodeView>[] = [
     key: 'does',
     title: 'Role',
     hideOn: 'phone',
-    cell: ({ consumes }) => (consumes ? 'runs workers' : <span class="dim">management only</span>),
+    cell: ({ consumes, draining }) => (draining ? 'drains' : consumes ? 'runs workers' : <span class="dim">management only</span>),
   },
   {
     key: 'region',

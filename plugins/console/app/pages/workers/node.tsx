@@ -34,7 +34,7 @@ function Unknown() {
 }
 
 function Details({ node }: { readonly node: NodeView }) {
-  const { alive, consumes, host, id, leaseUntil, pid, region, startedAt } = node
+  const { alive, busy, consumes, draining, host, id, leaseUntil, pid, region, startedAt } = node
   return (
     <>
       {!alive && (
@@ -54,7 +54,8 @@ function Details({ node }: { readonly node: NodeView }) {
             [alive ? 'Lease ends' : 'Lease ended', <FullTime at={leaseUntil} />],
             ['Started', <FullTime at={startedAt} />],
             ['Region', region || '–'],
-            ['Role', consumes ? 'runs workers' : 'management only'],
+            ['Role', draining ? 'drains: it takes no new jobs' : consumes ? 'runs workers' : 'management only'],
+            ['Running jobs', busy],
             ...(isEnabled('resources') ? [['Resources', <Link to={path`/resources?node=${id}`}>last hour</Link>] as const] : []),
           ]}
         />
