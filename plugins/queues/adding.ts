@@ -1,18 +1,21 @@
 import type { FlowJob, FlowProducer, Queue } from 'bullmq'
-import { type Ask, repeatAdding, repeatable } from './ask.js'
+import { type Ask, repeatAdding } from './ask.js'
 import type { QueueBackend } from './backend.js'
-import type { JobOptions, NewJob, Queues } from './contract.js'
+import type { JobOptions, JobTemplate, NewJob, Queues } from './contract.js'
 import { queueErrors } from './errors.js'
 import type { JobAddition } from './hooks.js'
 import { checkJob, isStorableText } from './job-check.js'
 import type { Payloads } from './payloads.js'
 import { defaultRetention, withRetention } from './retention.js'
+import type { PlannedTemplate, Planning } from './schedules/planning.js'
+import type { ScheduleTiming } from './schedules/timing.js'
 import type { Search } from './search/service.js'
 
 export interface AddingParts {
   readonly payloads: Payloads
   readonly maxJobBytes: number
   readonly search: Search
+  readonly planning: Planning
   readonly queue: (name: string) => Queue
   readonly flow: () => FlowProducer
   readonly keep: QueueBackend['keep']
@@ -20,8 +23,8 @@ export interface AddingParts {
 }
 
 /** Adds jobs: checks them, passes their data through the hooks, adapts their retention to the store, and indexes their searchable fields. */
-export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk' | 'addFlow' | 'schedule'> {
-  const { ask, flow, keep, maxJobBytes, payloads, queue, search } = parts
+export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk' | 'addFlow' | 'schedule' | 'isScheduled'> {
+  const { ask, flow, keep, maxJobBytes, payloads, planning, queue, search } = parts
 
   const stored = async (queueName: string, { name, data, options = {} }: NewJob) => {
     checkJob(queueName, name, data, options, maxJobBytes)
@@ -52,6 +55,16 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
     }
   }
 
+  const storedTemplate = async (name: string, id: string, timing: ScheduleTiming, template: JobTemplate): Promise<PlannedTemplate> => {
+    if (!isStorableText(id))
+      throw queueErrors.QUEUE_INVALID_JOB(name, 'the id of its schedule contains the character NUL or a lone surrogate')
+    planning.check(name, timing)
+    const { jobId: _none, ...options } = template.options ?? {}
+    const job = await preparedOne(name, { ...template, options }, { schedule: id })
+    const { jobId: _, ...opts } = job.opts
+    return { ...job, opts }
+  }
+
   return {
     async add(name, jobName, data, options = {}) {
       const job = await preparedOne(name, { name: jobName, data, options })
@@ -71,15 +84,11 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       await search.addedTree(added)
       return added
     },
-    async schedule(name, id, timing, { name: jobName, data, options = {} }) {
-      if (!isStorableText(id))
-        throw queueErrors.QUEUE_INVALID_JOB(name, 'the id of its schedule contains the character NUL or a lone surrogate')
-      const { jobId: _none, ...own } = options
-      const job = await preparedOne(name, { name: jobName, data, options: own }, { schedule: id })
-      const { jobId: _, ...opts } = job.opts
-      // Typed as always defined, but undefined when the last date is past.
-      const template = { name: job.name, data: job.data, opts }
-      const first = await ask(() => queue(name).upsertJobScheduler(id, timing, template), repeatable)
+    async isScheduled(name, id, timing, template) {
+      return planning.isStored(name, id, timing, await storedTemplate(name, id, timing, template))
+    },
+    async schedule(name, id, timing, template) {
+      const first = await planning.put(name, id, timing, await storedTemplate(name, id, timing, template))
       if (first !== undefined && search.covers(name)) await search.added(name, [first])
       return first
     },

@@ -13,6 +13,7 @@ import type {
 import type { ListedState, QueueCounts, QueueSample } from './contract.js'
 import type { DeletionBackend } from './deletion/contract.js'
 import type { FlowBackend } from './flows/contract.js'
+import type { ScheduleBackend } from './schedules/contract.js'
 import type { SearchBackend } from './search/contract.js'
 
 export interface Claim {
@@ -94,6 +95,7 @@ export interface QueueBackend {
   readonly deletion: DeletionBackend
   /** Finds jobs by declared fields of their data. */
   readonly search: SearchBackend
+  readonly schedules: ScheduleBackend
   /** Overwrites the remains of removed jobs in the files of this process. */
   scrub(): Promise<void>
   /** Records that a queue exists. */

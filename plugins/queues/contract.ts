@@ -1,16 +1,4 @@
-import type {
-  FlowJob,
-  FlowProducer,
-  Job,
-  JobNode,
-  JobsOptions,
-  Processor,
-  Queue,
-  QueueEvents,
-  RepeatOptions,
-  Worker,
-  WorkerOptions,
-} from 'bullmq'
+import type { FlowJob, FlowProducer, Job, JobNode, JobsOptions, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
 import type {
@@ -27,6 +15,7 @@ import type {
 import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { Flows } from './flows/contract.js'
 import type { JobTextPart } from './hooks.js'
+import type { Schedule, ScheduleTiming } from './schedules/timing.js'
 import type { FoundJobs } from './search/contract.js'
 import type { QueueTelemetry } from './telemetry.js'
 import type { JobViews } from './views.js'
@@ -146,10 +135,19 @@ export interface Queues extends Flows {
   /** Adds a tree of jobs atomically, with the checks and retention of `add`. A job runs when its children are done. */
   addFlow(flow: FlowJob): Promise<JobNode>
   /**
-   * Adds or replaces the recurring job `id` of a queue, with the checks and retention of `add`. Returns the first job that it adds;
-   * undefined when the schedule has ended.
+   * Adds or replaces the recurring job `id` of a queue, with the checks and retention of `add`. A schedule that is stored already stays as
+   * it is. Returns the job that it runs next; undefined when the schedule has ended. Throws 400 QUEUE_INVALID_SCHEDULE.
+   *
+   * @example
+   * const { queues } = ctx.services
+   * const timing = { pattern: '30 2 * * *', tz: 'Europe/Berlin', overlap: 'skip', catchUp: 'one' } as const
+   * await queues.schedule('reports', 'nightly', timing, { name: 'report', data: { kind: 'daily' } })
    */
-  schedule(queue: string, id: string, timing: RepeatOptions, template: JobTemplate): Promise<Job | undefined>
+  schedule(queue: string, id: string, timing: ScheduleTiming, template: JobTemplate): Promise<Job | undefined>
+  /** Whether a schedule is stored already as `schedule` would store it, and goes on as it says. Throws what `schedule` throws. */
+  isScheduled(queue: string, id: string, timing: ScheduleTiming, template: JobTemplate): Promise<boolean>
+  /** The schedules of a queue in the terms in which they were given, by the time of their next run. The data of a template is in stored form. */
+  schedules(queue: string): Promise<readonly Schedule[]>
   /**
    * Fails a waiting job permanently and at once, as a worker would. Its parent handles the failure according to its options, and its
    * waiting children are removed. Returns false if the job is running, has ended or does not exist.
@@ -255,7 +253,11 @@ export interface Queues extends Flows {
   cancel(queue: string, id: string, reason: string, options?: { readonly timeoutMs?: number }): Promise<Cancellation>
   /** Makes the running jobs of a consumer that manages its signals itself cancellable. Returns a function that removes the canceller. */
   addCanceller(canceller: Canceller): () => void
-  /** The next time after `after` at which a cron pattern is due, both in ms since 1970; undefined if never. Throws for an invalid pattern or zone. */
+  /**
+   * The next time after `after` at which a cron pattern is due, both in ms since 1970; undefined if never. A local time that the clock skips
+   * is due later by the gap, one that occurs twice only the first time, and a pattern for all hours in both. Throws for an invalid pattern or
+   * zone.
+   */
   nextRun(pattern: string, tz: string, after: number): number | undefined
   counts(queue: string): Promise<QueueCounts>
   /** Counts of many queues; one round trip per 1000 queues. */

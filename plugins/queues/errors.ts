@@ -47,6 +47,12 @@ export const queueErrors = defineErrors({
     when: 'A job contains NUL or a lone surrogate, has an id that does not work everywhere, uses `repeat`, or has data that is not JSON',
     fix: 'Fix the part that the message names',
   },
+  QUEUE_INVALID_SCHEDULE: {
+    status: 400,
+    message: (queue: string, what: string) => `Invalid schedule for queue "${queue}": ${what}`,
+    when: 'The pattern, interval, time zone, dates, `limit`, `overlap` or `catchUp` of a schedule is invalid',
+    fix: 'Fix the part that the message names',
+  },
   QUEUE_INVALID_TEXT: {
     status: 400,
     message: () => 'An id or name contains the character NUL, which the queue store cannot store. Remove the character',

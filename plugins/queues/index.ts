@@ -50,6 +50,15 @@ export type { QueuesOptions } from './options.js'
 export { bullPriority, levelOf, type PriorityName, priorityOf } from './priority.js'
 export { replacement } from './redact.js'
 export { isRefusedOutcome } from './refused-outcome.js'
+export {
+  type CatchUp,
+  catchUps,
+  type Overlap,
+  overlaps,
+  type Schedule,
+  type SchedulePolicy,
+  type ScheduleTiming,
+} from './schedules/timing.js'
 export type { FoundJobs, Place } from './search/contract.js'
 export type { QueueTelemetry } from './telemetry.js'
 export type { JobViews, ViewedJob, Viewer } from './views.js'

@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
+import type { NextRun } from './schedules/next-run.js'
 
 /** A recurring job, as BullMQ returns it. */
 export type StoredSchedule = Awaited<ReturnType<Queue['getJobSchedulers']>>[number]
@@ -13,7 +14,7 @@ export interface LateSchedulesParts {
   readonly takesTurn: (task: string, ms: number) => Promise<boolean>
   /** The time by the clock of the store, in ms since 1970. */
   readonly storeTime: () => Promise<number>
-  readonly nextRun: (pattern: string, tz: string, after: number) => number | undefined
+  readonly nextRun: NextRun
   /** Runs a command on the store. */
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
 }

@@ -55,11 +55,11 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
 async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, backend, fail }: PurgeParts): Promise<boolean> {
   if (state === 'active') return false
   const waits = state !== 'completed' && state !== 'failed'
-  if (waits && job.repeatJobKey !== undefined) {
-    // Ends the schedule and removes its next job.
-    await ask(() => queue.removeJobScheduler(job.repeatJobKey ?? ''))
-    if ((await ask(() => queue.getJob(id))) === undefined) return true
-  }
   if (waits && job.parentKey !== undefined && !(await fail(id))) return false
-  return (await ask(() => backend.flows.removeJob(queue.name, id, { ended: true, keepsBelow: true }))).jobs !== undefined
+  const remove = () => ask(() => backend.flows.removeJob(queue.name, id, { ended: true, keepsBelow: true }))
+  const { jobs, refused } = await remove()
+  if (refused !== 'scheduled') return jobs !== undefined
+  // Ends the schedule and removes its next job.
+  await ask(() => queue.removeJobScheduler(job.repeatJobKey ?? ''))
+  return (await ask(() => queue.getJob(id))) === undefined || (await remove()).jobs !== undefined
 }

@@ -12,6 +12,7 @@ import { flowRecoveryContract } from './flow-recovery.contract.js'
 import { flowsContract } from './flows.contract.js'
 import { type Queues, queues, queuesService } from './index.js'
 import { queuesContract } from './queues.contract.js'
+import { policiesContract } from './schedules/policies.contract.js'
 import { schedulesContract } from './schedules.contract.js'
 import { seamsContract } from './seams.contract.js'
 import { telemetryContract } from './telemetry.contract.js'
@@ -27,6 +28,7 @@ for (const contract of [
   flowsContract,
   flowRecoveryContract,
   schedulesContract,
+  policiesContract,
   seamsContract,
   telemetryContract,
 ])

@@ -21,6 +21,11 @@ import { quietErrors } from './quiet-errors.js'
 import { isRefusedOutcome } from './refused-outcome.js'
 import { defaultRetention } from './retention.js'
 import { rewriteParts } from './rewrite.js'
+import { MissedRuns } from './schedules/missed.js'
+import { createNextRun } from './schedules/next-run.js'
+import { Occurrences } from './schedules/occurrences.js'
+import { Planning } from './schedules/planning.js'
+import { readSchedule } from './schedules/timing.js'
 import { Search } from './search/service.js'
 import { closeWorker, within } from './shutdown.js'
 import { storedJobClass, useJobClass } from './stored-job.js'
@@ -67,6 +72,17 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   /** Ends the event streams. */
   let closing = new AbortController()
 
+  const nextRun = createNextRun()
+  const planning = new Planning({
+    clock,
+    nextRun,
+    queue: (name) => queue(name),
+    find: (name, id) => ask(() => findJob(name, id)),
+    restored: (name, data) => payloads.restoreData(name, data),
+    ask: (command, repeat) => ask(command, repeat),
+  })
+  const settings = { repeatStrategy: planning.strategy }
+
   /** Makes jobs of a queue, worker or flow producer pass through the hooks. */
   const throughHooks = <T extends object>(owner: T): T => {
     jobClass ??= storedJobClass({ payloads, maxJobBytes, errorOf, uncount: (name, id) => opened().flows.uncount(name, id) })
@@ -97,7 +113,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     if (existing) return existing
     checkName(name)
     const { makeQueue, remember } = opened()
-    const made = throughHooks(makeQueue(name, { ...traced(), defaultJobOptions: defaultRetention(keep) }))
+    const made = throughHooks(makeQueue(name, { ...traced(), settings, defaultJobOptions: defaultRetention(keep) }))
     made.on('error', (error) => onError({ queue: name }, error))
     queues.set(name, made)
     remember(name)
@@ -119,7 +135,28 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   }
 
   const names: Queues['names'] = () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort())
-  const nextRun: Queues['nextRun'] = (pattern, tz, after) => loadBullmq().getNextMillis(after, { pattern, tz })
+  const occurrences = new Occurrences({
+    clock,
+    log,
+    nextRun,
+    planning,
+    backend: () => opened().schedules,
+    find: (name, id) => ask(() => queue(name).getJob(id)) as Promise<Job | undefined>,
+  })
+  /** Workers that take jobs. */
+  const taking = new WeakSet<Worker>()
+  const missed = new MissedRuns({
+    clock,
+    log,
+    nextRun,
+    queue,
+    ask,
+    find: (name, id) => ask(() => findJob(name, id)),
+    hasSchedules: async (name) => (await ask(() => opened().scheduled([name]))).length > 0,
+    isServed: async (name) =>
+      [...workers].some((worker) => worker.name === name && taking.has(worker)) ||
+      (kind === 'redis' && (await ask(() => queue(name).getActiveCount())) > 0),
+  })
   const scheduled = async (): Promise<readonly string[]> => {
     const all = await names()
     return ask(() => opened().scheduled(all))
@@ -164,7 +201,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     queue,
     worker(name, processor, options = {}) {
       checkName(name)
-      const made = throughHooks(createWorker(opened(), name, payloads.around(processor), { ...traced(), ...options }))
+      const merged = { ...traced(), ...options, settings: { ...options.settings, ...settings } }
+      const made = occurrences.watch(throughHooks(createWorker(opened(), name, payloads.around(processor), merged)))
+      missed.checkBefore(made, () => taking.add(made))
       made.on('error', (error) => isRefusedOutcome(error) || onError({ queue: name, worker: made.name }, error))
       made.on('closed', () => workers.delete(made))
       workers.add(made)
@@ -179,7 +218,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       return made
     },
     flow: flowProducer,
-    ...createAdding({ payloads, maxJobBytes, search, queue, flow: flowProducer, keep, ask }),
+    ...createAdding({ payloads, maxJobBytes, search, planning, queue, flow: flowProducer, keep, ask }),
+    schedules: async (name) => (await ask(() => queue(name).getJobSchedulers(0, -1, true))).map(readSchedule),
     fail: async (name, id, reason) => (await fail(name, id, reason)) !== undefined,
     failNext,
     ...createFlows({ ask, checkName, isJobId, fail, store: () => opened().flows }),

@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
+import { catchUps, overlaps } from 'zin/plugins/queues'
 
 // Documents for OpenAPI what the service validates. Its errors have a code for each field, so no schema rejects these values.
 
@@ -118,8 +119,10 @@ const schedule = object(
     startDate: time,
     endDate: time,
     limit: Type.Integer({ minimum: 1, maximum: 1_000_000_000, description: 'Maximum number of jobs that it adds' }),
+    overlap: oneOf([...overlaps], 'What a run does that is due while the previous one waits or runs, default allow'),
+    catchUp: oneOf([...catchUps], 'Which runs of the last 24 h are made up that were missed while nothing was running, default one'),
     data,
-    options: object(optional(options), 'Options of each job'),
+    options: object(optional({ ...options, deduplication }), 'Options of each job'),
   }),
 )
 

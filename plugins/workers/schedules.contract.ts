@@ -20,6 +20,24 @@ export function schedulesContract(api: () => ApiHost): void {
       return found.map(({ key }) => key).sort()
     }
 
+    it('are not recorded as changed by a request that changes nothing', async () => {
+      const { name, path } = await create()
+      const recorded = () =>
+        api()
+          .host.recorded('onWorkerChange')
+          .map(([change]) => change as { readonly action: string; readonly worker: string })
+          .filter((change) => change.action === 'schedule.put' && change.worker === name).length
+      const put = (more: object = {}) =>
+        api().call('PUT', `${path}/schedules/a`, { ...yearly, limit: 5, overlap: 'queue', data: { n: 1 }, ...more })
+      const first = await put()
+      assert.deepEqual([first.status, first.body.schedule?.overlap, first.body.schedule?.catchUp], [200, 'queue', 'one'], first.text)
+      const again = await put()
+      assert.deepEqual([again.status, again.body, recorded()], [200, first.body, 1])
+      assert.equal((await put({ data: { n: 2 } })).status, 200)
+      assert.equal((await put({ data: { n: 2 }, catchUp: 'all' })).body.schedule?.catchUp, 'all')
+      assert.equal(recorded(), 3)
+    })
+
     it('are removed with it, and those of others on its queue stay', async () => {
       const { name, path } = await create()
       const other = await create({ queueName: name })

@@ -13,6 +13,7 @@ const ofOneJob = [
   'repeat',
   'repeatJobKey',
   'prevMillis',
+  'schedule',
   'deduplication',
   'debounce',
   'telemetry',

@@ -9,6 +9,7 @@ import type { EmbeddedStore } from '../embedded/open.js'
 import { StoreUnavailableError } from '../embedded/statement-errors.js'
 import { queueErrors } from '../errors.js'
 import { embeddedFlows } from '../flows/embedded.js'
+import { embeddedSchedules } from '../schedules/embedded.js'
 import { embeddedSearch } from '../search/embedded.js'
 import { embeddedParts } from './embedded-parts.js'
 import { jobOfRow, type ListedRow, listedColumns } from './listed-jobs.js'
@@ -213,6 +214,7 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     flows: embeddedFlows(store.pool),
     deletion: embeddedDeletion(store.pool),
     search: embeddedSearch(store.pool),
+    schedules: embeddedSchedules(store.pool),
     scrub: () => store.scrub(),
     remember: (name) => void known.add(name),
     async names() {

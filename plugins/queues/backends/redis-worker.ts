@@ -106,8 +106,8 @@ export class OrphanedJobs {
       if (before.size === 0) return
       // A job that has just arrived begins within a moment.
       await delay(lookAgainMs, undefined, { ref: false })
+      // It has ended, or another node has it, if its lock is another one by now.
       for (const [id, token] of await this.#orphansOf(worker))
-        // It has ended, or another node has it, if its lock is another one by now.
         if (before.get(id) === token) await backend.moveJobFromActiveToWait(id, token).catch(unlessGone)
     } catch (error) {
       // It looks again after the next reconnection.
@@ -119,7 +119,8 @@ export class OrphanedJobs {
   async #orphansOf(worker: Worker): Promise<ReadonlyMap<string, string>> {
     if (!this.#workers.has(worker)) return new Map()
     const found = (await this.#connection.eval(ownScript, 1, worker.toKey(''), `${worker.id}:`)) as readonly string[]
-    const { trackedJobs } = (worker as unknown as { readonly lockManager: { readonly trackedJobs: ReadonlyMap<string, unknown> } }).lockManager
+    const { trackedJobs } = (worker as unknown as { readonly lockManager: { readonly trackedJobs: ReadonlyMap<string, unknown> } })
+      .lockManager
     const pairs = Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i] as string, found[2 * i + 1] as string] as const)
     return new Map(pairs.filter(([id]) => !trackedJobs.has(id)))
   }

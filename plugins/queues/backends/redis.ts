@@ -18,6 +18,7 @@ import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
 import { redisDeletion } from '../deletion/redis.js'
 import { queueErrors } from '../errors.js'
 import { redisFlows } from '../flows/redis.js'
+import { redisSchedules } from '../schedules/redis.js'
 import { redisSearch } from '../search/redis.js'
 import { isWrongType } from '../wrong-type.js'
 import { jobOfFields, listedFields } from './listed-jobs.js'
@@ -248,6 +249,7 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     flows: redisFlows(producer, prefix),
     deletion,
     search: redisSearch(producer, prefix),
+    schedules: redisSchedules(producer, prefix),
     // Redis keeps nothing of a deleted key in memory, and its files on disk are not managed here.
     scrub: () => Promise.resolve(),
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),

@@ -1,4 +1,5 @@
 import type { PglitePool } from '../embedded/pool.js'
+import { isPlanned } from '../schedules/embedded.js'
 import type { CountedJobs, DeleteRange, UndoRoom } from './contract.js'
 
 export const orders = {
@@ -10,7 +11,7 @@ export const orders = {
 } as const
 
 /** True for the next job of a schedule. */
-const scheduled = `(j.state not in ('completed', 'failed') and j.scheduler_id is not null)`
+const scheduled = isPlanned('j')
 /** True for a job that its parent waits for, and a job that waits for children. */
 const inFlow = `(j.pending_deps > 0 or exists (
   select 1 from job_dependency d where d.child_queue = j.queue and d.child_id = j.id and d.status = 'pending'))`

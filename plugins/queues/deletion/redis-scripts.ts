@@ -51,7 +51,7 @@ local function isInFlow(job, facts)
 end
 
 local function isScheduled(id, facts)
-  if not facts.schedule then return false end
+  if not facts.schedule or facts.finished then return false end
   local nextRun = call('ZSCORE', base .. 'repeat', facts.schedule)
   return nextRun ~= false and nextRun ~= nil and id == 'repeat:' .. facts.schedule .. ':' .. nextRun
 end
@@ -63,8 +63,8 @@ end
 local function factsOf(job)
   local f = call('HMGET', job, 'finishedOn', 'timestamp', 'atm', 'deid', 'rjk', 'parentKey', 'defa')
   return {
-    at = tonumber(f[1] or f[2] or '0'), added = f[2], attempts = tonumber(f[3] or '0'), deduplication = f[4], schedule = f[5],
-    parent = f[6] and f[6] ~= '' and f[6], failing = f[7] and f[7] ~= ''
+    at = tonumber(f[1] or f[2] or '0'), finished = f[1], added = f[2], attempts = tonumber(f[3] or '0'), deduplication = f[4],
+    schedule = f[5], parent = f[6] and f[6] ~= '' and f[6], failing = f[7] and f[7] ~= ''
   }
 end
 

@@ -83,6 +83,9 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
         async (step) => {
           const { worker } = await writes.find(name)
           jobs.checkSchedule(id, spec)
+          // A repeated request changes nothing, so plugins are not asked and nothing is recorded. Errors come again below.
+          const same = await jobs.sameSchedule(worker.record, id, spec).catch(() => undefined)
+          if (same !== undefined) return same
           const before = step.active ? await scheduled(worker.record, id) : null
           await step.allow(() => ({ before, after: scheduleChange(id, spec) }))
           const view = await jobs.schedule(worker.record, id, spec)
@@ -115,9 +118,10 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
 }
 
 /** Only the timing of a schedule, because its data may be private. */
-function scheduleChange(id: string, { pattern, every, tz, startDate, endDate, limit }: ScheduleTiming): ScheduleChange {
-  const timing = { pattern, every, tz, startDate, endDate, limit }
-  return { id, ...Object.fromEntries(Object.entries(timing).filter(([, value]) => value !== undefined)) }
+function scheduleChange(id: string, timing: ScheduleTiming): ScheduleChange {
+  const { pattern, every, tz, startDate, endDate, limit, overlap, catchUp } = timing
+  const shown = { pattern, every, tz, startDate, endDate, limit, overlap, catchUp }
+  return { id, ...Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined)) }
 }
 
 function flowChange({ worker, options, children = [] }: FlowSpec, added?: FlowJob): FlowChange {

@@ -1,6 +1,6 @@
-import type { FlowJob as BullFlow, JobSchedulerJson, Queue } from 'bullmq'
+import type { FlowJob as BullFlow, Queue } from 'bullmq'
 import type { Clock } from 'zin'
-import { isStorableText, type QueueJob, type Queues, repeatAdding, repeatable } from 'zin/plugins/queues'
+import { isStorableText, type JobTemplate, type QueueJob, type Queues, repeatAdding, repeatable, type Schedule } from 'zin/plugins/queues'
 import { refuse, workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import type { WorkerRecord } from '../record/record.js'
@@ -8,7 +8,7 @@ import { type FlowPlace, flowProblems, placeBelow, rootPlace, workersOf } from '
 import { bullOptions, flowRootKey, type JobDefaults, jobPlanOf, jobProblems } from './job-plan.js'
 import { statusOf, workerJob } from './job-view.js'
 import { type Reach, reachOf } from './reach.js'
-import { isScheduleId, repeatOptions, scheduleIdOf, scheduleProblems, schedulerId, scheduleView } from './schedule-plan.js'
+import { isScheduleId, scheduleIdOf, scheduleProblems, schedulerId, scheduleView, timingOf } from './schedule-plan.js'
 import type {
   CancelOutcome,
   EnqueueOptions,
@@ -119,22 +119,29 @@ export class WorkerJobs {
     refuse(scheduleProblems(id, spec, clock.now(), queues.nextRun))
   }
 
+  /** The view of a schedule that is stored exactly so already; undefined if storing it would change something. */
+  async sameSchedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView | undefined> {
+    const template = await this.#template(record, id, spec)
+    const scheduler = schedulerId(record.name, id)
+    const isSame = await this.#reach('The schedule was not read', (queues) =>
+      queues.isScheduled(record.queueName, scheduler, timingOf(spec), template),
+    )
+    return isSame ? (await this.schedules(record)).find((one) => one.id === id) : undefined
+  }
+
   async schedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView> {
-    const { clock, queues } = this.#parts
-    this.checkSchedule(id, spec)
-    const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'deduplication', 'jobId', 'onFailure'])
-    const { delay: _, ...options } = bullOptions(plan)
-    const template = { name: plan.name, data: spec.data, options }
+    const { clock } = this.#parts
+    const template = await this.#template(record, id, spec)
     const scheduler = schedulerId(record.name, id)
     const what = `The schedule "${id}" was not stored`
     try {
-      await this.#reach(what, () => queues.schedule(record.queueName, scheduler, repeatOptions(spec), template), repeatable)
+      await this.#reach(what, (queues) => queues.schedule(record.queueName, scheduler, timingOf(spec), template), repeatable)
     } catch (error) {
       throw isTaken(error) ? workerErrors.SCHEDULE_BUSY(record.name, id) : error
     }
-    const stored = await this.#reach(what, () => queues.queue(record.queueName).getJobScheduler(scheduler), repeatable)
+    const stored = (await this.#schedulers(record)).find((one) => one.id === id)?.scheduler
     // Another process may have removed it in the meantime.
-    if (stored === undefined || stored === null) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
+    if (stored === undefined) throw workerErrors.SCHEDULE_NOT_FOUND(record.name)
     return scheduleView(id, record.name, stored, clock.now())
   }
 
@@ -174,7 +181,7 @@ export class WorkerJobs {
       if (limit !== 0) {
         const { data: stored, opts: options = {} } = scheduler.template ?? {}
         const data = await this.#parts.queues.restoredData({ queueName: from.queueName, data: stored })
-        const timing = { ...repeatOptions(scheduler), ...(limit !== undefined && { limit }) }
+        const timing = { ...timingOf(scheduler), ...(limit !== undefined && { limit }) }
         await this.#reach(
           what,
           (queues) => queues.schedule(to.queueName, scheduler.key, timing, { name: scheduler.name, data, options }),
@@ -186,9 +193,17 @@ export class WorkerJobs {
     return found.length > 0
   }
 
+  /** The template of each job of a schedule, after its checks. */
+  async #template(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<JobTemplate> {
+    this.checkSchedule(id, spec)
+    const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'jobId', 'onFailure'])
+    const { delay: _, ...options } = bullOptions(plan)
+    return { name: plan.name, data: spec.data, options }
+  }
+
   /** Ordered by their next time. */
   async #schedulers({ name, queueName }: WorkerRecord) {
-    const found = await this.#reach('The schedules were not read', (queues) => queues.queue(queueName).getJobSchedulers(0, -1, true))
+    const found = await this.#reach('The schedules were not read', (queues) => queues.schedules(queueName))
     return found.flatMap((scheduler) => {
       const id = scheduleIdOf(name, scheduler.key)
       return id === undefined ? [] : [{ id, scheduler }]
@@ -277,7 +292,7 @@ function flowJob({ children, id, tree, worker }: PlannedFlow): FlowJob {
 /** How many jobs a schedule will still add, including a next one that is not due yet; undefined if it has no limit. */
 async function jobsLeft(
   queue: Pick<Queue, 'getJob' | 'getJobState'>,
-  { iterationCount = 0, key, limit, next }: JobSchedulerJson,
+  { iterationCount = 0, key, limit, next }: Schedule,
 ): Promise<number | undefined> {
   if (limit === undefined) return undefined
   const id = `repeat:${key}:${next}`

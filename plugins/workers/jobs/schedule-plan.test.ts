@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { repeatOptions, scheduleIdOf, scheduleProblems, schedulerId, scheduleView } from './schedule-plan.js'
+import { scheduleIdOf, scheduleProblems, schedulerId, scheduleView, timingOf } from './schedule-plan.js'
 
 const now = Date.UTC(2026, 0, 1)
 const nextRun = (pattern: string, _tz: string, after: number): number | undefined => {
@@ -15,7 +15,9 @@ describe('a schedule', () => {
       { pattern: '0 0 * * *' },
       { pattern: '  0 0 0 * * MON-THU ' },
       { pattern: '0 0 * * *', tz: 'Europe/Berlin', startDate: '2026-02-01T00:00:00Z', endDate: '2026-03-01T00:00:00+01:00', limit: 1 },
-      { every: 1000, data: null, options: { priority: 'High', timeout: 5 } },
+      { every: 1000, data: null, options: { priority: 'High', timeout: 5, deduplication: { id: 'x' } } },
+      { every: 1000, overlap: 'queue', catchUp: 'all' },
+      { every: 1000, startDate: '2026-02-01T00:00:00Z', endDate: '2026-02-01T00:00:00Z' },
     ]) {
       assert.deepEqual(problems(spec), [], JSON.stringify(spec))
     }
@@ -47,7 +49,10 @@ describe('a schedule', () => {
       [{ every: 1000, startDate: '2026-03-01T00:00:00Z', endDate: '2026-02-01T00:00:00Z' }, 'endDate'],
       [{ every: 1000, limit: 0 }, 'limit'],
       [{ every: 1000, options: { delay: 5 } }, 'options.delay'],
-      [{ every: 1000, options: { deduplication: { id: 'x' } } }, 'options.deduplication'],
+      [{ every: 1000, overlap: 'wait' }, 'overlap'],
+      [{ every: 1000, overlap: null }, 'overlap'],
+      [{ every: 1000, catchUp: 'both' }, 'catchUp'],
+      [{ every: 1000, catchUp: true }, 'catchUp'],
     ]
     for (const [spec, field] of rows) {
       assert.deepEqual(
@@ -67,7 +72,9 @@ describe('a schedule', () => {
   })
 
   it('has no next time after its last job was due', () => {
-    const view = (more: object) => scheduleView('x', 'mail', { key: 'mail~x', name: 'mail', next: now, every: 1000, ...more }, now).nextAt
+    const view = (more: object) =>
+      scheduleView('x', 'mail', { key: 'mail~x', name: 'mail', overlap: 'allow', catchUp: 'one', next: now, every: 1000, ...more }, now)
+        .nextAt
     const at = new Date(now).toISOString()
     assert.equal(view({}), at)
     assert.equal(view({ limit: 2, iterationCount: 1 }), at)
@@ -77,7 +84,7 @@ describe('a schedule', () => {
   })
 
   it('is in UTC by default, whatever the time zone of the machine', () => {
-    assert.deepEqual(repeatOptions({ pattern: ' 0 0 * * * ' }), { pattern: '0 0 * * *', tz: 'UTC' })
-    assert.deepEqual(repeatOptions({ every: 5000, limit: 2 }), { every: 5000, limit: 2 })
+    assert.deepEqual(timingOf({ pattern: ' 0 0 * * * ' }), { pattern: '0 0 * * *', tz: 'UTC' })
+    assert.deepEqual(timingOf({ every: 5000, limit: 2 }), { every: 5000, limit: 2 })
   })
 })

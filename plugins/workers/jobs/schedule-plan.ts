@@ -1,10 +1,21 @@
-import type { JobSchedulerJson, RepeatOptions } from 'bullmq'
+import { catchUps, overlaps, type Schedule, type ScheduleTiming } from 'zin/plugins/queues'
 import { isIntIn, isObject, type Problem, problem, unknownFields } from '../record/problem.js'
 import { jobProblems } from './job-plan.js'
 import type { ScheduleSpec, ScheduleView } from './types.js'
 
 const code = 'INVALID_SCHEDULE'
-const keys: readonly (keyof ScheduleSpec)[] = ['pattern', 'every', 'tz', 'startDate', 'endDate', 'limit', 'data', 'options']
+const keys: readonly (keyof ScheduleSpec)[] = [
+  'pattern',
+  'every',
+  'tz',
+  'startDate',
+  'endDate',
+  'limit',
+  'overlap',
+  'catchUp',
+  'data',
+  'options',
+]
 const maxEveryMs = 365 * 86_400_000
 /** Not allowed in worker names and ids. Several workers may share a queue, so ids in the queue include the worker. */
 const separator = '~'
@@ -30,7 +41,7 @@ export function isScheduleId(id: unknown): id is string {
 export function scheduleProblems(id: unknown, spec: unknown, now: number, nextRun: NextRun): readonly Problem[] {
   if (!isScheduleId(id)) return [problem('id', code, 'The id of a schedule must be 1 to 100 letters, digits, "_", "." or "-"')]
   if (!isObject(spec)) return [problem('schedule', code, '"schedule" must be an object with "pattern" or "every"')]
-  const { pattern, every, tz, startDate, endDate, limit, options } = spec
+  const { pattern, every, tz, startDate, endDate, limit, overlap, catchUp, options } = spec
   const found: Problem[] = []
   const fault = (field: string, rule: string) => found.push(problem(field, code, `"${field}" must be ${rule}`))
   found.push(...unknownFields(spec, keys, code))
@@ -43,11 +54,14 @@ export function scheduleProblems(id: unknown, spec: unknown, now: number, nextRu
     if (date !== undefined && msOf(date) === undefined) fault(field, 'an ISO 8601 date with time and time zone')
   }
   const [start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY] = [msOf(startDate), msOf(endDate)]
-  if (end <= Math.max(now, start)) fault('endDate', 'later than now and than "startDate"')
+  if (end < Math.max(now, start)) fault('endDate', 'neither before now nor before "startDate"')
   if (limit !== undefined && !isIntIn(limit, 1, 1_000_000_000)) fault('limit', 'an integer from 1 to 1000000000')
-  if (options !== undefined) found.push(...jobProblems(options, 'options', ['delay', 'deduplication', 'jobId', 'onFailure']))
+  for (const [field, value, values] of [['overlap', overlap, overlaps] as const, ['catchUp', catchUp, catchUps] as const]) {
+    if (value !== undefined && !values.some((one) => one === value)) fault(field, `"${values[0]}", "${values[1]}" or "${values[2]}"`)
+  }
+  if (options !== undefined) found.push(...jobProblems(options, 'options', ['delay', 'jobId', 'onFailure']))
   if (pattern !== undefined && found.length === 0) {
-    const fails = patternFault(pattern, typeof tz === 'string' ? tz : 'UTC', Math.max(now, start), end, nextRun)
+    const fails = patternFault(pattern, typeof tz === 'string' ? tz : 'UTC', Math.max(now, start - 1), end, nextRun)
     if (fails !== undefined) found.push(problem('pattern', code, fails))
   }
   return found
@@ -69,20 +83,22 @@ function patternFault(pattern: unknown, tz: string, after: number, end: number, 
   return undefined
 }
 
-/** Converts a validated or stored schedule to BullMQ options. Without a time zone, BullMQ would use that of the machine. */
-export function repeatOptions({ pattern, every, tz, startDate, endDate, limit }: ScheduleSpec | JobSchedulerJson): RepeatOptions {
+/** Converts a validated or stored schedule to a timing of the queues. Without a time zone, it would be that of the machine. */
+export function timingOf({ pattern, every, tz, startDate, endDate, limit, overlap, catchUp }: ScheduleSpec | Schedule): ScheduleTiming {
   return {
     ...(pattern !== undefined && { pattern: pattern.trim(), tz: tz ?? 'UTC' }),
     ...(every !== undefined && { every }),
     ...(startDate !== undefined && { startDate }),
     ...(endDate !== undefined && { endDate }),
     ...(limit !== undefined && { limit }),
+    ...(overlap !== undefined && { overlap }),
+    ...(catchUp !== undefined && { catchUp }),
   }
 }
 
 /** A schedule as the API returns it. */
-export function scheduleView(id: string, worker: string, found: JobSchedulerJson, now: number): ScheduleView {
-  const { pattern, every, tz, startDate, endDate, limit, iterationCount = 0, next } = found
+export function scheduleView(id: string, worker: string, found: Schedule, now: number): ScheduleView {
+  const { pattern, every, tz, startDate, endDate, limit, overlap, catchUp, iterationCount = 0, next } = found
   // BullMQ reports the last added job as the next one, even after it has run and no more are added.
   const ended = (limit !== undefined && iterationCount >= limit) || (endDate !== undefined && endDate <= now)
   return {
@@ -94,6 +110,8 @@ export function scheduleView(id: string, worker: string, found: JobSchedulerJson
     ...(startDate !== undefined && { startDate: new Date(startDate).toISOString() }),
     ...(endDate !== undefined && { endDate: new Date(endDate).toISOString() }),
     ...(limit !== undefined && { limit }),
+    overlap,
+    catchUp,
     nextAt: next === undefined || (ended && next <= now) ? null : new Date(next).toISOString(),
   }
 }

@@ -21,6 +21,8 @@ export function describeSchedules(lab: JobLab): void {
         pattern: '30 2 * * *',
         tz: 'Europe/Berlin',
         startDate,
+        overlap: 'allow',
+        catchUp: 'one',
         nextAt: '2037-03-28T01:30:00.000Z',
       })
       const inUtc = await lab.jobs().schedule(other, 'nightly.report', { pattern: '30 2 * * *', startDate })
@@ -100,6 +102,25 @@ export function describeSchedules(lab: JobLab): void {
       assert.equal((await lab.jobs().schedules(lab.record)).length, 1)
     })
 
+    it('stay as they are, and unrecorded, when the same is stored again', async () => {
+      const startDate = '2037-03-28T01:30:00.000Z'
+      const spec = {
+        pattern: '30 2 * * *',
+        tz: 'Europe/Berlin',
+        startDate,
+        limit: 4,
+        overlap: 'skip',
+        catchUp: 'all',
+        data: { n: 1 },
+      } as const
+      assert.equal(await lab.jobs().sameSchedule(lab.record, 'same', spec), undefined)
+      const made = await lab.jobs().schedule(lab.record, 'same', { ...spec, options: { deduplication: { id: 'x' } } })
+      // The start is itself a time of the pattern.
+      assert.deepEqual([made.nextAt, made.overlap, made.catchUp], [startDate, 'skip', 'all'])
+      assert.deepEqual(await lab.jobs().sameSchedule(lab.record, 'same', { ...spec, options: { deduplication: { id: 'x' } } }), made)
+      assert.equal(await lab.jobs().sameSchedule(lab.record, 'same', spec), undefined)
+    })
+
     it('are rejected when they are invalid', async () => {
       for (const [id, spec] of [
         ['a/b', { every: 1000 }],
@@ -108,6 +129,8 @@ export function describeSchedules(lab: JobLab): void {
         ['x', { pattern: '@daily' }],
         ['x', { pattern: '0 0 * * *', tz: 'Mars/Olympus' }],
         ['x', { every: 1000, endDate: '2001-01-01T00:00:00Z' }],
+        ['x', { every: 1000, overlap: 'wait' as 'skip' }],
+        ['x', { every: 1000, catchUp: '' as 'all' }],
       ] as const) {
         await assert.rejects(lab.jobs().schedule(lab.record, id, spec), { code: 'INVALID_SCHEDULE', status: 400 }, JSON.stringify(spec))
       }

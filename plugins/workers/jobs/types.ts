@@ -1,4 +1,4 @@
-import type { PriorityName } from 'zin/plugins/queues'
+import type { CatchUp, Overlap, PriorityName, SchedulePolicy } from 'zin/plugins/queues'
 import type { Backoff } from '../record/record.js'
 
 /** Prevents duplicates: while a job with the same id waits or runs, or for `ttl` ms, adding another returns the existing one. */
@@ -60,20 +60,24 @@ export interface ScheduleTiming {
   readonly every?: number
   /** IANA time zone of `pattern`. Default UTC. */
   readonly tz?: string
-  /** ISO 8601. */
+  /** ISO 8601: a run that is due then is the first, or the last. */
   readonly startDate?: string
   readonly endDate?: string
   /** Maximum number of jobs that it adds. */
   readonly limit?: number
+  /** What happens to a run that is due while the previous one still waits or runs. Default `allow`. */
+  readonly overlap?: Overlap
+  /** How many of the runs of the last 24 h are made up that were missed while nothing was running. Default `one`. */
+  readonly catchUp?: CatchUp
 }
 
 export interface ScheduleSpec extends ScheduleTiming {
   readonly data?: unknown
-  /** Options of each job; neither delay, deduplication, jobId nor onFailure. */
-  readonly options?: Omit<EnqueueOptions, 'delay' | 'deduplication' | 'jobId' | 'onFailure'>
+  /** Options of each job; neither delay, jobId nor onFailure. With `deduplication`, a run is skipped while another job with that id waits or runs. */
+  readonly options?: Omit<EnqueueOptions, 'delay' | 'jobId' | 'onFailure'>
 }
 
-export interface ScheduleView extends ScheduleTiming {
+export interface ScheduleView extends Omit<ScheduleTiming, keyof SchedulePolicy>, Required<SchedulePolicy> {
   readonly id: string
   readonly worker: string
   readonly name: string

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { catchUps, overlaps } from 'zin/plugins/queues'
 import { anything, iso, literals, ok } from './common.js'
 
 export const enqueueBody = Type.Object(
@@ -50,11 +51,13 @@ export const scheduleBody = Type.Object(
     pattern: anything('Cron pattern of five or six fields; pass either this or every'),
     every: anything('ms, at least 1000'),
     tz: anything('IANA time zone of the pattern, default UTC'),
-    startDate: anything('ISO 8601'),
-    endDate: anything('ISO 8601'),
+    startDate: anything('ISO 8601; a run that is due then is the first one'),
+    endDate: anything('ISO 8601; a run that is due then is the last one'),
     limit: anything('Maximum number of jobs that it adds'),
+    overlap: anything('When the previous run still waits or runs: allow (default), skip, or queue to wait for its end'),
+    catchUp: anything('Which runs of the last 24 h are made up that were missed while nothing was running: none, one (default) or all'),
     data: anything('Any JSON; default null'),
-    options: anything('{name?, priority?, attempts?, backoff?, timeout?} of each job'),
+    options: anything('{name?, priority?, attempts?, backoff?, timeout?, deduplication?} of each job'),
   },
   { additionalProperties: false },
 )
@@ -69,6 +72,8 @@ const schedule = Type.Object({
   startDate: Type.Optional(iso),
   endDate: Type.Optional(iso),
   limit: Type.Optional(Type.Integer()),
+  overlap: literals([...overlaps]),
+  catchUp: literals([...catchUps]),
   nextAt: Type.Union([iso, Type.Null()]),
 })
 

@@ -43,7 +43,16 @@ const version: Shape = {
   createdAt: 'string',
   activatedAt: 'string',
 }
-const schedule: Shape = { id: 'string', worker: 'string', name: 'string', pattern: 'string', tz: 'string', nextAt: 'string' }
+const schedule: Shape = {
+  id: 'string',
+  worker: 'string',
+  name: 'string',
+  pattern: 'string',
+  tz: 'string',
+  overlap: 'string',
+  catchUp: 'string',
+  nextAt: 'string',
+}
 
 export const workerAnswer: Shape = { ok: 'boolean', worker }
 export const messageAnswer: Shape = { ok: 'boolean', message: 'string' }

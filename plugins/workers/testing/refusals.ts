@@ -125,6 +125,10 @@ export const refusedSchedules: Refusals = {
     { every: 5000, startDate: 'soon' },
     { every: 5000, endDate: '2000-01-01T00:00:00Z' },
     { every: 5000, limit: 0 },
+    { every: 5000, overlap: 'wait' },
+    { every: 5000, overlap: null },
+    { every: 5000, catchUp: 'some' },
+    { every: 5000, catchUp: ['all'] },
   ],
   INVALID_JOB_OPTIONS: [
     { every: 5000, options: { delay: 5 } },

@@ -1,0 +1,118 @@
+import type { Job, JobSchedulerJson, JobsOptions, Queue, Worker } from 'bullmq'
+import { type Clock, type Logger, messageOf } from 'zin'
+import type { Ask } from '../ask.js'
+import type { QueueJob } from '../cancel.js'
+import type { NextRun } from './next-run.js'
+import type { Scheduler } from './occurrences.js'
+import { occurrenceId } from './planning.js'
+import { catchUpMs, machineZone, policyOf, timingOfJob } from './timing.js'
+
+export interface MissedParts {
+  readonly clock: Clock
+  readonly log: Logger
+  readonly nextRun: NextRun
+  readonly queue: (name: string) => Queue
+  readonly find: (queue: string, id: string) => Promise<QueueJob | undefined>
+  /** Whether a queue has schedules. */
+  readonly hasSchedules: (queue: string) => Promise<boolean>
+  /** Whether something runs the jobs of a queue already. */
+  readonly isServed: (queue: string) => Promise<boolean>
+  readonly ask: Ask
+}
+
+/** How many schedules are read at a time. */
+const page = 100
+
+/**
+ * Leaves out the runs that were missed while nothing was running, as far as `catchUp` says so: before a worker takes its first job. A run that
+ * was due is delayed still if no worker was there to take it, so the worker that starts first decides, and a second one finds it decided.
+ */
+export class MissedRuns {
+  readonly #parts: MissedParts
+
+  constructor(parts: MissedParts) {
+    this.#parts = parts
+  }
+
+  /** Makes a worker check the schedules of its queue before it takes its first job. `onTaking` is called afterwards. */
+  checkBefore(worker: Worker, onTaking: () => void): Worker {
+    const taking = worker as unknown as { moveToActive(...args: readonly unknown[]): Promise<unknown> }
+    const take = taking.moveToActive
+    let checked: Promise<void> | undefined
+    taking.moveToActive = async (...args) => {
+      checked ??= this.#check(worker.name)
+      await checked
+      onTaking()
+      taking.moveToActive = take
+      return take.apply(worker, args as unknown[])
+    }
+    return worker
+  }
+
+  async #check(name: string): Promise<void> {
+    const { ask, clock, hasSchedules, isServed, log, queue } = this.#parts
+    try {
+      if (!(await hasSchedules(name))) return
+      const now = clock.now()
+      for (let from = 0; ; from += page) {
+        const stored = await ask(() => queue(name).getJobSchedulers(from, from + page - 1, true))
+        const due = stored.filter(({ next }) => next !== undefined && next <= now)
+        if (due.length > 0 && from === 0 && (await isServed(name))) return
+        for (const schedule of due) await this.#leaveOut(name, schedule, now)
+        if (due.length < page) return
+      }
+    } catch (error) {
+      log.warn({ err: error, queue: name }, `the missed runs of queue "${name}" could not be checked: ${messageOf(error)}`)
+    }
+  }
+
+  async #leaveOut(name: string, schedule: JobSchedulerJson, now: number): Promise<void> {
+    const { ask, find, log, nextRun, queue } = this.#parts
+    const { key, next: due = 0 } = schedule
+    const kept = firstKept(schedule, now, nextRun)
+    if (kept === due) return
+    const planned = await find(name, occurrenceId(key, due))
+    // It waits for the run before it.
+    if (planned?.state !== 'delayed' || planned.job.attemptsStarted > 0) return
+    const end = schedule.endDate ?? Number.POSITIVE_INFINITY
+    if (kept === undefined || kept > end) await ask(() => queue(name).removeJobScheduler(key))
+    else await ask(() => replan(queue(name), schedule, planned.job, kept))
+    const [from, to] = [due, kept ?? now].map((time) => new Date(time).toISOString())
+    const { catchUp } = policyOf(schedule.template?.opts)
+    log.warn(
+      { queue: name, schedule: key, due: from, next: to, catchUp },
+      `schedule "${key}" of queue "${name}" missed its run of ${from} while nothing was running; by catchUp "${catchUp}" it goes on at ${to}`,
+    )
+  }
+}
+
+/** The first missed run that is made up, or the first run from now on; undefined when there is none. Returns `next` if nothing is left out. */
+export function firstKept(
+  { every, next: due = 0, pattern, template, tz }: JobSchedulerJson,
+  now: number,
+  nextRun: NextRun,
+): number | undefined {
+  const { catchUp } = policyOf(template?.opts)
+  const oldest = now - catchUpMs
+  // BullMQ goes on from now.
+  if (pattern === undefined || every !== undefined) return due
+  const zone = tz ?? machineZone()
+  if (catchUp === 'none') return nextRun(pattern, zone, now)
+  if (due >= oldest) return due
+  const first = nextRun(pattern, zone, oldest - 1)
+  if (catchUp === 'all' || first === undefined || first > now) return first
+  // One stands for all.
+  return due
+}
+
+/** Replaces the next run of a schedule, also by one in the past. Makes no difference when it is repeated. */
+async function replan(queue: Queue, schedule: JobSchedulerJson, planned: Job, next: number): Promise<void> {
+  const scheduler = (await queue.jobScheduler) as unknown as Scheduler
+  const { endDate, key, limit, name, pattern, startDate, template, tz } = schedule
+  const { count = 1, ...repeat } = timingOfJob(planned.opts) ?? {}
+  const opts = planned.opts as JobsOptions
+  const nextOpts = scheduler.getNextJobOpts(next, key, { ...opts, repeat }, count, null)
+  const data = JSON.stringify(template?.data ?? {})
+  const timing = { name, startDate, endDate, tz, pattern, limit, offset: null }
+  await scheduler.backend.addJobScheduler(key, next, data, template?.opts ?? {}, timing, nextOpts, undefined)
+}
