@@ -136,6 +136,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         connectionTimeout,
         jobLockMs: options.jobLockMs,
         maxStalls: options.maxStalls,
+        limitOf: (queue) => reconciler.limitOf(queue),
         processors,
         stopLimits,
         halt: (worker, error) => desired.halt(worker, id, error),
@@ -221,6 +222,7 @@ export function assemble(input: AssembleInput): WorkerParts {
       registry,
       versions,
       writes,
+      kept: (name) => reconciler.kept(name)?.record,
       middlewares,
       routes,
       listen(listener) {

@@ -19,6 +19,7 @@ import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { countsQuery } from './record/counts-query.js'
 import { isIntIn, problem } from './record/problem.js'
+import type { WorkerRecord } from './record/record.js'
 import type { WorkerFeatures } from './record/worker-features.js'
 import type { ReportedStatus } from './shared/contract.js'
 import type { SharedState } from './shared/state.js'
@@ -52,6 +53,8 @@ export interface ServiceParts {
   readonly middlewares: JobMiddlewares
   readonly routes: VersionRoutes
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
+  /** The record of a worker that messages keep up to date; undefined if it is unknown, or may be outdated. */
+  readonly kept: (name: string) => WorkerRecord | undefined
 }
 
 /** The local workers of a node that runs none. */
@@ -67,7 +70,7 @@ function nothingLocal(node: string): LocalWorkers {
 /** Creates the service that routes, commands and other plugins use. */
 export function makeWorkers(parts: ServiceParts): Workers {
   const { clock, writes } = parts
-  return boundTo(undefined, parts, new KnownRecords(clock, async (name) => (await writes.find(name)).worker.record))
+  return boundTo(undefined, parts, new KnownRecords(clock, async (name) => (await writes.find(name)).worker.record, parts.kept))
 }
 
 /** @param actor who makes the changes; undefined: the caller of the current request, else the app. */
