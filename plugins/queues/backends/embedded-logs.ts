@@ -12,10 +12,12 @@ const add = `
 
 /** Reads the whole log, so it runs after every hundredth line, and after a long one. */
 const dropBytes = `
-  delete from job_log l using (
-    select idx, sum(octet_length(row)) over (order by idx desc) as upto, max(idx) over () as last from job_log where queue = $1 and job_id = $2
-  ) sized
-  where l.queue = $1 and l.job_id = $2 and l.idx = sized.idx and sized.upto > ${mostLogBytes} and sized.idx < sized.last`
+  delete from job_log where queue = $1 and job_id = $2 and idx <= (
+    select max(idx) from (
+      select idx, sum(octet_length(row)) over (order by idx desc) as upto, max(idx) over () as last
+      from job_log where queue = $1 and job_id = $2
+    ) sized where upto > ${mostLogBytes} and idx < last
+  )`
 const linesPerCheck = 100
 
 /** $1 queue, $2 job, $3 number of the first line, negative from the end, $4 number of lines. */
