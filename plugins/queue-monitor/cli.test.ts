@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type AppClient, type CommandContext, ZinError } from 'zin'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { queueMonitorCommands } from './cli.js'
 import type { JobDetails } from './contract.js'
 import { type MonitoredApp, monitoredApp } from './testing/app.js'
@@ -10,7 +11,13 @@ const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`
 
 describe('the queue commands', () => {
   let app: MonitoredApp
-  const run = async (name: string, args: object = {}, options: object = {}, { json = false, aborted = false } = {}) => {
+  const run = async (
+    name: string,
+    args: object = {},
+    options: object = {},
+    more: { json?: boolean; aborted?: boolean; onLine?: (line: string) => void } = {},
+  ) => {
+    const { json = false, aborted = false, onLine = () => undefined } = more
     const told = { lines: [] as string[], tables: [] as unknown[], bars: [] as string[], confirmed: [] as string[] }
     const client: AppClient = {
       baseUrl: '',
@@ -27,7 +34,10 @@ describe('the queue commands', () => {
     }
     const print = {
       json,
-      line: (text = '') => void told.lines.push(text),
+      line(text = '') {
+        told.lines.push(text)
+        onLine(text)
+      },
       error: (text: string) => void told.lines.push(text),
       table: (rows: readonly object[]) => void told.tables.push(...rows),
       record: (value: object) => void told.tables.push(value),
@@ -68,6 +78,24 @@ describe('the queue commands', () => {
     assert.deepEqual((await run('queue:search', { text: 'data.customer.id:none' }, {}, { json: true })).tables, [
       { jobs: [], searched: { jobs: 0, of: 0, complete: true, queues: 1, fields: ['customer.id'], since: null } },
     ])
+  })
+
+  it('show the end of a log, and follow it until the job has ended', async () => {
+    const { id = '' } = await app.queues.add('logged', 'x', {})
+    let end: () => void = () => undefined
+    const worker = app.queues.worker('logged', async (job) => {
+      for (let n = 0; n < 3; n++) await job.log(`line ${n}`)
+      await new Promise<void>((resolve) => (end = resolve))
+      await job.log('the last line')
+    })
+    await eventually('it has logged', async () => (await app.queues.logs('logged', id, { offset: 0, limit: 9 })).count === 3)
+    assert.deepEqual((await run('queue:logs', { id: `logged:${id}` }, { lines: 2 })).lines, ['line 1', 'line 2'])
+    const onLine = (line: string) => line === 'line 2' && end()
+    const following = await run('queue:logs', { id }, { lines: 2, follow: true }, { onLine })
+    assert.deepEqual(following.lines, ['line 1', 'line 2', 'the last line'])
+    await worker.close()
+    assert.deepEqual((await run('queue:logs', { id }, { follow: true, lines: 1 })).lines, ['the last line'])
+    await assert.rejects(run('queue:logs', { id: 'nobody' }), { code: 'JOB_NOT_FOUND' })
   })
 
   it('show queues, statistics and jobs, as text and as JSON', async () => {

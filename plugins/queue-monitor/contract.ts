@@ -72,7 +72,7 @@ export interface JobDetails {
   readonly id: string
   readonly queue: string
   readonly status: MonitorStatus
-  /** The redacted data; null unless requested. If longer than 64 KiB, the beginning of the JSON as text. */
+  /** The redacted data; null unless it was requested and may be shown. If longer than 64 KiB, the beginning of the JSON as text. */
   readonly payload: unknown
   readonly attempts: number
   readonly maxAttempts: number
@@ -122,7 +122,7 @@ export interface JobAttempt {
   readonly endedAt: string
   /** Run time in ms. */
   readonly runMs: number
-  /** Time from when it was first due until it started, in ms; null if unknown. */
+  /** Time from when it was ready until it started, in ms; null if unknown. */
   readonly waitMs: number | null
   readonly error: string | null
 }
@@ -201,8 +201,13 @@ export interface QueueMonitor {
   /** Returns the history of a queue, oldest first. 404 QUEUE_NOT_FOUND. */
   history(queue: string, tier: HistoryTier, scope?: Scope): Promise<readonly HistoryPoint[]>
   jobs(status: ListedStatus, query?: JobListQuery, scope?: Scope): Promise<JobPage>
-  /** Returns a job; `id` may be `<queue>:<id>`. 404 JOB_NOT_FOUND, 409 AMBIGUOUS_JOB_ID. */
-  job(id: string, options?: { readonly queue?: string; readonly payload?: boolean }, scope?: Scope): Promise<JobDetails>
+  /**
+   * Returns a job; `id` may be `<queue>:<id>`. 404 JOB_NOT_FOUND, 409 AMBIGUOUS_JOB_ID: only jobs of other producers have an id that is not
+   * unique over the queues.
+   *
+   * @param options `payload`: whether to include it; `allowed`: unless the caller may not see it. Default false.
+   */
+  job(id: string, options?: { readonly queue?: string; readonly payload?: boolean | 'allowed' }, scope?: Scope): Promise<JobDetails>
 }
 
 export const queueMonitorService = defineService<QueueMonitor>('queueMonitor')

@@ -1,6 +1,7 @@
 import { alertActionsContract } from './alert-actions.contract.js'
 import { alertsContract } from './alerts.contract.js'
 import { graphqlContract } from './graphql.contract.js'
+import { jobOptionsContract } from './job-options.contract.js'
 import { jobsContract } from './jobs.contract.js'
 import { manageContract } from './manage.contract.js'
 import { monitorContract } from './monitor.contract.js'
@@ -15,3 +16,4 @@ webhooksContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'red
 alertActionsContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
 jobsContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
 searchContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
+jobOptionsContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))

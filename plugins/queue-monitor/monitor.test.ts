@@ -1,6 +1,7 @@
 import { alertActionsContract } from './alert-actions.contract.js'
 import { alertsContract } from './alerts.contract.js'
 import { graphqlContract } from './graphql.contract.js'
+import { jobOptionsContract } from './job-options.contract.js'
 import { jobsContract } from './jobs.contract.js'
 import { manageContract } from './manage.contract.js'
 import { monitorContract } from './monitor.contract.js'
@@ -15,3 +16,4 @@ webhooksContract('the embedded store', () => ({}))
 alertActionsContract('the embedded store', () => ({}))
 jobsContract('the embedded store', () => ({}))
 searchContract('the embedded store', () => ({}))
+jobOptionsContract('the embedded store', () => ({}))

@@ -1,6 +1,6 @@
 import type { Clock } from 'zin'
 import type { DecisionPage, Decisions } from 'zin/plugins/decisions'
-import type { Queues } from 'zin/plugins/queues'
+import type { JobLogs, LogPage, Queues } from 'zin/plugins/queues'
 import { Lanes } from './access/lanes.js'
 import { demandQueue, pluginScope, type Scope } from './access/scope.js'
 import type { JobAttempt, JobDetails, JobFlow, QueueMonitor } from './contract.js'
@@ -28,9 +28,6 @@ export interface MonitorParts {
   readonly clock: Clock
 }
 
-/** Limit on log lines per response. */
-const logLines = 500
-
 /** The service, extended by methods used only by the routes. */
 export interface MonitorReads extends QueueMonitor {
   search(query: SearchQuery, scope: Scope): Promise<SearchResult>
@@ -39,7 +36,8 @@ export interface MonitorReads extends QueueMonitor {
   /** Returns the complete redacted payload as JSON, with a file name. */
   download(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly name: string; readonly text: string }>
   flow(id: string, queue: string | undefined, scope: Scope): Promise<JobFlow>
-  logs(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly logs: readonly string[]; readonly count: number }>
+  /** Returns lines of the log of a job, and whether the job had ended before they were read: then no more lines follow. */
+  logs(id: string, queue: string | undefined, page: LogPage, scope: Scope): Promise<JobLogs & { readonly ended: boolean }>
   /** Lists decisions about a queue. 404 QUEUE_NOT_FOUND. */
   decisions(queue: string, page: { readonly page: number; readonly limit: number }, scope: Scope): Promise<DecisionPage>
   attempts(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly attempts: readonly JobAttempt[] }>
@@ -79,10 +77,10 @@ export function createMonitor({ attempts, clock, decisions, history, queues, sco
       return { name: `${job.queueName}-${job.id}`.replaceAll(/[^\w.-]/g, '_').slice(0, 150), text: await views.download(job, scope) }
     },
     flow: (id, queue, scope) => flowOf(queues, id, queue, scope),
-    async logs(id, queue, scope) {
-      const { job } = await findJob(queues, id, queue, scope)
+    async logs(id, queue, page, scope) {
+      const { job, state } = await findJob(queues, id, queue, scope)
       await views.admit(job, scope, 'logs')
-      return queues.logs(job.queueName, job.id ?? '', { offset: 0, limit: logLines })
+      return { ...(await queues.logs(job.queueName, job.id ?? '', page)), ended: state === 'completed' || state === 'failed' }
     },
     async decisions(queue, page, scope) {
       await existingQueue(queues, queue, scope)

@@ -1,7 +1,9 @@
-import type { FlowJob, FlowProducer, Queue } from 'bullmq'
-import { type Ask, repeatAdding } from './ask.js'
+import { randomUUID } from 'node:crypto'
+import type { FlowJob, FlowProducer, Job, Queue } from 'bullmq'
+import { type Ask, repeatAdding, repeatable } from './ask.js'
 import type { QueueBackend } from './backend.js'
-import type { JobOptions, JobTemplate, NewJob, Queues } from './contract.js'
+import type { AddedJob, JobOptions, JobTemplate, NewJob, Queues } from './contract.js'
+import { replacesData, withDeduplication } from './deduplication.js'
 import { queueErrors } from './errors.js'
 import type { JobAddition } from './hooks.js'
 import { checkJob, isStorableText } from './job-check.js'
@@ -18,18 +20,24 @@ export interface AddingParts {
   readonly planning: Planning
   readonly queue: (name: string) => Queue
   readonly flow: () => FlowProducer
-  readonly keep: QueueBackend['keep']
+  readonly store: () => QueueBackend
+  /** Makes an id that is unique over all queues. */
+  readonly newId: () => string
   readonly ask: Ask
 }
 
+/** The key in the options of a job whose id was chosen by its producer, by which the producer recognizes the job that it added. */
+export const additionKey = 'addition'
+
 /** Adds jobs: checks them, passes their data through the hooks, adapts their retention to the store, and indexes their searchable fields. */
 export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk' | 'addFlow' | 'schedule' | 'isScheduled'> {
-  const { ask, flow, keep, maxJobBytes, payloads, planning, queue, search } = parts
+  const { ask, flow, maxJobBytes, newId, payloads, planning, queue, search, store } = parts
+  const keep: QueueBackend['keep'] = (wanted) => store().keep(wanted)
 
   const stored = async (queueName: string, { name, data, options = {} }: NewJob) => {
     checkJob(queueName, name, data, options, maxJobBytes)
     const transformed = payloads.transformsData ? await payloads.transformData(queueName, data) : data
-    return { name, data: transformed, opts: withRetention(options, keep) }
+    return { name, data: transformed, opts: withRetention(withDeduplication(options), keep) }
   }
 
   /** Jobs after `beforeJobsAdd`, in stored form. */
@@ -45,7 +53,7 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
   /** Each job of a tree in stored form, with default retention: BullMQ's flow producer does not apply the defaults of queues. */
   const storedTree = async (node: FlowJob): Promise<FlowJob> => {
     const { queueName, data, opts: options = {}, children } = node
-    const job = await preparedOne(queueName, { name: node.name, data, options })
+    const job = await preparedOne(queueName, { name: node.name, data, options: { jobId: newId(), ...options } })
     queue(queueName)
     return {
       ...node,
@@ -65,22 +73,63 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
     return { ...job, opts }
   }
 
+  /** Jobs with ids of their own where they have none, and which of them can collide: those with an id that the app did not make. */
+  const identified = async (name: string, jobs: readonly NewJob[]) => {
+    const own = new Set<string>()
+    const withIds = jobs.map((job) => {
+      if (job.options?.jobId !== undefined) return job
+      const jobId = newId()
+      own.add(jobId)
+      return { ...job, options: { ...job.options, jobId } }
+    })
+    return (await prepared(name, withIds)).map((job) => {
+      const { jobId = '' } = job.opts
+      return own.has(jobId) ? { job } : { job: { ...job, opts: { ...job.opts, [additionKey]: randomUUID() } } }
+    })
+  }
+
+  /** Marks the jobs that were not added because of their id or their deduplication, and indexes the others. */
+  const settled = async (
+    name: string,
+    wanted: readonly { readonly opts: JobOptions }[],
+    added: readonly Job[],
+  ): Promise<readonly AddedJob[]> => {
+    const additions = wanted.map(({ opts }) => (opts as { readonly [additionKey]?: string })[additionKey])
+    const chosen = added.flatMap(({ id = '' }, i) => (additions[i] === undefined || id !== wanted[i]?.opts.jobId ? [] : [id]))
+    const stored = chosen.length === 0 ? undefined : await ask(() => store().additions(queue(name), chosen), repeatable)
+    const marked = added.map((job, i) => {
+      const { id = '' } = job
+      // A job that is gone already was this one: it has run and was removed.
+      const other = stored?.get(id) !== undefined && stored.get(id) !== additions[i]
+      return Object.assign(job, { deduplicated: id !== wanted[i]?.opts.jobId || other })
+    })
+    const indexed = marked.filter(({ deduplicated, opts }) => !deduplicated || replacesData(opts.deduplication))
+    if (indexed.length > 0 && search.covers(name)) await search.added(name, indexed)
+    return marked
+  }
+
   return {
     async add(name, jobName, data, options = {}) {
-      const job = await preparedOne(name, { name: jobName, data, options })
-      const added = await ask(() => queue(name).add(job.name, job.data, job.opts), repeatAdding([job.opts]))
-      if (search.covers(name)) await search.added(name, [added])
-      return added
+      const [only] = await identified(name, [{ name: jobName, data, options }])
+      if (only === undefined) throw queueErrors.QUEUE_INVALID_JOB(name, 'a plugin removed it in beforeJobsAdd')
+      const { job } = only
+      const added = await ask(() => queue(name).add(job.name, job.data, job.opts), repeatAdding([options]))
+      const [result] = await settled(name, [job], [added])
+      return result as AddedJob
     },
     async addBulk(name, jobs) {
-      const all = await prepared(name, jobs)
-      const added = all.length === 0 ? [] : await ask(() => queue(name).addBulk(all), repeatAdding(all.map(({ opts }) => opts)))
-      if (search.covers(name)) await search.added(name, added)
-      return added
+      const all = (await identified(name, jobs)).map(({ job }) => job)
+      const replacing = all.find(({ opts }) => replacesData(opts.deduplication))
+      if (replacing !== undefined) {
+        throw queueErrors.QUEUE_INVALID_JOB(name, 'the deduplication "keep-latest" and "debounce" cannot be used in a bulk: use add')
+      }
+      if (all.length === 0) return []
+      const added = await ask(() => queue(name).addBulk(all), repeatAdding(jobs.map(({ options = {} }) => options)))
+      return settled(name, all, added)
     },
     async addFlow(tree) {
       const checked = await storedTree(tree)
-      const added = await ask(() => flow().add(checked), repeatAdding(optionsOf(checked)))
+      const added = await ask(() => flow().add(checked), repeatAdding(optionsOf(tree)))
       await search.addedTree(added)
       return added
     },

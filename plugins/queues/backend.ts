@@ -1,6 +1,8 @@
 import type {
   FlowProducer,
+  IQueueBackend,
   Job,
+  JobJson,
   KeepJobs,
   Processor,
   Queue,
@@ -10,7 +12,7 @@ import type {
   Worker,
   WorkerOptions,
 } from 'bullmq'
-import type { ListedState, QueueCounts, QueueSample } from './contract.js'
+import type { ListedState, LogPage, QueueCounts, QueueSample } from './contract.js'
 import type { DeletionBackend } from './deletion/contract.js'
 import type { FlowBackend } from './flows/contract.js'
 import type { ScheduleBackend } from './schedules/contract.js'
@@ -30,7 +32,7 @@ export interface StoredParts {
   readonly progress?: string
   readonly error?: string
   readonly stacks?: string
-  /** At most 1,000, oldest first. */
+  /** Oldest first. */
   readonly logs: readonly string[]
 }
 
@@ -41,8 +43,34 @@ export interface PartsOf {
   readonly kind: 'job' | 'deleted' | 'schedule'
 }
 
-/** Maximum number of log lines that are read. */
-export const mostLogLines = 1_000
+/** Maximum number of lines that the log of a job keeps, and of their bytes. Older lines are dropped. */
+export const mostLogLines = 10_000
+export const mostLogBytes = 16 * 2 ** 20
+
+/** What identifies a job to the methods for its log and its lock. */
+export interface LogOf {
+  readonly queueName: string
+  readonly id: string
+  /** Key names as in BullMQ. */
+  readonly toKey: (key: string) => string
+}
+
+/** The lock of a running job that its worker could not renew in time. */
+export interface LateLock {
+  readonly token: string
+  readonly ms: number
+  /** When the attempt was started, in ms since 1970: a later one belongs to another worker. */
+  readonly since: number
+}
+
+/** Stored lines of a log. */
+export interface StoredLogs {
+  readonly lines: readonly string[]
+  readonly count: number
+  /** Number of the first of `lines`, counted from the first line that was ever written. */
+  readonly offset: number
+  readonly dropped: number
+}
 
 /** Maximum number of running jobs of a queue whose start is read. */
 export const mostRunning = 1_000
@@ -84,6 +112,26 @@ export interface QueueBackend {
   claim(queue: Queue, id: string, claim: Claim): Promise<boolean>
   /** Marks an unfinished job to fail when a worker picks it up. False when no such job exists. */
   failNext(queue: Queue, id: string, reason: string): Promise<boolean>
+  /** Adds a job, atomically after it has replaced the data of a waiting job with its deduplication id. Returns the id of the job that counts. */
+  addReplacing(queue: Queue, job: JobJson, id: string): Promise<string>
+  /** Forgets the job that `keep-latest` or `debounce` would add when the running one with this deduplication id has ended. */
+  dropNext(queue: Queue, deduplicationId: string): Promise<void>
+  /** By job id: the option `addition` of those jobs that exist. */
+  additions(queue: Queue, ids: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>
+  /**
+   * Appends a line to the log of a job, and drops lines beyond the limits. Returns the number of lines that are kept, undefined if the job
+   * does not exist.
+   *
+   * @param through the backend of the job's own queue or worker, whose connection is used.
+   */
+  addLog(job: LogOf, line: string, through: IQueueBackend): Promise<number | undefined>
+  readLogs(job: LogOf, page: LogPage): Promise<StoredLogs>
+  /** Takes the lock of a job again, unless another worker has taken the job, or it waits. Returns whether the caller has the lock. */
+  relock(job: LogOf, lock: LateLock): Promise<boolean>
+  /** Stores that a job with this key, if it exists, is ready now. */
+  noteReady(key: string): Promise<void>
+  /** When delayed jobs become ready, in ms since 1970, in the order of the ids; undefined for others. */
+  dueAt(queue: Queue, ids: readonly string[]): Promise<readonly (number | undefined)[]>
   readParts(of: PartsOf): Promise<StoredParts | undefined>
   /** Replaces the parts of a job. Returns false, and changes nothing, if the job is running or no longer has the parts `before`. */
   writeParts(of: PartsOf, before: StoredParts, after: StoredParts): Promise<boolean>

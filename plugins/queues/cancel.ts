@@ -1,4 +1,5 @@
 import type { Job } from 'bullmq'
+import type { ReadJob } from './contract.js'
 import type { ChangedJob, FlowChange } from './flows/contract.js'
 
 /** A request to abort a running job. */
@@ -37,7 +38,7 @@ export interface Cancellation {
 
 /** A job and its state, as BullMQ names it. */
 export interface QueueJob {
-  readonly job: Job
+  readonly job: ReadJob
   readonly state: string
 }
 

@@ -1,6 +1,20 @@
-import type { FlowJob, FlowProducer, Job, JobNode, JobsOptions, Processor, Queue, QueueEvents, Worker, WorkerOptions } from 'bullmq'
+import type {
+  DeduplicationOptions,
+  FlowJob,
+  FlowProducer,
+  Job,
+  JobNode,
+  JobsOptions,
+  Processor,
+  Queue,
+  QueueEvents,
+  Worker,
+  WorkerOptions,
+} from 'bullmq'
 import { defineService } from 'zin'
+import type { JobBackoff } from './backoff.js'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
+import type { JobDeduplication } from './deduplication.js'
 import type {
   CountedJobs,
   DeletedJob,
@@ -41,7 +55,11 @@ export interface QueueSample {
 }
 
 /** The options of a job. */
-export type JobOptions = JobsOptions & {
+export type JobOptions = Omit<JobsOptions, 'backoff' | 'deduplication'> & {
+  /** When a failed job is tried again; a number is a fixed delay in ms. The wait is at most 24 h, or `max`. Default: at once. */
+  readonly backoff?: number | JobBackoff
+  /** Keeps the job from being added twice: with a mode of the queues, or with BullMQ's own options. */
+  readonly deduplication?: JobDeduplication | DeduplicationOptions
   /** The data subject of the job, such as the id of a person. Stored with the job for other plugins; the queues do not use it. */
   readonly subject?: string
 }
@@ -54,12 +72,38 @@ export interface NewJob {
   readonly options?: JobOptions
 }
 
+/** An added job, or the one that exists already. */
+export type AddedJob = Job & {
+  /**
+   * Whether no job was added, because one with the same `jobId` or deduplication id exists: `id` is its id. The other fields are those of the
+   * call, not of the existing job.
+   */
+  readonly deduplicated: boolean
+}
+
+/** A job that was read. */
+export type ReadJob = Job & {
+  /** When a delayed job becomes ready, in ms since 1970, also one that waits for a retry. */
+  readonly readyAt?: number
+}
+
+/** A page of a job's log. */
+export interface LogPage {
+  /** Number of the first line, from 0; it stays the same when older lines are dropped. Negative: that many lines from the end. */
+  readonly offset: number
+  readonly limit: number
+}
+
 /** Lines of a job's log. */
 export interface JobLogs {
   /** Oldest first. */
   readonly logs: readonly string[]
   /** Number of all stored lines. */
   readonly count: number
+  /** Number of the first line of `logs`. */
+  readonly offset: number
+  /** How many of the oldest lines were dropped: a job keeps the last 10,000 lines and 16 MiB of them. */
+  readonly dropped: number
 }
 
 /** The template for each job of a schedule. */
@@ -121,17 +165,20 @@ export interface Queues extends Flows {
   /**
    * Adds a job with the app's retention defaults (completed 1000 or 24 h, failed 7 days). Throws ZinErrors: 400 QUEUE_INVALID_JOB,
    * 413 PAYLOAD_TOO_LARGE, 503 QUEUE_CONNECTION_ERROR: it was not added; 503 JOB_OUTCOME_UNKNOWN: it may have been. With a `jobId`, adding
-   * it again is safe: as long as the job is kept, it is not added twice.
+   * it again is safe: as long as the job is kept, it is not added twice. Without one, it gets an id that is unique over all queues.
    */
-  add(queue: string, jobName: string, data: unknown, options?: JobOptions): Promise<Job>
+  add(queue: string, jobName: string, data: unknown, options?: JobOptions): Promise<AddedJob>
+  /** Makes an id for a job: unique over all queues and processes, and sorting by time. */
+  newId(): string
   /**
-   * Adds jobs atomically in one round trip, with the checks and retention of `add`.
+   * Adds jobs atomically in one round trip, with the checks and retention of `add`. The deduplication modes `keep-latest` and `debounce` are
+   * refused.
    *
    * @example
    * const { queues } = ctx.services
    * await queues.addBulk('emails', [{ name: 'welcome', data: { to: 'a@example.com' } }, { name: 'digest' }])
    */
-  addBulk(queue: string, jobs: readonly NewJob[]): Promise<readonly Job[]>
+  addBulk(queue: string, jobs: readonly NewJob[]): Promise<readonly AddedJob[]>
   /** Adds a tree of jobs atomically, with the checks and retention of `add`. A job runs when its children are done. */
   addFlow(flow: FlowJob): Promise<JobNode>
   /**
@@ -185,7 +232,7 @@ export interface Queues extends Flows {
   /** The original of a stored text, or the reason why it cannot be restored. */
   restoredText(queue: string, text: string, part: JobTextPart): Promise<string>
   /** The original lines of a job's log, oldest first; a line that cannot be restored is replaced by the reason. */
-  logs(queue: string, id: string, page: { readonly offset: number; readonly limit: number }): Promise<JobLogs>
+  logs(queue: string, id: string, page: LogPage): Promise<JobLogs>
   /**
    * Restores the stored parts of a job through the hooks and stores them again: its payload, result, progress, error, stacks and log. Used
    * when the stored form changes, for example when a plugin rotates keys. The state of the job and the time of its next run stay the same.
@@ -291,7 +338,7 @@ export interface Queues extends Flows {
    */
   setTelemetry(telemetry: QueueTelemetry): () => void
   /** Jobs of one state: waiting oldest first, finished newest first; the same on both backends. They have the same form as in `job`. */
-  list(queue: string, state: ListedState, page: ListPage): Promise<readonly Job[]>
+  list(queue: string, state: ListedState, page: ListPage): Promise<readonly ReadJob[]>
   /** When the oldest waiting job of any priority became ready, in ms since 1970; undefined if none is waiting. Cheap for any queue length. */
   oldestWaiting(queue: string): Promise<number | undefined>
   /**

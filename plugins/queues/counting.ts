@@ -1,6 +1,7 @@
-import type { Job, Queue } from 'bullmq'
+import type { Queue } from 'bullmq'
 import type { QueueBackend } from './backend.js'
 import type { QueueCounts, QueueSample, Queues } from './contract.js'
+import { readySince } from './ready.js'
 
 export interface CountingParts {
   readonly store: () => QueueBackend
@@ -49,15 +50,10 @@ export function createCounting(parts: CountingParts): Pick<Queues, 'counts' | 'c
         for (let level = 0; level < maxLevels; level++) {
           const first = await store().firstAbove(queue(name), priority)
           if (first === undefined) break
-          oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, waitsSince(first))
+          oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, readySince(first))
           priority = first.priority
         }
         return oldest
       }),
   }
-}
-
-/** When a waiting job became ready. A job that has been attempted has waited since its last attempt. */
-function waitsSince({ timestamp, opts, processedOn = 0 }: Job): number {
-  return Math.max(timestamp + (opts.delay ?? 0), processedOn)
 }

@@ -11,22 +11,33 @@ import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
 export { repeatAdding, repeatable } from './ask.js'
+export { backoffFault, backoffRule, type JobBackoff } from './backoff.js'
 export type { Cancellation, Canceller, CancelOutcome, CancelRequest, QueueJob } from './cancel.js'
 export { cancelReason, isCancelReason } from './cancel.js'
 export type {
+  AddedJob,
   JobLogs,
   JobOptions,
   JobTemplate,
   ListedState,
+  LogPage,
   NewJob,
   Purged,
   QueueCounts,
   QueueSample,
   Queues,
+  ReadJob,
   RewriteOptions,
   RewriteOutcome,
 } from './contract.js'
 export { queuesService } from './contract.js'
+export {
+  type DeduplicationMode,
+  deduplicationFault,
+  deduplicationModes,
+  deduplicationRule,
+  type JobDeduplication,
+} from './deduplication.js'
 export type {
   CountedJobs,
   DeletedJob,
@@ -48,6 +59,7 @@ export { jobIdFault } from './job-id.js'
 export { KeepJobError } from './keep-job.js'
 export type { QueuesOptions } from './options.js'
 export { bullPriority, levelOf, type PriorityName, priorityOf } from './priority.js'
+export { dueSince } from './ready.js'
 export { replacement } from './redact.js'
 export { isRefusedOutcome } from './refused-outcome.js'
 export {

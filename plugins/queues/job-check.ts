@@ -1,5 +1,7 @@
-import type { JobsOptions } from 'bullmq'
 import { messageOf, type ZinError } from 'zin'
+import { backoffFault } from './backoff.js'
+import type { JobOptions } from './contract.js'
+import { deduplicationFault } from './deduplication.js'
 import { queueErrors } from './errors.js'
 import { jobIdFault } from './job-id.js'
 
@@ -12,7 +14,7 @@ export function isInternalQueue(queue: string): boolean {
 }
 
 /** Throws when a job is too large or cannot be stored identically on every backend. Pure. */
-export function checkJob(queue: string, jobName: string, data: unknown, options: JobsOptions, maxBytes: number): void {
+export function checkJob(queue: string, jobName: string, data: unknown, options: JobOptions, maxBytes: number): void {
   const json = jsonOf(queue, data)
   const bytes = Buffer.byteLength(json)
   if (bytes > maxBytes) throw queueErrors.PAYLOAD_TOO_LARGE(queue, bytes, maxBytes)
@@ -25,7 +27,11 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   if (part !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its ${part} contains ${unstorableText}`)
   const idFault = options.jobId === undefined ? undefined : jobIdFault(options.jobId)
   if (idFault !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its id ${idFault}`)
-  const { priority = 0 } = options
+  const { backoff, deduplication, delay, priority = 0 } = options
+  const waits = backoff === undefined ? undefined : backoffFault(backoff)
+  if (waits !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its backoff ${waits}`)
+  const repeats = deduplication !== undefined && 'mode' in deduplication ? deduplicationFault(deduplication, delay) : undefined
+  if (repeats !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its deduplication ${repeats}`)
   if (!Number.isInteger(priority) || priority < 0 || priority > mostPriority) {
     throw queueErrors.QUEUE_INVALID_JOB(queue, `its priority is ${priority} instead of an integer between 0 and ${mostPriority}`)
   }

@@ -53,7 +53,11 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
 
 /** Returns false if the job is running. */
 async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, backend, fail }: PurgeParts): Promise<boolean> {
-  if (state === 'active') return false
+  if (state === 'active') {
+    // Otherwise, data about the same subject would be added when it ends.
+    if (job.deduplicationId !== undefined) await ask(() => backend.dropNext(queue, job.deduplicationId ?? ''))
+    return false
+  }
   const waits = state !== 'completed' && state !== 'failed'
   if (waits && job.parentKey !== undefined && !(await fail(id))) return false
   const remove = () => ask(() => backend.flows.removeJob(queue.name, id, { ended: true, keepsBelow: true }))

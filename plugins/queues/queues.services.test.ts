@@ -11,6 +11,8 @@ import { eventsContract } from './events.contract.js'
 import { flowRecoveryContract } from './flow-recovery.contract.js'
 import { flowsContract } from './flows.contract.js'
 import { type Queues, queues, queuesService } from './index.js'
+import { jobOptionsContract } from './job-options.contract.js'
+import { logsContract } from './logs.contract.js'
 import { queuesContract } from './queues.contract.js'
 import { policiesContract } from './schedules/policies.contract.js'
 import { schedulesContract } from './schedules.contract.js'
@@ -22,15 +24,8 @@ const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
 const onRedis = async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
 for (const contract of [
-  queuesContract,
-  countsContract,
-  eventsContract,
-  flowsContract,
-  flowRecoveryContract,
-  schedulesContract,
-  policiesContract,
-  seamsContract,
-  telemetryContract,
+  ...[queuesContract, countsContract, eventsContract, flowsContract, flowRecoveryContract, jobOptionsContract, logsContract],
+  ...[schedulesContract, policiesContract, seamsContract, telemetryContract],
 ])
   contract('Redis', onRedis)
 

@@ -19,8 +19,12 @@ export function defaultRetention(keep: Keep): Required<Pick<JobsOptions, 'remove
 
 /** Converts the retention in job options to the form of the store. */
 export function withRetention({ removeOnComplete, removeOnFail, ...others }: JobsOptions, keep: Keep): JobsOptions {
-  const kept = (wanted: Exclude<Wanted, undefined>): boolean | KeepJobs =>
-    typeof wanted === 'boolean' ? wanted : keep(typeof wanted === 'number' ? { count: wanted } : wanted)
+  const kept = (wanted: Exclude<Wanted, undefined>): boolean | KeepJobs => {
+    if (typeof wanted === 'boolean') return wanted
+    const limits = typeof wanted === 'number' ? { count: wanted } : wanted
+    // None is kept, which is not a count that a store may replace by an age.
+    return limits.count === 0 ? true : keep(limits)
+  }
   return {
     ...others,
     ...(removeOnComplete !== undefined && { removeOnComplete: kept(removeOnComplete) }),

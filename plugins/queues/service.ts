@@ -15,6 +15,7 @@ import type { ChangedJob } from './flows/contract.js'
 import { createFlows } from './flows/service.js'
 import { isJobId } from './job-id.js'
 import { LateSchedules } from './late-schedules.js'
+import { createJobIds } from './new-ids.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
 import { purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
@@ -61,6 +62,7 @@ const failMs = 30_000
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, redact, search: declared }: QueuesDeps): OwnedQueues {
   const onError = quietErrors(log, clock)
   const payloads = new Payloads(hooks, clock, maxJobBytes, (queue, error) => onError({ queue, kept: true }, error))
+  const newId = createJobIds(() => clock.now())
   let jobClass: typeof Job | undefined
   const cancellers = new Set<Canceller>()
   let telemetry: QueueTelemetry | undefined
@@ -85,7 +87,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
 
   /** Makes jobs of a queue, worker or flow producer pass through the hooks. */
   const throughHooks = <T extends object>(owner: T): T => {
-    jobClass ??= storedJobClass({ payloads, maxJobBytes, errorOf, uncount: (name, id) => opened().flows.uncount(name, id) })
+    const uncount = (name: string, id: string): Promise<void> => opened().flows.uncount(name, id)
+    jobClass ??= storedJobClass({ payloads, maxJobBytes, errorOf, uncount, store: opened })
     return useJobClass(owner, jobClass)
   }
 
@@ -126,7 +129,18 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   const findJob = async (name: string, id: string): Promise<QueueJob | undefined> => {
     const state = isJobId(id) ? await queue(name).getJobState(id) : 'unknown'
     const job = state === 'unknown' ? undefined : await queue(name).getJob(id)
-    return job === undefined ? undefined : { job, state }
+    if (job === undefined) return undefined
+    if (state === 'delayed') await withDue(name, [job])
+    return { job, state }
+  }
+
+  /** Sets when delayed jobs become ready. BullMQ's delay counts from when the job was added, or from when it last failed. */
+  const withDue = async (name: string, jobs: readonly Job[]): Promise<void> => {
+    const due = await opened().dueAt(
+      queue(name),
+      jobs.map(({ id = '' }) => id),
+    )
+    for (const [i, job] of jobs.entries()) if (due[i] !== undefined) Object.assign(job, { readyAt: due[i] })
   }
 
   const errorOf = async (name: string, id: string): Promise<string | undefined> => {
@@ -218,20 +232,28 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       return made
     },
     flow: flowProducer,
-    ...createAdding({ payloads, maxJobBytes, search, planning, queue, flow: flowProducer, keep, ask }),
+    newId,
+    ...createAdding({ payloads, maxJobBytes, search, planning, queue, flow: flowProducer, store: opened, newId, ask }),
     schedules: async (name) => (await ask(() => queue(name).getJobSchedulers(0, -1, true))).map(readSchedule),
     fail: async (name, id, reason) => (await fail(name, id, reason)) !== undefined,
     failNext,
-    ...createFlows({ ask, checkName, isJobId, fail, store: () => opened().flows }),
+    ...createFlows({
+      ask,
+      checkName,
+      isJobId,
+      fail,
+      noteReady: ({ id, queue: name }) => ask(() => opened().noteReady(queue(name).toKey(id)), repeatable),
+      store: () => opened().flows,
+    }),
     async job(name, id) {
       const found = await ask(() => findJob(name, id))
       return found && { ...found, job: await payloads.readable(found.job) }
     },
     async logs(name, id, { limit, offset }) {
-      // BullMQ takes an end of -1 for all lines.
-      const { count, logs } = await ask(() => queue(name).getJobLogs(id, offset, offset + Math.max(1, limit) - 1, true))
-      if (limit < 1) return { count, logs: [] }
-      return { count, logs: await Promise.all(logs.map((line) => payloads.shownText(name, line, 'log'))) }
+      const page = { offset, limit: Math.max(0, limit) }
+      const of = { queueName: name, id, toKey: (key: string) => queue(name).toKey(key) }
+      const { lines, ...others } = await ask(() => opened().readLogs(of, page))
+      return { ...others, logs: await Promise.all(lines.map((line) => payloads.shownText(name, line, 'log'))) }
     },
     rewrite: (name, id, options) => ask(() => rewriteParts({ backend: opened(), payloads, queue: queue(name) }, id, options), repeatable),
     change: (work) => ask(work, repeatable),
@@ -314,6 +336,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
           ? opened().page(queue(name), state, offset, limit, payload)
           : opened().pageAfter(queue(name), state, after, limit)
       const jobs = limit < 1 ? [] : await ask(read)
+      if (state === 'delayed' && jobs.length > 0) await ask(() => withDue(name, jobs))
       return Promise.all(jobs.map((job) => payloads.readable(job)))
     },
     names,

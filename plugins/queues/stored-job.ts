@@ -1,8 +1,12 @@
-import type { IQueueBackend, Job, QueueEvents } from 'bullmq'
+import type { IQueueBackend, Job, JobsOptions, Queue, QueueEvents } from 'bullmq'
+import type { QueueBackend } from './backend.js'
+import { retryWait } from './backoff.js'
 import { loadBullmq } from './bullmq.js'
+import { replacesData } from './deduplication.js'
 import { failedChild } from './flows/contract.js'
 import { checkWrite } from './job-check.js'
 import type { Payloads } from './payloads.js'
+import { notingReady } from './ready.js'
 
 /** How many stacks a job keeps by default. Without a limit, each failure of a job that is retried many times would write more data. */
 const keptStacks = 10
@@ -17,11 +21,23 @@ export interface StoredJobParts {
   readonly errorOf: (queue: string, id: string) => Promise<string | undefined>
   /** Takes back the attempt that the store counts for a job that has failed without running. */
   readonly uncount: (queue: string, id: string) => Promise<void>
+  readonly store: () => QueueBackend
 }
 
 /** Returns a job class whose writes and reads pass through the payload hooks, for producers and workers. */
-export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: StoredJobParts): typeof Job {
+export function storedJobClass({ errorOf, maxJobBytes, payloads, store, uncount }: StoredJobParts): typeof Job {
   class StoredJob extends loadBullmq().Job {
+    /** Adds a job. BullMQ cannot replace the data of a waiting job. */
+    // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
+    static override async create(queue: any, name: any, data: any, opts?: JobsOptions): Promise<any> {
+      // biome-ignore lint/complexity/noThisInStatic: the base class creates `new this`
+      if (!replacesData(opts?.deduplication)) return super.create(queue, name, data, opts)
+      const job = new StoredJob(queue, name, data, opts, opts?.jobId)
+      const json = job.asJSON()
+      job.id = await store().addReplacing(queue as Queue, json, job.id ?? '')
+      return job
+    }
+
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     override async updateData(data: any): Promise<void> {
       checkWrite(this.queueName, 'data', data, maxJobBytes)
@@ -41,7 +57,11 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: Stor
 
     override async log(row: string): Promise<number> {
       checkWrite(this.queueName, 'log line', row, maxJobBytes)
-      return super.log(payloads.transformsTexts ? await payloads.transformText(this.queueName, String(row), 'log') : row)
+      const line = payloads.transformsTexts ? await payloads.transformText(this.queueName, String(row), 'log') : String(row)
+      const { id = '', queueName, toKey } = this
+      const kept = await store().addLog({ queueName, id, toKey }, line, this.backend)
+      if (kept === undefined) throw new Error(`Missing key for job ${id}. addLog`)
+      return kept
     }
 
     /**
@@ -52,6 +72,7 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: Stor
     override async moveToFailed<E extends Error>(error: E, token: string, fetchNext?: boolean): Promise<any> {
       // Room for the stack of this error.
       if (this.opts.stackTraceLimit === undefined) this.stacktrace = this.stacktrace?.slice(1 - keptStacks) ?? null
+      this.#parentReady()
       const child = error.message === this.deferredFailure ? failedChild(this.deferredFailure) : undefined
       if (child === undefined) return this.storeFailure(error, token, fetchNext)
       const why = await errorOf(child.queue, child.id).catch(() => undefined)
@@ -69,7 +90,7 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: Stor
 
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     async storeFailure<E extends Error>(error: E, token: string, fetchNext?: boolean): Promise<any> {
-      if (!payloads.transformsTexts) return super.moveToFailed(error, token, fetchNext)
+      if (!payloads.transformsTexts) return this.#retried(() => super.moveToFailed(error, token, fetchNext))
       const text = async (original: unknown, part: 'error' | 'stack'): Promise<string> =>
         payloads
           .transformText(this.queueName, String(original), part)
@@ -77,9 +98,63 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, uncount }: Stor
       const stack = error.stack === undefined ? undefined : await text(error.stack, 'stack')
       // Inherits the class and all fields of the error, because BullMQ and backoff strategies read them.
       const stored = Object.create(error, { message: { value: await text(error.message, 'error') }, stack: { value: stack } }) as E
-      const moved = await super.moveToFailed(stored, token, fetchNext)
+      const moved = await this.#retried(() => super.moveToFailed(stored, token, fetchNext))
       await payloads.readable(this as Job)
       return moved
+    }
+
+    override async moveToDelayed(timestamp: number, token?: string): Promise<void> {
+      return this.#noted(() => super.moveToDelayed(timestamp, token))
+    }
+
+    // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
+    override async moveToCompleted(returnValue: any, token: string, fetchNext?: boolean): Promise<any> {
+      this.#parentReady()
+      return super.moveToCompleted(returnValue, token, fetchNext)
+    }
+
+    override async promote(): Promise<void> {
+      await super.promote()
+      await store().noteReady(this.toKey(this.id ?? ''))
+    }
+
+    override async retry(...given: Parameters<Job['retry']>): Promise<void> {
+      await super.retry(...given)
+      await store().noteReady(this.toKey(this.id ?? ''))
+    }
+
+    /** This child ends, and may be the last one. A failure must not keep it from ending: only a time is missing then. */
+    #parentReady(): void {
+      if (this.parentKey !== undefined)
+        void store()
+          .noteReady(this.parentKey)
+          .catch(() => undefined)
+    }
+
+    /** Runs a failure for which BullMQ reads how long to wait from the options: its own calculation has no maximum. */
+    async #retried<T>(fail: () => Promise<T>): Promise<T> {
+      const { backoff } = this.opts
+      const isOwn = typeof backoff === 'object' && backoff.type !== 'fixed' && backoff.type !== 'exponential'
+      if (backoff === undefined || isOwn) return this.#noted(fail)
+      return this.#noted(async () => {
+        this.opts.backoff = { type: 'fixed', delay: retryWait(backoff, this.attemptsMade + 1, Math.random()) }
+        try {
+          return await fail()
+        } finally {
+          this.opts.backoff = backoff
+        }
+      })
+    }
+
+    /** Runs a move to another state, and stores with it when the job will be ready again. */
+    async #noted<T>(move: () => Promise<T>): Promise<T> {
+      const { backend } = this
+      this.backend = notingReady(backend, { ...this.opts })
+      try {
+        return await move()
+      } finally {
+        this.backend = backend
+      }
     }
 
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Processor, Worker, WorkerOptions } from 'bullmq'
 import type { QueueBackend } from './backend.js'
+import { keepsLateLocks } from './late-locks.js'
 import { keepCompleted, keepFailed, removeInTurns } from './retention.js'
 import { askBeforeSpans } from './telemetry.js'
 
@@ -9,7 +10,7 @@ import { askBeforeSpans } from './telemetry.js'
  * BullMQ does: see `waitOnce`, `endWaits`, `askBeforeSpans` and `removeInTurns`.
  */
 export function createWorker(
-  { keep, makeWorker }: Pick<QueueBackend, 'keep' | 'makeWorker'>,
+  { keep, makeWorker, relock }: Pick<QueueBackend, 'keep' | 'makeWorker' | 'relock'>,
   name: string,
   processor: Processor,
   { removeOnComplete = keepCompleted, removeOnFail = keepFailed, ...options }: Omit<WorkerOptions, 'connection' | 'prefix'>,
@@ -19,6 +20,7 @@ export function createWorker(
   endWaits(worker)
   askBeforeSpans(worker)
   removeInTurns(worker, keep)
+  keepsLateLocks(worker, relock)
   return worker
 }
 

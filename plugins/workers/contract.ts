@@ -1,7 +1,17 @@
 import { defineService } from 'zin'
 import type { CheckReport, WorkerHealthCheck } from './health/check.js'
 import type { HealthReport } from './health/score.js'
-import type { CancelOutcome, EnqueueOptions, FlowJob, FlowSpec, JobCounts, ScheduleSpec, ScheduleView, WorkerJob } from './jobs/types.js'
+import type {
+  CancelOutcome,
+  Enqueued,
+  EnqueuedFlow,
+  EnqueueOptions,
+  FlowSpec,
+  JobCounts,
+  ScheduleSpec,
+  ScheduleView,
+  WorkerJob,
+} from './jobs/types.js'
 import type { JobMiddleware, JobMiddlewareOptions } from './node/job-middleware.js'
 import type { VersionRoute } from './node/version-routes.js'
 import type { ProcessorResolver, WorkerProcessor } from './processors/processor.js'
@@ -198,9 +208,9 @@ export interface Workers {
   routeVersions(name: string, route: VersionRoute): () => void
 
   /** Adds a job to the worker's queue, whether the worker runs or not. `data` must be JSON. */
-  enqueue(name: string, data: unknown, options?: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }>
+  enqueue(name: string, data: unknown, options?: EnqueueOptions): Promise<Enqueued>
   /** Adds a tree of jobs atomically; a job runs when its children are done. */
-  enqueueFlow(flow: FlowSpec): Promise<FlowJob>
+  enqueueFlow(flow: FlowSpec): Promise<EnqueuedFlow>
   job(name: string, id: string): Promise<WorkerJob>
   /** Removes a waiting job, or aborts the signal of a running one wherever it runs. */
   cancelJob(name: string, id: string, reason?: string): Promise<CancelOutcome>

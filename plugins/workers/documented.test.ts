@@ -24,6 +24,9 @@ const changes: readonly object[] = [
     { attempts: 101 },
     { backoff: { type: 'fixed', delay: 0 } },
     { backoff: { type: 'magic', delay: 0 } },
+    ...[{ max: 1 }, { max: 0 }, { max: 1.5 }, { jitter: 0.5 }, { jitter: 2 }, { base: 2 }].map((more) => ({
+      backoff: { type: 'exponential', delay: 1, ...more },
+    })),
     { timeout: 0 },
   ].map((jobOptions) => ({ jobOptions })),
   ...['inline', 'process', 'vm'].map((isolation) => ({ isolation })),
@@ -50,7 +53,14 @@ const options: readonly object[] = [
   {},
   ...['Critical', 0, 10, 11, 'urgent'].map((priority) => ({ priority })),
   ...[0, 1, 86_400_001].map((timeout) => ({ timeout })),
-  ...[{ id: 'a' }, { id: '' }, { id: 'a', ttl: 0 }].map((deduplication) => ({ deduplication })),
+  ...[
+    ...[{ id: 'a' }, { id: '' }, { id: 'a', ttl: 0 }, { id: 'a', mode: 'never' }, { id: 'a', mode: 'keep-latest' }],
+    ...[
+      { id: 'a', mode: 'until-done', ttl: 5 },
+      { id: 'a', mode: 'debounce' },
+      { id: 'a', mode: 'debounce', ttl: 5 },
+    ],
+  ].map((deduplication) => ({ deduplication })),
   ...['x', ''].map((name) => ({ name })),
   { delay: -1 },
   { colour: 1 },

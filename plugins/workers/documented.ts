@@ -22,7 +22,14 @@ const processor = Type.String({
 })
 const healthCheck = Type.String({ minLength: 1, description: 'File path under a processor root; needs the permission workers:deploy' })
 const attempts = Type.Integer({ minimum: 1, maximum: 100 })
-const backoff = object({ type: oneOf(['fixed', 'exponential']), delay: milliseconds(0, dayMs) })
+const backoff = object({
+  type: oneOf(['fixed', 'exponential']),
+  delay: milliseconds(0, dayMs),
+  max: Type.Optional(Type.Integer({ minimum: 1, maximum: yearMs, description: 'Longest wait in ms, jitter included; default 86400000' })),
+  jitter: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 1, description: 'Largest share of a wait that is left out at random; default 0' }),
+  ),
+})
 const timeout = milliseconds(1, dayMs)
 
 const changeable = {
@@ -36,7 +43,7 @@ const changeable = {
   }),
   rateLimit: orNull(
     object({ max: Type.Integer({ minimum: 1, maximum: 100_000 }), duration: milliseconds(1, dayMs) }),
-    'At most max jobs per duration, over all nodes; null: no limit',
+    'At most max jobs per duration, over all nodes and all workers of its queue; null: no limit',
   ),
   jobOptions: object(
     { attempts: Type.Optional(attempts), backoff: Type.Optional(backoff), timeout: Type.Optional(timeout) },
@@ -92,9 +99,17 @@ const delay = milliseconds(0, yearMs)
 const jobId = Type.String({
   minLength: 1,
   maxLength: 200,
-  description: 'While a job with this id is kept in the queue, adding it again adds no second one',
+  description: 'While a job with this id is kept in the queue, also when it has ended, adding it again adds no second one',
 })
-const deduplication = object({ id: Type.String({ minLength: 1, maxLength: 128 }), ttl: Type.Optional(milliseconds(1, yearMs)) })
+const deduplicationId = Type.String({ minLength: 1, maxLength: 128 })
+const deduplication = Type.Union([
+  object({ id: deduplicationId, mode: Type.Optional(oneOf(['until-done', 'keep-latest'], 'Default until-done')) }),
+  object({
+    id: deduplicationId,
+    mode: Type.Optional(oneOf(['ttl', 'debounce'], 'Default ttl')),
+    ttl: Type.Integer({ minimum: 1, maximum: yearMs, description: 'ms: how long the id counts; for debounce, the quiet time' }),
+  }),
+])
 const onFailure = oneOf(['fail', 'continue'])
 const child = object({
   worker: name,

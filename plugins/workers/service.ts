@@ -20,6 +20,7 @@ import type { WorkerNode } from './node/worker-node.js'
 import type { ProcessorRegistry } from './processors/registry.js'
 import { countsQuery } from './record/counts-query.js'
 import { isIntIn, problem } from './record/problem.js'
+import type { WorkerRecord } from './record/record.js'
 import type { WorkerFeatures } from './record/worker-features.js'
 import type { AttemptCounts, ReportedStatus } from './shared/contract.js'
 import type { SharedState } from './shared/state.js'
@@ -60,6 +61,8 @@ export interface ServiceParts {
   /** The id of a worker by its name, as this node last read it. */
   readonly knownId: (name: string) => string | undefined
   readonly listen: (listener: (event: WorkerEvent) => void) => () => void
+  /** The record of a worker that messages keep up to date; undefined if it is unknown, or may be outdated. */
+  readonly kept: (name: string) => WorkerRecord | undefined
 }
 
 /** The local workers of a node that runs none. */
@@ -75,7 +78,7 @@ function nothingLocal(node: string): LocalWorkers {
 /** Creates the service that routes, commands and other plugins use. */
 export function makeWorkers(parts: ServiceParts): Workers {
   const { clock, writes } = parts
-  return boundTo(undefined, parts, new KnownRecords(clock, async (name) => (await writes.find(name)).worker.record))
+  return boundTo(undefined, parts, new KnownRecords(clock, async (name) => (await writes.find(name)).worker.record, parts.kept))
 }
 
 /** @param actor who makes the changes; undefined: the caller of the current request, else the app. */

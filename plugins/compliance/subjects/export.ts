@@ -41,7 +41,7 @@ export interface ExportParts {
 /** Maximum number of jobs in an export. */
 const mostExported = 10_000
 /** Maximum number of log lines per job, and how many are read at once, because each may be as large as a job. */
-const logLines = 1_000
+const logLines = 10_000
 const linesAtOnce = 20
 
 /**
@@ -120,10 +120,11 @@ async function exportedJob(queues: Queues, queue: string, id: string): Promise<R
 }
 
 async function* linesOf(queues: Queues, queue: string, id: string): AsyncGenerator<readonly string[], void, undefined> {
-  for (let offset = 0; offset < logLines; offset += linesAtOnce) {
-    const { logs } = await queues.logs(queue, id, { offset, limit: linesAtOnce })
+  for (let next = 0, read = 0; read < logLines; read += linesAtOnce) {
+    const { logs, offset } = await queues.logs(queue, id, { offset: next, limit: linesAtOnce })
     yield logs
     if (logs.length < linesAtOnce) return
+    next = offset + logs.length
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Job } from 'bullmq'
+import type { ReadJob } from 'zin/plugins/queues'
 
 /** How a message is delivered: as a signed HTTP request, a Slack message, or an email. */
 export type Channel = 'webhook' | 'slack' | 'email'
@@ -74,12 +74,10 @@ export interface DeliveryContent {
 }
 
 /** Converts a job of the delivery queue to a log entry. `state` is the BullMQ state. */
-export function deliveryOf(job: Job, { accepted, data }: DeliveryContent, state: string): Delivery {
+export function deliveryOf(job: ReadJob, { accepted, data }: DeliveryContent, state: string): Delivery {
   const { channel, endpoint, event, queue, tries } = data
   const delivered = state === 'completed'
   const all = accepted === undefined ? tries : withTry(tries, accepted)
-  const last = tries.at(-1)
-  const since = last === undefined ? job.timestamp : Date.parse(last.at) + last.ms
   return {
     id: job.id ?? '',
     endpoint,
@@ -89,7 +87,7 @@ export function deliveryOf(job: Job, { accepted, data }: DeliveryContent, state:
     state: delivered ? 'delivered' : state === 'failed' ? 'failed' : 'pending',
     createdAt: new Date(job.timestamp).toISOString(),
     endedAt: job.finishedOn ? new Date(job.finishedOn).toISOString() : null,
-    nextAt: state === 'delayed' ? new Date(since + Number(job.delay ?? 0)).toISOString() : null,
+    nextAt: job.readyAt === undefined ? null : new Date(job.readyAt).toISOString(),
     attempts: job.attemptsMade,
     maxAttempts: Math.max(1, job.opts.attempts ?? 1),
     error: delivered ? null : (job.failedReason ?? all.at(-1)?.error ?? null),

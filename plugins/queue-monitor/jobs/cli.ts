@@ -1,4 +1,6 @@
-import { type Command, defineCommand, messageOf } from 'zin'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Command, defineCommand, messageOf, ZinError } from 'zin'
+import type { JobLogs } from 'zin/plugins/queues'
 import type { JobDetails, JobPage } from '../contract.js'
 import { monitorErrors } from '../errors.js'
 import type { SearchResult } from './search.js'
@@ -43,7 +45,7 @@ const job = defineCommand({
     payload: { type: 'boolean', summary: 'Also show its redacted payload' },
   },
   run: async ({ app, args: { id = '' }, options: { payload, queue }, print }) => {
-    const query = { queue, include: payload ? 'payload' : undefined }
+    const query = { queue, include: payload ? 'payload' : 'none' }
     print.record(await app.request<JobDetails>({ method: 'GET', path: `/api/jobs/${encodeURIComponent(id)}`, query }))
   },
 })
@@ -104,5 +106,44 @@ function parsed(text: string): unknown {
   }
 }
 
+const logs = defineCommand({
+  name: 'queue:logs',
+  summary: 'Show the last log lines of a job, and with --follow those that it writes until it ends',
+  args: [{ name: 'id', summary: 'Id of the job, or <queue>:<id>' }],
+  needs: 'running app',
+  route: 'GET /api/jobs/:id/logs',
+  options: {
+    queue: { type: 'string', summary: 'Name of its queue' },
+    lines: { type: 'int', default: 100, min: 1, max: 1_000, summary: 'How many lines, from the end' },
+    follow: { type: 'boolean', summary: 'Go on until the job has ended' },
+  },
+  run: async ({ app, args: { id = '' }, options: { follow, lines, queue }, print }) => {
+    const path = `/api/jobs/${encodeURIComponent(id)}/logs`
+    for (let next = -lines, first = true; ; first = false) {
+      const limit = first ? lines : followedLines
+      const asked = app.request<JobLogPage>({ method: 'GET', path, query: { queue, offset: next, limit } })
+      const page = await asked.catch((error: unknown) => {
+        if (!first && error instanceof ZinError && error.code === 'JOB_NOT_FOUND') return undefined
+        throw error
+      })
+      // It has ended, and its retention has removed it.
+      if (page === undefined) return
+      const missed = first ? 0 : page.offset - next
+      if (missed > 0) print.error(`${missed} lines were dropped before they could be shown`)
+      for (const line of page.logs) print.line(line)
+      next = page.offset + page.logs.length
+      const isWhole = page.logs.length < limit
+      if (!follow || (page.ended && isWhole)) return
+      if (isWhole) await pause(pollMs)
+    }
+  },
+})
+
+type JobLogPage = JobLogs & { readonly ended: boolean }
+
+/** Lines per request, and time between two requests in ms, while a log is followed. */
+const followedLines = 1_000
+const pollMs = 1_000
+
 /** Commands that list, search, show and copy jobs. */
-export const jobCommands: readonly Command[] = [jobs, job, search, duplicate]
+export const jobCommands: readonly Command[] = [jobs, job, logs, search, duplicate]

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { levelOf } from 'zin/plugins/queues'
+import { levelOf, type ReadJob } from 'zin/plugins/queues'
 import type { Scope } from '../access/scope.js'
 import type { JobDetails, MonitorStatus } from '../contract.js'
 import type { ShownPayload } from './payloads.js'
@@ -20,7 +20,7 @@ export interface DetailsView {
 }
 
 /** Converts a BullMQ job to job details. */
-export function detailsOf(job: Job, state: string, { scope, shown, texts }: DetailsView): JobDetails {
+export function detailsOf(job: ReadJob, state: string, { scope, shown, texts }: DetailsView): JobDetails {
   const status = statusOf(state)
   const error = status === 'completed' ? null : job.failedReason || null
   const progress = job.progress ?? null
@@ -28,7 +28,6 @@ export function detailsOf(job: Job, state: string, { scope, shown, texts }: Deta
   const parent = job.parentKey === undefined ? null : withoutPrefix(job.parentKey, job)
   const ended = status === 'completed' || status === 'failed'
   const { finishedOn, processedOn } = job
-  const delay = Number(job.delay ?? 0)
   return {
     id: job.id ?? '',
     queue: job.queueName,
@@ -45,7 +44,7 @@ export function detailsOf(job: Job, state: string, { scope, shown, texts }: Deta
     name: job.name,
     state,
     priority: levelOf(job.priority),
-    readyAt: state === 'delayed' ? isoOf(job.timestamp + delay) : null,
+    readyAt: state === 'delayed' ? isoOf(job.readyAt) : null,
     progress: texts || isCount ? progress : null,
     attemptsStarted: job.attemptsStarted,
     stalls: job.stalledCounter,

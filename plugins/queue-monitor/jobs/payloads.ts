@@ -1,4 +1,5 @@
 import type { Job } from 'bullmq'
+import { ZinError } from 'zin'
 import type { PayloadView, Queues } from 'zin/plugins/queues'
 import { demand, type Scope } from '../access/scope.js'
 import type { JobDetails } from '../contract.js'
@@ -36,6 +37,15 @@ export class PayloadViews {
     }
   }
 
+  /** As `show`; undefined if the caller may not see the payload, or if it cannot be read. */
+  async #showIfAllowed(job: Job, scope: Scope): Promise<ShownPayload | undefined> {
+    if (!scope.may('payload:read')) return undefined
+    return this.show(job, scope).catch((error: unknown) => {
+      if (error instanceof ZinError) return undefined
+      throw error
+    })
+  }
+
   /** Returns the complete redacted payload as JSON. */
   async download(job: Job, scope: Scope): Promise<string> {
     await this.admit(job, scope, 'download')
@@ -65,8 +75,8 @@ export class PayloadViews {
   }
 
   /** Returns the details of a single job, with its stacks. */
-  async detailsOfOne(job: Job, state: string, scope: Scope, payload: boolean): Promise<JobDetails> {
-    const shown = payload ? await this.show(job, scope) : undefined
+  async detailsOfOne(job: Job, state: string, scope: Scope, payload: boolean | 'allowed'): Promise<JobDetails> {
+    const shown = payload === 'allowed' ? await this.#showIfAllowed(job, scope) : payload ? await this.show(job, scope) : undefined
     const plain = this.#details(job, state, scope, { shown })
     const details =
       plain.withheld && (await this.showsErrors(job, scope)) ? this.#details(job, state, scope, { shown, texts: true }) : plain

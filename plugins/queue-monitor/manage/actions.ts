@@ -3,6 +3,8 @@ import { type ActionFacts, type Logger, type Manage, messageOf, type SlotOf } fr
 import {
   bullPriority,
   type ChangedJob,
+  type JobBackoff,
+  type JobDeduplication,
   type JobOptions,
   type PriorityName,
   priorityOf,
@@ -46,6 +48,9 @@ export interface AskedOptions {
   /** `Critical` (10) to `Low` (0); higher priorities run first. */
   readonly priority?: PriorityName | number
   readonly attempts?: number
+  /** When a failed attempt is repeated. Default: at once; for a copy, that of the original. */
+  readonly backoff?: JobBackoff
+  readonly deduplication?: JobDeduplication
   /** With an id, adding the job again adds no second one while the first is kept. */
   readonly jobId?: string
 }
@@ -64,6 +69,8 @@ export interface Added {
   readonly ok: true
   readonly id: string
   readonly queue: string
+  /** Whether no job was added, because one with the same `jobId` or deduplication id exists: `id` is its id. */
+  readonly deduplicated: boolean
 }
 
 /** Operator actions on single jobs and on queues. Each action is reported to the hook `onMonitorAction`. */
@@ -141,13 +148,16 @@ export class JobActions {
     demand(scope, 'write')
     const { queues } = this.#options
     await existingQueue(queues, queue, scope)
-    const id = await this.#options.manage({ action: 'job.add', target: `queue:${queue}`, actor: scope.actor }, async (note) => {
-      const { id: added = '' } = await queues.add(queue, name, data, jobOptions({ priority: 'Normal', ...options }))
-      note({ target: targetOf(queue, added) })
-      return added
-    })
-    await this.report({ action: 'add', queue, jobId: id, jobs: 1, actor: scope.actor })
-    return { ok: true, id, queue }
+    const { deduplicated, id } = await this.#options.manage(
+      { action: 'job.add', target: `queue:${queue}`, actor: scope.actor },
+      async (note) => {
+        const added = await queues.add(queue, name, data, jobOptions({ priority: 'Normal', ...options }))
+        note({ target: targetOf(queue, added.id ?? '') })
+        return { id: added.id ?? '', deduplicated: added.deduplicated }
+      },
+    )
+    await this.report({ action: 'add', queue, jobId: id, jobs: deduplicated ? 0 : 1, actor: scope.actor })
+    return { ok: true, id, queue, deduplicated }
   }
 
   /**
@@ -162,17 +172,18 @@ export class JobActions {
     const data = await ('data' in changes ? views.restored(job, changes.data) : queues.restoredData(job))
     const options = { ...copiedOptions(job.opts), ...jobOptions(changes.options ?? {}) }
     const added = await this.#managed('duplicate', job, scope, async (note) => {
-      const { id: copy = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
+      const { deduplicated, id: copy = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
       if (await queues.isErased(job.queueName, job.id ?? '', job.timestamp)) {
         // Its data was read before it was erased.
-        await queues.purge(job.queueName, [copy])
+        if (!deduplicated) await queues.purge(job.queueName, [copy])
         throw monitorErrors.JOB_NOT_FOUND(id)
       }
       note({ target: targetOf(job.queueName, copy) })
-      return copy
+      return { id: copy, deduplicated }
     })
-    await this.report({ action: 'duplicate', queue: job.queueName, jobId: added, jobs: 1, actor: scope.actor })
-    return { ok: true, id: added, queue: job.queueName }
+    const { deduplicated, id: copy } = added
+    await this.report({ action: 'duplicate', queue: job.queueName, jobId: copy, jobs: deduplicated ? 0 : 1, actor: scope.actor })
+    return { ok: true, id: copy, queue: job.queueName, deduplicated }
   }
 
   async setPaused(queue: string, paused: boolean, scope: Scope): Promise<{ ok: true; queue: string; paused: boolean }> {

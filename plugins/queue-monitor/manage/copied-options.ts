@@ -17,6 +17,9 @@ const ofOneJob = [
   'deduplication',
   'debounce',
   'telemetry',
+  // Of the plugin queues.
+  'addition',
+  'readyAt',
   // Of the plugin workers.
   'flowRoot',
 ] as const

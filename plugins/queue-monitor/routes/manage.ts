@@ -1,5 +1,5 @@
 import { defineRoute, type Route } from 'zin'
-import type { JobActions } from '../manage/actions.js'
+import type { AskedJob, JobActions, JobChanges } from '../manage/actions.js'
 import type { Deletes } from '../manage/deletes.js'
 import type { BulkAction } from '../manage/filter.js'
 import type { FlowDryRun } from '../manage/flow-retry.js'
@@ -119,11 +119,11 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
       params: jobParams,
       query: onlyQueue,
       body: duplicateBody,
-      response: { 201: addResponse },
+      response: { 200: addResponse, 201: addResponse },
       handler: async (ctx) => {
         const { body, params, query } = ctx.input
-        const added = await actions.duplicate(params.id, query.queue, body, scopeOf(ctx))
-        ctx.status = 201
+        const added = await actions.duplicate(params.id, query.queue, body as JobChanges, scopeOf(ctx))
+        ctx.status = added.deduplicated ? 200 : 201
         return added
       },
     }),
@@ -168,15 +168,15 @@ export function manageRoutes({ actions, deletes, operations }: ManageParts, scop
     defineRoute({
       method: 'POST',
       path: '/api/queue/:name/jobs',
-      summary: 'Add a job to a queue',
+      summary: 'Add a job to a queue; 200 if one with its jobId or deduplication id exists',
       tag,
       use,
       params: queueParams,
       body: addBody,
-      response: { 201: addResponse },
+      response: { 200: addResponse, 201: addResponse },
       handler: async (ctx) => {
-        const added = await actions.add(ctx.input.params.name, ctx.input.body, scopeOf(ctx))
-        ctx.status = 201
+        const added = await actions.add(ctx.input.params.name, ctx.input.body as AskedJob, scopeOf(ctx))
+        ctx.status = added.deduplicated ? 200 : 201
         return added
       },
     }),

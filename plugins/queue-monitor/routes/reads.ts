@@ -18,6 +18,7 @@ import {
   jobQuery,
   listQuery,
   listResponse,
+  logsQuery,
   logsResponse,
   searchQuery,
   searchResponse,
@@ -38,6 +39,9 @@ const summaries: Readonly<Record<ListedStatus, string>> = {
   waiting: 'Jobs that are ready to run',
   delayed: 'Jobs that are delayed',
 }
+
+/** By `include`: whether details contain the payload. */
+const wanted = { default: 'allowed', payload: true, none: false, '': false } as const
 
 /** Routes for statistics, lists and jobs. */
 export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: StatsStreams, scopeOf: ScopeOf): readonly Route[] {
@@ -140,7 +144,7 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
       response: { 200: job },
       handler: (ctx) => {
         const { params, query } = ctx.input
-        return monitor.job(params.id, { ...named(query.queue), payload: query.include === 'payload' }, scopeOf(ctx))
+        return monitor.job(params.id, { ...named(query.queue), payload: wanted[query.include ?? 'default'] }, scopeOf(ctx))
       },
     }),
     defineRoute({
@@ -195,13 +199,16 @@ export function readRoutes(monitor: MonitorReads, alerts: Alerts, streams: Stats
     defineRoute({
       method: 'GET',
       path: '/api/jobs/:id/logs',
-      summary: 'The first 500 log lines of a job; requires payload:read',
+      summary: 'Log lines of a job, from either end; requires payload:read',
       tag,
       use,
       params: jobParams,
-      query: onlyQueue,
+      query: logsQuery,
       response: { 200: logsResponse },
-      handler: (ctx) => monitor.logs(ctx.input.params.id, ctx.input.query.queue, scopeOf(ctx)),
+      handler: (ctx) => {
+        const { limit, offset, queue } = ctx.input.query
+        return monitor.logs(ctx.input.params.id, queue, { offset, limit }, scopeOf(ctx)) as never
+      },
     }),
   ]
 }

@@ -1,4 +1,5 @@
 import { Type } from 'zin'
+import { deduplicationModes } from 'zin/plugins/queues'
 import { closed, listed, queue, whole } from './common.js'
 import { job } from './reads.js'
 
@@ -41,8 +42,46 @@ const jobOptions = Type.Object(
       }),
     ),
     attempts: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+    backoff: Type.Optional(
+      Type.Object(
+        {
+          type: Type.Union([Type.Literal('fixed'), Type.Literal('exponential')]),
+          delay: Type.Integer({ minimum: 0, maximum: 86_400_000, description: 'In ms; doubles with each retry if exponential' }),
+          max: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: mostDelayMs, description: 'Longest wait in ms, jitter included; default 86400000' }),
+          ),
+          jitter: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'Largest share of a wait that is left out at random' })),
+        },
+        { ...closed, description: 'Default: retries at once' },
+      ),
+    ),
+    deduplication: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String({ minLength: 1, maxLength: 128 }),
+          mode: Type.Optional(
+            Type.Union(
+              deduplicationModes.map((mode) => Type.Literal(mode)),
+              { description: 'Default: ttl with a ttl, otherwise until-done' },
+            ),
+          ),
+          ttl: Type.Optional(
+            Type.Integer({
+              minimum: 1,
+              maximum: mostDelayMs,
+              description: 'In ms, for ttl and debounce: how long the id counts, or the quiet time',
+            }),
+          ),
+        },
+        closed,
+      ),
+    ),
     jobId: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 200, description: 'While a job with this id is kept, adding it again adds no second one' }),
+      Type.String({
+        minLength: 1,
+        maxLength: 200,
+        description: 'While a job with this id is kept, also when it has ended, adding it again adds no second one',
+      }),
     ),
   },
   closed,
@@ -51,7 +90,14 @@ const jobName = Type.String({ minLength: 1, maxLength: 200 })
 const jobData = Type.Optional(Type.Unknown())
 export const addBody = Type.Object({ name: jobName, data: jobData, options: Type.Optional(jobOptions) }, closed)
 export const duplicateBody = Type.Object({ name: Type.Optional(jobName), data: jobData, options: Type.Optional(jobOptions) }, closed)
-export const addResponse = Type.Object({ ok: Type.Literal(true), id: Type.String(), queue: Type.String() })
+export const addResponse = Type.Object({
+  ok: Type.Literal(true),
+  id: Type.String(),
+  queue: Type.String(),
+  deduplicated: Type.Boolean({
+    description: 'Whether nothing was added, because a job with the same jobId or deduplication id exists: id is its id',
+  }),
+})
 export const pauseResponse = Type.Object({ ok: Type.Literal(true), queue: Type.String(), paused: Type.Boolean() })
 const related = Type.Optional(
   Type.Array(Type.String(), { description: 'Other jobs of its flow that were changed with it, as <queue>:<id>' }),

@@ -1,7 +1,7 @@
 import { Type } from 'zin'
-import { closed, include, limit, listed, maybeNumber, page, queue, text, times, whole } from './common.js'
+import { closed, include, includeOfOne, limit, listed, maybeNumber, page, queue, text, times, whole } from './common.js'
 
-export const jobQuery = Type.Object({ queue, include }, closed)
+export const jobQuery = Type.Object({ queue, include: includeOfOne }, closed)
 export const listQuery = Type.Object({ queue, include, page, limit }, closed)
 export const searchQuery = Type.Object(
   {
@@ -77,7 +77,10 @@ export const job = Type.Object({
   id: Type.String(),
   queue: Type.String(),
   status: Type.String({ description: 'waiting, processing, completed or failed' }),
-  payload: Type.Unknown({ description: 'Null unless include=payload; if payloadTruncated, the beginning of the JSON as text' }),
+  payload: Type.Unknown({
+    description:
+      'Null for callers without payload:read, and in lists unless include=payload; if payloadTruncated, the beginning of the JSON as text',
+  }),
   attempts: whole,
   maxAttempts: whole,
   createdAt: Type.String({ description: 'ISO 8601' }),
@@ -156,7 +159,27 @@ export const flowResponse = Type.Object({
   ),
 })
 
-export const logsResponse = Type.Object({ logs: Type.Array(Type.String()), count: whole })
+export const logsQuery = Type.Object(
+  {
+    queue,
+    offset: Type.Integer({
+      minimum: -1_000_000_000,
+      maximum: 1_000_000_000,
+      default: 0,
+      description:
+        'Number of the first line, from 0; it stays the same when older lines are dropped. Negative: that many lines from the end',
+    }),
+    limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 500 }),
+  },
+  closed,
+)
+export const logsResponse = Type.Object({
+  logs: Type.Array(Type.String()),
+  count: Type.Integer({ description: 'Number of stored lines' }),
+  offset: Type.Integer({ description: 'Number of the first line in logs' }),
+  dropped: Type.Integer({ description: 'How many of the oldest lines were dropped' }),
+  ended: Type.Boolean({ description: 'Whether the job has completed or failed' }),
+})
 
 export const graphqlBody = Type.Object(
   {

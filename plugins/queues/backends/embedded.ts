@@ -9,8 +9,11 @@ import type { EmbeddedStore } from '../embedded/open.js'
 import { StoreUnavailableError } from '../embedded/statement-errors.js'
 import { queueErrors } from '../errors.js'
 import { embeddedFlows } from '../flows/embedded.js'
+import { readyKey } from '../ready.js'
 import { embeddedSchedules } from '../schedules/embedded.js'
 import { embeddedSearch } from '../search/embedded.js'
+import { embeddedAdding } from './embedded-adding.js'
+import { embeddedLogs } from './embedded-logs.js'
 import { embeddedParts } from './embedded-parts.js'
 import { jobOfRow, type ListedRow, listedColumns } from './listed-jobs.js'
 
@@ -66,7 +69,7 @@ const counts = Object.entries(states)
 
 /** The first waiting job above a priority, and since when it waits. */
 const firstAbove = (priority: string): string => `select priority,
-    greatest(added_at_ms + coalesce((opts->>'delay')::numeric, 0), coalesce(processed_at_ms, 0)) as since
+    greatest(coalesce((opts->>'${readyKey}')::numeric, added_at_ms + coalesce((opts->>'delay')::numeric, 0)), coalesce(processed_at_ms, 0)) as since
   from job where queue = given.queue and state = 'waiting' and priority > ${priority} order by priority, seq limit 1`
 /** Reads only the first job of each priority, of at most 50. */
 const oldest = `(
@@ -205,6 +208,26 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       )
       return rowCount === 1
     },
+    async relock({ id, queueName }, { ms, since, token }) {
+      const { rowCount } = await store.pool.query(
+        `update job set locked_until_ms = $4, stalled_marked = false
+         where queue = $1 and id = $2 and state = 'active' and lock_token = $3 and processed_at_ms <= $5`,
+        [queueName, id, token, Date.now() + ms, since],
+      )
+      return rowCount === 1
+    },
+    // A trigger does.
+    noteReady: () => Promise.resolve(),
+    async dueAt(queue, ids) {
+      const { rows } = await store.pool.query<{ id: string; due: string }>(
+        "select id, process_at_ms as due from job where queue = $1 and id = any($2) and state = 'delayed'",
+        [queue.name, ids],
+      )
+      const due = new Map(rows.map((row) => [row.id, Number(row.due)]))
+      return ids.map((id) => due.get(id))
+    },
+    ...embeddedAdding(store.pool),
+    ...embeddedLogs(store.pool),
     ...embeddedParts(store.pool),
     async removeTraces(queue, removed) {
       const ids = removed.map(({ id }) => id ?? '')

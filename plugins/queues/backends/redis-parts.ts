@@ -17,8 +17,9 @@ for i = 0, fields - 1 do
   if (redis.call('HGET', KEYS[1], ARGV[2 + i * 3]) or '') ~= ARGV[3 + i * 3] then return 0 end
 end
 local first = 3 + fields * 3
+local logged = lines > 0 and redis.call('LRANGE', KEYS[2], 0, lines - 1) or {}
 for i = 0, lines - 1 do
-  if redis.call('LINDEX', KEYS[2], i) ~= ARGV[first + i * 2] then return 0 end
+  if logged[i + 1] ~= ARGV[first + i * 2] then return 0 end
 end
 for i = 0, fields - 1 do
   if ARGV[4 + i * 3] ~= '' then redis.call('HSET', KEYS[1], ARGV[2 + i * 3], ARGV[4 + i * 3]) end

@@ -18,10 +18,13 @@ import type { ListedState, QueueCounts, QueueSample } from '../contract.js'
 import { redisDeletion } from '../deletion/redis.js'
 import { queueErrors } from '../errors.js'
 import { redisFlows } from '../flows/redis.js'
+import { readyKey } from '../ready.js'
 import { redisSchedules } from '../schedules/redis.js'
 import { redisSearch } from '../search/redis.js'
 import { isWrongType } from '../wrong-type.js'
 import { jobOfFields, listedFields } from './listed-jobs.js'
+import { redisAdding } from './redis-adding.js'
+import { redisLogs } from './redis-logs.js'
 import { redisParts } from './redis-parts.js'
 import { pageAfterScript, walkedKeys } from './redis-walk.js'
 import { OrphanedJobs, staysClosed, wakesOthers } from './redis-worker.js'
@@ -59,6 +62,27 @@ if redis.call('EXISTS', KEYS[1]) == 0 or redis.call('HEXISTS', KEYS[1], 'finishe
 redis.call('HSET', KEYS[1], 'defa', ARGV[1])
 return 1`
 
+/** KEYS: the job. ARGV: when it is ready. */
+const readyScript = `
+local stored = redis.call('HGET', KEYS[1], 'opts')
+local parsed, opts = pcall(cjson.decode, stored or '')
+if not parsed or type(opts) ~= 'table' then return end
+opts['${readyKey}'] = tonumber(ARGV[1])
+redis.call('HSET', KEYS[1], 'opts', cjson.encode(opts))`
+
+/** KEYS: the lock, the job, the running jobs, those that may have stalled. ARGV: id, token, ms, start of the attempt. */
+const relockScript = `
+local call = redis.call
+local held = call('GET', KEYS[1])
+if held and held ~= ARGV[2] or not call('LPOS', KEYS[3], ARGV[1]) then return 0 end
+if tonumber(call('HGET', KEYS[2], 'processedOn') or 'inf') > tonumber(ARGV[4]) then return 0 end
+call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+call('SREM', KEYS[4], ARGV[1])
+return 1`
+
+/** BullMQ's score of a delayed job is its time multiplied by this. */
+const delayedScore = 0x1000
+
 /** Events of a queue read per command. */
 const eventsAtOnce = 1_000
 
@@ -90,8 +114,9 @@ local function ready(id)
   local job = redis.call('HMGET', key(id), 'timestamp', 'opts', 'processedOn')
   if not job[1] then return nil end
   local parsed, opts = pcall(cjson.decode, job[2] or '{}')
-  local delay = parsed and type(opts) == 'table' and tonumber(opts['delay']) or 0
-  return math.max((tonumber(job[1]) or 0) + delay, tonumber(job[3]) or 0)
+  if not parsed or type(opts) ~= 'table' then opts = {} end
+  local due = tonumber(opts['${readyKey}']) or (tonumber(job[1]) or 0) + (tonumber(opts['delay']) or 0)
+  return math.max(due, tonumber(job[3]) or 0)
 end
 local oldest
 local function consider(id)
@@ -230,6 +255,23 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
       return (await producer.eval(claimScript, keys.length, ...keys, id, token, lockMs, reason)) === 1
     },
     failNext: async (queue, id, reason) => (await producer.eval(failNextScript, 1, queue.toKey(id), reason)) === 1,
+    async relock({ id, toKey }, { ms, since, token }) {
+      const keys = [`${id}:lock`, id, 'active', 'stalled'].map((key) => toKey(key))
+      return (await producer.eval(relockScript, keys.length, ...keys, id, token, ms, since)) === 1
+    },
+    async noteReady(key) {
+      await producer.eval(readyScript, 1, key, Date.now())
+    },
+    async dueAt(queue, ids) {
+      const pipeline = producer.pipeline()
+      for (const id of ids) pipeline.zscore(queue.toKey('delayed'), id)
+      return ((await pipeline.exec()) ?? []).map(([error, score]) => {
+        if (error) throw error
+        return score === null ? undefined : Math.floor(Number(score) / delayedScore)
+      })
+    },
+    ...redisAdding(producer),
+    ...redisLogs(producer),
     ...redisParts(producer, prefix),
     async removeTraces(queue, removed) {
       const ids = new Set(removed.map(({ id }) => id))

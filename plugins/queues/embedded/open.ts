@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Logger, messageOf } from 'zin'
 import { loadBullmq } from '../bullmq.js'
 import { queueErrors } from '../errors.js'
+import { readyKey } from '../ready.js'
 import { copyFolder } from './copy-folder.js'
 import { lockData } from './data-lock.js'
 import { Disk } from './disk.js'
@@ -68,11 +69,13 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
     const session = new PgliteSession(postgres, { disk, lock, log, reopen: () => startEngine(loaded, dir, fsync) })
     const pool = new PglitePool(session)
     await migrate(pool)
-    // This process owns the directory, so the previous holder of these jobs has ended and their locks can be released now.
-    await pool.query("update job set locked_until_ms = 0 where state = 'active'").catch((error: unknown) => {
-      // The locks run out by themselves, and jobs can be read before there is space.
+    const whenSpace = (error: unknown): void => {
       if (!(error instanceof StoreUnavailableError)) throw error
-    })
+    }
+    await noteReady(pool).catch(whenSpace)
+    // This process owns the directory, so the previous holder of these jobs has ended and their locks can be released now. If there is no
+    // space, the locks run out by themselves, and jobs can be read.
+    await pool.query("update job set locked_until_ms = 0 where state = 'active'").catch(whenSpace)
     return {
       pool,
       disk,
@@ -122,6 +125,23 @@ async function migrate(pool: PglitePool): Promise<void> {
   } finally {
     client.release()
   }
+}
+
+/**
+ * Stores when a job becomes ready with the job: BullMQ does not. The time of a delayed job is when it was due, that of any other is now.
+ */
+async function noteReady(pool: PglitePool): Promise<void> {
+  const { rows } = await pool.query("select 1 from pg_trigger where tgname = 'zin_job_ready'")
+  if (rows.length > 0) return
+  await pool.query(`
+    create or replace function zin_note_ready() returns trigger language plpgsql as $$
+    begin
+      new.opts := jsonb_set(new.opts, '{${readyKey}}', to_jsonb(case when old.state = 'delayed' and new.process_at_ms is not null
+        then new.process_at_ms else floor(extract(epoch from clock_timestamp()) * 1000)::bigint end));
+      return new;
+    end $$`)
+  await pool.query(`create or replace trigger zin_job_ready before update of state on job
+    for each row when (new.state = 'waiting' and old.state <> 'waiting') execute function zin_note_ready()`)
 }
 
 async function checkVersion(dir: string): Promise<void> {

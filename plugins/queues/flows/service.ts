@@ -10,6 +10,8 @@ export interface FlowsParts {
   /** Throws for an invalid queue name. */
   readonly checkName: (queue: string) => void
   readonly isJobId: (id: string) => boolean
+  /** Stores that a job waits since now. */
+  readonly noteReady: (job: ChangedJob) => Promise<void>
   /** Fails a waiting job, with the usual effect on its parent. Returns the jobs removed below it; undefined if it does not wait. */
   readonly fail: (queue: string, id: string, reason: string) => Promise<readonly ChangedJob[] | undefined>
 }
@@ -19,7 +21,7 @@ const busy = { everyMs: 20, looks: 100 } as const
 /** A job may change its state between two commands; this bounds the repetitions. */
 const mostLooks = 5
 
-export function createFlows({ ask, checkName, fail, isJobId, store }: FlowsParts): Flows {
+export function createFlows({ ask, checkName, fail, isJobId, noteReady, store }: FlowsParts): Flows {
   const refused: FlowChange = { refused: 'changed' }
   return {
     async retry(queue, id, options = {}) {
@@ -27,7 +29,11 @@ export function createFlows({ ask, checkName, fail, isJobId, store }: FlowsParts
       if (!isJobId(id)) return refused
       for (let look = 1; ; look++) {
         const change = await ask(() => store().retryJob(queue, id, options), repeatable)
-        if (change.refused !== 'busy' || look >= busy.looks) return change
+        if (change.refused !== 'busy' || look >= busy.looks) {
+          // They are retried in any case: only the time since when they wait would be missing.
+          await Promise.all((change.jobs ?? []).map((job) => noteReady(job).catch(() => undefined)))
+          return change
+        }
         await wait(busy.everyMs)
       }
     },

@@ -53,6 +53,24 @@ export function describeAttempts(lab: JobLab): void {
       for (const ms of [runMs, waitMs]) assert.ok(Number.isFinite(ms) && ms >= 0)
     })
 
+    it('report how long they waited since they were ready, without the backoff before them', async () => {
+      const { told, reached } = ends()
+      const backoff = { type: 'fixed', delay: 300 } as const
+      const failedAt: number[] = []
+      const startedAt: number[] = []
+      lab.work((job) => {
+        startedAt.push(job.processedOn ?? 0)
+        failedAt.push(Date.now())
+        throw new Error('no')
+      })
+      await lab.jobs().add(lab.record, null, { attempts: 2, backoff })
+      await reached(2)
+      assert.ok(
+        (told[1]?.waitMs ?? 1e9) <= (startedAt[1] ?? 0) - (failedAt[0] ?? 0) - backoff.delay,
+        JSON.stringify([startedAt, failedAt, told[1]?.waitMs]),
+      )
+    })
+
     it('report cancelled, timedOut or deferred rather than failed', async () => {
       const { told, reached } = ends()
       const worker = lab.work(async (job, token, aborted) => {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { checkName } from '../record/checks.js'
 import { isObject, type Problem, problem, unknownFields } from '../record/problem.js'
 import { jobProblems } from './job-plan.js'
@@ -56,13 +56,14 @@ export interface FlowPlace {
   readonly repeatable: boolean
 }
 
-export function rootPlace(jobId: string | undefined): FlowPlace {
-  const id = jobId ?? randomUUID()
+/** @param newId makes the id of a root without one. */
+export function rootPlace(jobId: string | undefined, newId: () => string): FlowPlace {
+  const id = jobId ?? newId()
   return { id, root: id, repeatable: jobId !== undefined }
 }
 
-export function placeBelow(parent: FlowPlace, at: number): FlowPlace {
-  const id = parent.repeatable ? `flow-${createHash('sha256').update(`${parent.id} ${at}`).digest('hex').slice(0, 40)}` : randomUUID()
+export function placeBelow(parent: FlowPlace, at: number, newId: () => string): FlowPlace {
+  const id = parent.repeatable ? `flow-${createHash('sha256').update(`${parent.id} ${at}`).digest('hex').slice(0, 40)}` : newId()
   return { ...parent, id }
 }
 

@@ -50,7 +50,8 @@ export function describeFlows(lab: JobLab): void {
         ],
       }
       const [first, again] = [await lab.jobs().addFlow(resolve, flow), await lab.jobs().addFlow(resolve, flow)]
-      assert.deepEqual(again, first)
+      assert.deepEqual(again, { ...first, deduplicated: true })
+      assert.equal(first.deduplicated, false)
       assert.equal(first.id, flow.options.jobId)
       assert.equal((await lab.jobs().counts(child)).waiting, 3)
       await lab.store

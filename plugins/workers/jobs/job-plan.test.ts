@@ -15,6 +15,9 @@ describe('options of a job', () => {
       { timeout: 86_400_000 },
       { deduplication: { id: 'x'.repeat(128) } },
       { deduplication: { id: 'a:b', ttl: 1 } },
+      { deduplication: { id: 'a', mode: 'keep-latest' }, delay: 5 },
+      { deduplication: { id: 'a', mode: 'debounce', ttl: 1 }, delay: 0 },
+      { backoff: { type: 'fixed', delay: 86_400_000, max: 1, jitter: 1 } },
     ]) {
       assert.deepEqual(jobProblems(options), [], JSON.stringify(options))
     }
@@ -37,6 +40,9 @@ describe('options of a job', () => {
       [{ deduplication: { id: 'a\0' } }, 'options.deduplication'],
       [{ deduplication: { id: 'x', ttl: 0 } }, 'options.deduplication'],
       [{ deduplication: { id: 'x', replace: true } }, 'options.deduplication'],
+      [{ deduplication: { id: 'x', mode: 'debounce' } }, 'options.deduplication'],
+      [{ deduplication: { id: 'x', mode: 'debounce', ttl: 1 }, delay: 5 }, 'options.deduplication'],
+      [{ backoff: { type: 'fixed', delay: 1, jitter: 2 } }, 'options.backoff'],
     ]
     for (const [options, field] of rows) {
       assert.deepEqual(

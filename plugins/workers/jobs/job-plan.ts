@@ -1,4 +1,14 @@
-import { bullPriority, isStorableText, type JobOptions, jobIdFault, priorityOf } from 'zin/plugins/queues'
+import {
+  backoffRule,
+  bullPriority,
+  deduplicationFault,
+  deduplicationRule,
+  isStorableText,
+  type JobDeduplication,
+  type JobOptions,
+  jobIdFault,
+  priorityOf,
+} from 'zin/plugins/queues'
 import { isAttempts, isBackoff } from '../record/checks.js'
 import { isIntIn, isObject, type Problem, problem, unknownFields, unknownKeys } from '../record/problem.js'
 import type { WorkerRecord } from '../record/record.js'
@@ -24,19 +34,19 @@ function isText(value: unknown, maxLength: number): value is string {
   return typeof value === 'string' && value.length >= 1 && value.length <= maxLength && isStorableText(value)
 }
 
-function isDeduplication(value: unknown): boolean {
-  if (!isObject(value) || unknownKeys(value, ['id', 'ttl']).length > 0) return false
-  return isText(value.id, 128) && (value.ttl === undefined || isIntIn(value.ttl, 1, maxDelayMs))
+function isDeduplication(value: unknown): value is JobDeduplication {
+  if (!isObject(value) || unknownKeys(value, ['id', 'mode', 'ttl']).length > 0) return false
+  return isText(value.id, 128) && deduplicationFault(value as unknown as JobDeduplication) === undefined
 }
 
 const checks: Readonly<Record<keyof EnqueueOptions, { readonly fits: (value: unknown) => boolean; readonly rule: string }>> = {
   name: { fits: (value) => isText(value, 100), rule: 'text of 1 to 100 characters without NUL or lone surrogates' },
   priority: { fits: (value) => priorityOf(value) !== undefined, rule: 'Critical, High, Normal, Low, or an integer from 0 to 10' },
   attempts: { fits: isAttempts, rule: 'an integer from 1 to 100' },
-  backoff: { fits: isBackoff, rule: '{type: "fixed" or "exponential", delay: ms}' },
+  backoff: { fits: isBackoff, rule: backoffRule },
   delay: { fits: (value) => isIntIn(value, 0, maxDelayMs), rule: 'an integer from 0 to 31536000000 (ms, one year)' },
   timeout: { fits: isTimeout, rule: 'an integer from 1 to 86400000 (ms)' },
-  deduplication: { fits: isDeduplication, rule: '{id: text like a name, of 1 to 128 characters, ttl?: ms from 1 to one year}' },
+  deduplication: { fits: isDeduplication, rule: deduplicationRule },
   jobId: {
     fits: (value) => typeof value === 'string' && jobIdFault(value) === undefined,
     rule: 'text of 1 to 200 characters without colons, control characters and lone surrogates, and neither a number nor a word that the queue uses',
@@ -56,6 +66,10 @@ export function jobProblems(
     .filter(([key, { fits }]) => options[key] !== undefined && !fits(options[key]))
     .map(([key, { rule }]) => problem(`${path}.${key}`, code, `"${path}.${key}" must be ${rule}`))
   found.push(...unknownFields(options, Object.keys(checks), code, path))
+  const { deduplication, delay } = options
+  if (isDeduplication(deduplication) && deduplicationFault(deduplication, Number(delay ?? 0)) !== undefined) {
+    found.push(problem(`${path}.deduplication`, code, `"${path}.deduplication" must be ${deduplicationRule}`))
+  }
   for (const key of without) {
     if (options[key] !== undefined) found.push(problem(`${path}.${key}`, code, `"${path}.${key}" cannot be used here`))
   }

@@ -4,6 +4,7 @@ import { signal } from '../testing/signal.js'
 import { describeAttempts } from './attempts.contract.js'
 import { describeCancel } from './cancel.contract.js'
 import { describeFlows } from './flows.contract.js'
+import { describeLateLocks } from './late-locks.contract.js'
 import { describeLostLocks } from './lost-locks.contract.js'
 import { describeResults } from './results.contract.js'
 import { describeSchedules } from './schedules.contract.js'
@@ -190,6 +191,7 @@ export function jobsContract(title: string, env: Readonly<Record<string, string>
     describeAttempts(lab)
     describeCancel(lab)
     // The embedded store serves one process, and gives the lock to the last caller.
+    describeLateLocks(lab)
     if (env.REDIS_URL !== undefined) describeLostLocks(lab)
     describeFlows(lab)
     describeSchedules(lab)

@@ -11,6 +11,8 @@ import { type Reach, reachOf } from './reach.js'
 import { isScheduleId, scheduleIdOf, scheduleProblems, schedulerId, scheduleView, timingOf } from './schedule-plan.js'
 import type {
   CancelOutcome,
+  Enqueued,
+  EnqueuedFlow,
   EnqueueOptions,
   FlowJob,
   FlowSpec,
@@ -42,7 +44,7 @@ export class WorkerJobs {
     this.#reachInSteps = reachOf(parts.queues)
   }
 
-  async add(record: WorkerRecord, data: unknown, options: EnqueueOptions): Promise<{ readonly id: string; readonly queue: string }> {
+  async add(record: WorkerRecord, data: unknown, options: EnqueueOptions): Promise<Enqueued> {
     refuse(jobProblems(options))
     const plan = await this.#plan(record, data, options)
     const job = await this.#reach(
@@ -50,12 +52,13 @@ export class WorkerJobs {
       (queues) => queues.add(record.queueName, plan.name, data, bullOptions(plan)),
       repeatAdding([plan]),
     )
-    const added = { id: job.id ?? '', queue: record.queueName }
-    this.#added(record.name, added, plan)
+    const { deduplicated, id = '' } = job
+    const added = { id, queue: record.queueName, deduplicated }
+    if (!deduplicated) this.#added(record.name, added, plan)
     return added
   }
 
-  async addFlow(resolve: (worker: string) => Promise<WorkerRecord>, flow: FlowSpec): Promise<FlowJob> {
+  async addFlow(resolve: (worker: string) => Promise<WorkerRecord>, flow: FlowSpec): Promise<EnqueuedFlow> {
     refuse(flowProblems(flow))
     const records = new Map<string, WorkerRecord>()
     for (const name of workersOf(flow)) records.set(name, await resolve(name))
@@ -64,11 +67,11 @@ export class WorkerJobs {
     const what = 'The flow was not added'
     // Adding a flow is atomic: if its root exists, all of it was added, and children that have ended may be gone.
     if (jobId !== undefined && (await this.#reach(what, (queues) => queues.job(planned.tree.queueName, jobId))) !== undefined)
-      return flowJob(planned)
+      return { ...flowJob(planned), deduplicated: true }
     await this.#reach(what, (queues) => queues.addFlow(planned.tree), repeatAdding([planned.plan]))
     const added = flowJob(planned)
     this.#flowAdded(added, planned)
-    return added
+    return { ...added, deduplicated: false }
   }
 
   async read(record: WorkerRecord, id: string): Promise<WorkerJob> {
@@ -237,10 +240,11 @@ export class WorkerJobs {
     const record = records.get(worker)
     if (record === undefined) throw workerErrors.WORKER_NOT_FOUND(worker)
     const plan = await this.#plan(record, data, options, ['deduplication', inFlow === undefined ? 'onFailure' : 'jobId'])
-    const place = inFlow ?? rootPlace(plan.jobId)
+    const { newId } = this.#parts.queues
+    const place = inFlow ?? rootPlace(plan.jobId, newId)
     const { root } = place
     const below: PlannedFlow[] = []
-    for (const [at, child] of children.entries()) below.push(await this.#flowOf(child, records, placeBelow(place, at)))
+    for (const [at, child] of children.entries()) below.push(await this.#flowOf(child, records, placeBelow(place, at, newId)))
     const tree: BullFlow = {
       name: plan.name,
       queueName: record.queueName,

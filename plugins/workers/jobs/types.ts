@@ -1,12 +1,15 @@
-import type { CatchUp, Overlap, PriorityName, SchedulePolicy } from 'zin/plugins/queues'
+import type { CatchUp, JobDeduplication, Overlap, PriorityName, SchedulePolicy } from 'zin/plugins/queues'
 import type { Backoff } from '../record/record.js'
 
-/** Prevents duplicates: while a job with the same id waits or runs, or for `ttl` ms, adding another returns the existing one. */
-export interface Deduplication {
-  /** 1–128 characters. */
+/** Prevents duplicates; see the table in the README of the plugin queues for what happens in each mode. */
+export type Deduplication = JobDeduplication
+
+/** A job that was added, or the one that exists already. */
+export interface Enqueued {
   readonly id: string
-  /** ms; without it, until the job is done. */
-  readonly ttl?: number
+  readonly queue: string
+  /** Whether no job was added, because one with the same `jobId` or deduplication id exists: `id` is its id. */
+  readonly deduplicated: boolean
 }
 
 export interface EnqueueOptions {
@@ -24,8 +27,8 @@ export interface EnqueueOptions {
   readonly timeout?: number
   readonly deduplication?: Deduplication
   /**
-   * The id of the job, 1–200 characters. As long as a job with that id is kept in the queue, adding it again adds no second one, so that a
-   * repeated request is safe. Of a flow: of its root. Default: an id that the queue assigns.
+   * The id of the job, 1–200 characters. As long as a job with that id is kept in the queue, also when it has ended, adding it again adds no
+   * second one, so that a repeated request is safe. Of a flow: of its root. Default: an id that is unique over all queues.
    */
   readonly jobId?: string
   /** The person or thing that the job is about, such as a user id: 1–200 characters, for plugins such as compliance. */
@@ -91,6 +94,12 @@ export interface FlowSpec {
   readonly data?: unknown
   readonly options?: EnqueueOptions
   readonly children?: readonly FlowSpec[]
+}
+
+/** A flow that was added, or the one that exists already. */
+export interface EnqueuedFlow extends FlowJob {
+  /** Whether nothing was added, because the root exists. */
+  readonly deduplicated: boolean
 }
 
 /** The jobs that a flow added, in its shape. */
@@ -171,7 +180,7 @@ export interface AttemptEnd {
   readonly outcome: AttemptOutcome
   /** ms; 0 for a job that failed before it ran, and for an attempt that was lost with its node. */
   readonly runMs: number
-  /** From when the job was first due (added, and its delay over) to the start of this attempt, in ms. */
+  /** From when the job was ready (added, its delay or backoff over, its children done) to the start of this attempt, in ms. */
   readonly waitMs: number
   /** Absent when it completed. */
   readonly error?: Error

@@ -1,6 +1,6 @@
 import type { Job } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
-import { isCancelReason, type Queues } from 'zin/plugins/queues'
+import { dueSince, isCancelReason, type Queues } from 'zin/plugins/queues'
 import { workerErrors } from '../errors.js'
 import type { HookSlots } from '../hook-slots.js'
 import { loggable } from '../jobs/error-text.js'
@@ -206,6 +206,7 @@ function failedOutcome(attempt: Attempt | undefined, { message }: Error): Attemp
   return message === stalledTooOften ? 'lost' : 'failed'
 }
 
-function waitOf({ opts, processedOn, timestamp }: Job): number {
-  return processedOn === undefined ? 0 : Math.max(0, processedOn - timestamp - (opts.delay ?? 0))
+/** From when the job was ready, which for a retry is after its backoff. */
+function waitOf(job: Job): number {
+  return job.processedOn === undefined ? 0 : Math.max(0, job.processedOn - dueSince(job))
 }

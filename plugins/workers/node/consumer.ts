@@ -4,7 +4,8 @@ import { isRefusedOutcome, isWrongType, type Queues } from 'zin/plugins/queues'
 import { abortable } from 'zin/plugins/redis'
 import { workerErrors } from '../errors.js'
 import { stopReason } from '../jobs/stop-reason.js'
-import type { WorkerRecord } from '../record/record.js'
+import { stricter } from '../record/limits.js'
+import type { RateLimit, WorkerRecord } from '../record/record.js'
 import { actingConcurrency } from '../record/scaled.js'
 import type { Attempt } from './attempt.js'
 import type { AttemptRecords } from './attempt-records.js'
@@ -26,6 +27,8 @@ export interface ConsumerParts {
   readonly jobLockMs: number
   /** A job that lost its node more often than this fails, because it may be what kills the nodes. */
   readonly maxStalls: number
+  /** The rate limit of a queue, which other workers may have set; undefined: none. */
+  readonly limitOf?: (queue: string) => RateLimit | undefined
 }
 
 /** Everything that a consumer needs to run its jobs. */
@@ -101,8 +104,9 @@ export class Consumer {
       skipStalledCheck: true,
       stalledInterval: Math.floor(stalledCheckMs(parts.jobLockMs) * stalledCheckShare),
       maxStalledCount: parts.maxStalls,
-      ...(record.rateLimit === null ? {} : { limiter: record.rateLimit }),
     })
+    // BullMQ reads it with each fetch. The limit of one worker holds for the queue: the others must count their jobs, too.
+    Object.defineProperty(worker.opts, 'limiter', { get: () => stricter(record.rateLimit, parts.limitOf?.(record.queueName)) })
     const complain = complainer(record.name, parts)
     worker.on('error', (error) => {
       if (isWrongType(error)) onBroken(error)

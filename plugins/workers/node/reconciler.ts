@@ -2,6 +2,7 @@ import { type Logger, messageOf, withDeadline } from 'zin'
 import type { WorkerEvent } from '../contract.js'
 import type { GivenCode } from '../control/given-code.js'
 import { isAlone } from '../record/placement.js'
+import type { RateLimit } from '../record/record.js'
 import type { NodeStatus, WorkerMessage } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
 import type { StoreRegistry } from '../store/registry.js'
@@ -61,6 +62,16 @@ export class Reconciler {
   constructor(parts: ReconcilerParts) {
     this.#parts = parts
     this.#boot = new Boot({ ...parts, known: this.#known, assignments: this.#assignments, apply: (name) => this.#apply(name) })
+  }
+
+  /** A stored worker as messages keep it up to date; undefined if it is unknown, or if changes cannot be followed for now. */
+  kept(name: string): StoredWorker | undefined {
+    return this.#down || this.#missed ? undefined : this.#known.get(name)
+  }
+
+  /** See {@link KnownWorkers.limitOf}. */
+  limitOf(queue: string): RateLimit | undefined {
+    return this.#known.limitOf(queue)
   }
 
   /** See {@link Boot.remember}. */

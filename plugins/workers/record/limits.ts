@@ -1,5 +1,6 @@
+import { backoffFault, backoffRule } from 'zin/plugins/queues'
 import { type Check, fieldOf, isIntIn, isObject, isOneOf, problem, unknownKeys } from './problem.js'
-import type { Backoff } from './record.js'
+import type { Backoff, RateLimit } from './record.js'
 
 const dayMs = 86_400_000
 
@@ -14,13 +15,21 @@ export const checkRateLimit: Check = (value) => {
   return problem('rateLimit', 'INVALID_LIMITER_CONFIG', '"rateLimit" must be {max: 1 to 100000, duration: 1 to 86400000 ms}')
 }
 
+/** The limit that allows fewer jobs over time. */
+export function stricter(one: RateLimit | null | undefined, other: RateLimit | null | undefined): RateLimit | undefined {
+  if (!one || !other) return one ?? other ?? undefined
+  return one.max / one.duration <= other.max / other.duration ? one : other
+}
+
 /** Also used for the options of a single job. */
 export function isBackoff(value: unknown): value is Backoff {
   return (
     isObject(value) &&
-    unknownKeys(value, ['type', 'delay']).length === 0 &&
+    unknownKeys(value, ['type', 'delay', 'max', 'jitter']).length === 0 &&
     isOneOf(fieldOf(value, 'type'), ['fixed', 'exponential']) &&
-    isIntIn(fieldOf(value, 'delay'), 0, dayMs)
+    isIntIn(fieldOf(value, 'delay'), 0, dayMs) &&
+    (value.max === undefined || Number.isInteger(value.max)) &&
+    backoffFault(value as unknown as Backoff) === undefined
   )
 }
 
@@ -44,6 +53,6 @@ export const checkJobOptions: Check = (value) => {
   return problem(
     'jobOptions',
     'INVALID_JOB_OPTIONS',
-    '"jobOptions" must be {attempts?: 1 to 100, backoff?: {type: "fixed" or "exponential", delay: 0 to 86400000 ms}, timeout?: 1 to 86400000 ms}',
+    `"jobOptions" must be {attempts?: 1 to 100, backoff?: ${backoffRule}, timeout?: 1 to 86400000 ms}`,
   )
 }

@@ -57,8 +57,12 @@ export interface RateLimit {
 /** The wait before the next attempt of a job: always the delay, or doubled each time. */
 export interface Backoff {
   readonly type: 'fixed' | 'exponential'
-  /** ms. */
+  /** ms: the wait before each retry, or before the first one, which then doubles. 0 to 86400000. */
   readonly delay: number
+  /** The longest wait in ms, jitter included: 1 to 31536000000. Default 86400000, 24 h. */
+  readonly max?: number
+  /** The largest share of a wait that is left out at random, so that jobs that failed together do not retry together: 0 to 1. Default 0. */
+  readonly jitter?: number
 }
 
 /** The scaled concurrency of a worker, which overrides the configured one. */
@@ -115,7 +119,7 @@ export interface CreateWorker {
       readonly client?: unknown
     }
   }
-  /** At most `max` jobs per `duration` ms, over all nodes. */
+  /** At most `max` jobs per `duration` ms, over all nodes and all workers of its queue; of several limits, the strictest holds. */
   readonly rateLimit?: RateLimit | null
   readonly jobOptions?: WorkerJobOptions
   /** Default `inline`; `process` for a URL, which never runs inline. A function always runs inline. */

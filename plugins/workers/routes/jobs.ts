@@ -49,7 +49,7 @@ export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): 
             ? await workers.enqueue(worker, data, options as never)
             : await workers.enqueueFlow({ worker, data, ...(options === undefined ? {} : { options }), children } as never)
         ctx.status = 202
-        return { ok: true, job }
+        return { ok: true, job, deduplicated: job.deduplicated }
       },
     }),
     defineRoute({

@@ -6,7 +6,7 @@ export const enqueueBody = Type.Object(
   {
     data: anything('Any JSON; default null'),
     options: anything(
-      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?, delay? in ms, timeout? in ms, deduplication?: {id, ttl?}, jobId?, subject?}',
+      '{name?, priority?: Critical | High | Normal | Low | 0 to 10, attempts?, backoff?: {type, delay, max?, jitter?}, delay? in ms, timeout? in ms, deduplication?: {id, mode?, ttl?}, jobId?, subject?}',
     ),
     children: anything(
       'Jobs that must end before this one: [{worker, data?, options?, children?}]; their options may have onFailure?: fail | continue',
@@ -15,7 +15,14 @@ export const enqueueBody = Type.Object(
   { additionalProperties: false },
 )
 
-export const enqueuedAnswer = Type.Object({ ok, job: Type.Object({ id: Type.String(), queue: Type.String() }) })
+const deduplicated = Type.Boolean({
+  description: 'Whether nothing was added, because a job with the same jobId or deduplication id exists: id is its id',
+})
+export const enqueuedAnswer = Type.Object({
+  ok,
+  deduplicated,
+  job: Type.Object({ id: Type.String(), queue: Type.String(), deduplicated }),
+})
 
 export const cancelledAnswer = Type.Object({
   ok,

@@ -138,7 +138,11 @@ export const historyAnswer: Shape = {
 export const newVersionAnswer: Shape = { ok: 'boolean', version: { ...version, nodes: [], healthCheck: 'null', activatedAt: 'null' } }
 /** The running version comes first. */
 export const versionsAnswer: Shape = { ok: 'boolean', versions: [version] }
-export const enqueuedAnswer: Shape = { ok: 'boolean', job: { id: 'string', queue: 'string' } }
+export const enqueuedAnswer: Shape = {
+  ok: 'boolean',
+  deduplicated: 'boolean',
+  job: { id: 'string', queue: 'string', deduplicated: 'boolean' },
+}
 export const flowAnswer: Shape = {
   ok: 'boolean',
   job: { worker: 'string', id: 'string', queue: 'string', children: [{ worker: 'string', id: 'string', queue: 'string', children: [] }] },

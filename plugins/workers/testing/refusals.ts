@@ -24,6 +24,7 @@ export const refusedCreations: Refusals = {
   INVALID_JOB_OPTIONS: [
     { jobOptions: { attempts: 0 } },
     { jobOptions: { backoff: { type: 'linear', delay: 1 } } },
+    { jobOptions: { backoff: { type: 'fixed', delay: 1, jitter: 2 } } },
     { jobOptions: { timeout: 0 } },
     { jobOptions: { retries: 1 } },
   ],
@@ -98,6 +99,7 @@ export const refusedJobs: Refusals = {
     { options: { delay: -1 } },
     { options: { timeout: 0 } },
     { options: { deduplication: {} } },
+    { options: { deduplication: { id: 'x', mode: 'debounce' } } },
     { options: { repeat: { every: 1000 } } },
     { children: [], options: { deduplication: { id: 'once' } } },
     ...['', '12', 'a:b', 'wait', '..', 'x'.repeat(201), 7].map((jobId) => ({ options: { jobId } })),

@@ -196,22 +196,26 @@ function Errors({ job }: { readonly job: JobDetails }) {
 }
 
 function Logs({ job }: { readonly job: JobDetails }) {
-  const url = `${path`/api/jobs/${job.id}/logs`}?queue=${encodeURIComponent(job.queue)}`
-  const logs = useData<{ logs: readonly string[]; count: number }>(url, job.state === 'active' ? { refresh: refreshInterval() } : {})
+  const url = `${path`/api/jobs/${job.id}/logs`}?queue=${encodeURIComponent(job.queue)}&offset=-500`
+  const logs = useData<{ logs: readonly string[]; count: number; dropped: number }>(
+    url,
+    job.state === 'active' ? { refresh: refreshInterval() } : {},
+  )
   return (
     <Card>
       <Loaded from={logs}>
-        {({ count, logs: lines }) =>
+        {({ count, dropped, logs: lines }) =>
           lines.length === 0 ? (
             <Empty title="No log lines">A processor writes log lines with job.log().</Empty>
           ) : (
             <>
-              <pre class="mono">{lines.join('\n')}</pre>
-              {count > lines.length && (
+              {count + dropped > lines.length && (
                 <p class="dim">
-                  Showing the first {plural(lines.length, 'line')} of {count}
+                  Showing the last {plural(lines.length, 'line')} of {count + dropped}
+                  {dropped > 0 && `, of which the first ${dropped} were dropped`}
                 </p>
               )}
+              <pre class="mono">{lines.join('\n')}</pre>
             </>
           )
         }

@@ -1,0 +1,3 @@
+import { workerJobOptionsContract } from './job-options.contract.js'
+
+workerJobOptionsContract('the embedded store', { env: { QUEUE_FSYNC: 'off' } })
