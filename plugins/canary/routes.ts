@@ -41,7 +41,7 @@ export function canaryRoutes(canaries: Canaries, ops: Pick<Ops, 'allow' | 'deman
       query: waitQuery,
       response: { 200: resultResponse, 202: resultResponse },
       handler: async (ctx) => {
-        if (permission !== undefined) await demand(ctx, permission)
+        if (permission !== undefined) demand(ctx, permission)
         return respond(ctx, await canaries[name](ctx.input.params.name, optionsOf(ctx)))
       },
     })
@@ -60,7 +60,7 @@ export function canaryRoutes(canaries: Canaries, ops: Pick<Ops, 'allow' | 'deman
       bodyLimit: 64 * 1024,
       response: { 200: resultResponse, 202: resultResponse },
       handler: async (ctx) => {
-        await demand(ctx, 'workers:deploy')
+        demand(ctx, 'workers:deploy')
         return respond(ctx, await canaries.start(ctx.input.params.name, ctx.input.body as StartCanary, optionsOf(ctx)))
       },
     }),
@@ -93,7 +93,7 @@ export function canaryRoutes(canaries: Canaries, ops: Pick<Ops, 'allow' | 'deman
       query: replayQuery,
       response: { 200: replayResponse },
       handler: async (ctx) => {
-        await demand(ctx, 'queues:write')
+        demand(ctx, 'queues:write')
         return shown(ctx, { ok: true as const, ...(await canaries.replay(ctx.input.params.name, optionsOf(ctx))) })
       },
     }),

@@ -143,7 +143,16 @@ test('the console on its own port logs no error for a client that disconnects wh
 test('the console on its own port without a password refuses what a proxy has forwarded', async () => {
   const server = await startStandalone(options)
   try {
-    for (const name of ['forwarded', 'x-forwarded-for', 'x-forwarded-port', 'x-real-ip', 'via', 'cf-connecting-ip', 'true-client-ip', 'cdn-loop']) {
+    for (const name of [
+      'forwarded',
+      'x-forwarded-for',
+      'x-forwarded-port',
+      'x-real-ip',
+      'via',
+      'cf-connecting-ip',
+      'true-client-ip',
+      'cdn-loop',
+    ]) {
       const response = await fetch(`${server.url}/console`, { headers: { [name]: 'for=203.0.113.1' } })
       assert.deepEqual([response.status, (await response.json()).code], [403, 'CONSOLE_FORBIDDEN'], name)
     }

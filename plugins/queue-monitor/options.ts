@@ -1,6 +1,6 @@
 import type { TProperties } from 'typebox'
 import { defineOptions, type OptionsOf, Type } from 'zin'
-import { deliveryEvents } from './deliveries/delivery.js'
+import { type DeliveryEvent, deliveryEvents } from './deliveries/delivery.js'
 
 /** Options of `queueMonitor()`. */
 export type QueueMonitorOptions = OptionsOf<typeof queueMonitorOptions>
@@ -28,7 +28,7 @@ const permissions = Type.Array(
 )
 const queueNames = Type.Union([Type.Literal('*'), Type.Array(Type.String({ pattern: '^([A-Za-z0-9_.-]{1,100}|\\*)$' }), { minItems: 1 })])
 
-const event = Type.Union(deliveryEvents.map((name) => Type.Literal(name)))
+const event = Type.Unsafe<DeliveryEvent>(Type.Union(deliveryEvents.map((name) => Type.Literal(name))))
 const urls = Type.Optional(Type.Union([url, Type.Array(url, { minItems: 1, maxItems: 20 })]))
 const webhooks = Type.Union([
   Type.Array(

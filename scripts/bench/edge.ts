@@ -39,7 +39,13 @@ export async function benchEdge(): Promise<BenchRow[]> {
   const rows: BenchRow[] = []
   for (const runtime of ['workerd', 'node'] as const) {
     const folder = await plainFolder()
-    const env = { EDGE_REMOTE_SECRET: testSecret, EDGE_REMOTE_MODE: 'sql', EDGE_STATEMENTS_JSON: statements, EDGE_RATE_PER_MINUTE: '0', EDGE_RATE_TOTAL_PER_MINUTE: '0' }
+    const env = {
+      EDGE_REMOTE_SECRET: testSecret,
+      EDGE_REMOTE_MODE: 'sql',
+      EDGE_STATEMENTS_JSON: statements,
+      EDGE_RATE_PER_MINUTE: '0',
+      EDGE_RATE_TOTAL_PER_MINUTE: '0',
+    }
     const proxy = await startProxy(folder.path, ['--runtime', runtime], env)
     try {
       await proxy.client.call('exec', { sql: 'CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT)' })

@@ -273,7 +273,7 @@ class Model {
       state = body.status?.state
       return state === wanted
     })
-    if (!met) this.#fail(`the worker is ${state} instead of ${wanted}`)
+    if (!met) this.#fail(`the worker is ${String(state)} instead of ${wanted}`)
   }
 
   /** Waits until no job waits or runs. Resolves to whether that happened. */
@@ -298,7 +298,7 @@ class Model {
         state = body.operation?.state ?? status
         return state !== 'pending' && state !== 'running'
       })
-      if (!ended) this.#fail(`the operation of ${action} is still ${state}`)
+      if (!ended) this.#fail(`the operation of ${action} is still ${String(state)}`)
     }
     const found = { completed: 0, failed: 0 }
     for (const job of this.#jobs) await this.#checkJob(job, found)
@@ -342,9 +342,10 @@ class Model {
 
   #checkGone(job: Job, done: number): void {
     const reasons = [...job.removals]
-    if (reasons.length === 0) return this.#fail(`job ${job.key} (id ${job.id}) was accepted, and is gone`)
+    if (reasons.length === 0) this.#fail(`job ${job.key} (id ${job.id}) was accepted, and is gone`)
     const isKept = reasons.every((reason) => reason === 'cancelled' || reason === 'purged unfinished')
-    if (isKept && done > 0 && job.again === 0) this.#fail(`job ${job.key} had completed, and is gone (${reasons.join(', ')})`)
+    if (reasons.length > 0 && isKept && done > 0 && job.again === 0)
+      this.#fail(`job ${job.key} had completed, and is gone (${reasons.join(', ')})`)
   }
 
   /** No process ran more attempts at a time than it may. */

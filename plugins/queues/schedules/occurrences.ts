@@ -69,7 +69,7 @@ export class Occurrences {
       const job = worker.createJob(data, id)
       try {
         const decision = await this.#decide(made.name, job)
-        if (decision.kind === 'run') return take(data, id, token)
+        if (decision.kind === 'run') return await take(data, id, token)
         worker.drained = false
         if (decision.kind === 'wait') await this.#wait(job, token)
         else await this.#skip(worker, made.name, job, token, decision.why)
