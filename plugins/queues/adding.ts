@@ -57,18 +57,21 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       const job = await preparedOne(name, { name: jobName, data, options })
       const added = await ask(() => queue(name).add(job.name, job.data, job.opts), repeatAdding([job.opts]))
       if (search.covers(name)) await search.added(name, [added])
+      await payloads.added(name, [job], {})
       return added
     },
     async addBulk(name, jobs) {
       const all = await prepared(name, jobs)
       const added = all.length === 0 ? [] : await ask(() => queue(name).addBulk(all), repeatAdding(all.map(({ opts }) => opts)))
       if (search.covers(name)) await search.added(name, added)
+      await payloads.added(name, all, {})
       return added
     },
     async addFlow(tree) {
       const checked = await storedTree(tree)
       const added = await ask(() => flow().add(checked), repeatAdding(optionsOf(checked)))
       await search.addedTree(added)
+      for (const { queueName, ...job } of nodesOf(checked)) await payloads.added(queueName, [job], {})
       return added
     },
     async schedule(name, id, timing, { name: jobName, data, options = {} }) {
@@ -81,9 +84,15 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       const template = { name: job.name, data: job.data, opts }
       const first = await ask(() => queue(name).upsertJobScheduler(id, timing, template), repeatable)
       if (first !== undefined && search.covers(name)) await search.added(name, [first])
+      await payloads.added(name, [job], { schedule: id })
       return first
     },
   }
 }
 
-const optionsOf = ({ opts = {}, children = [] }: FlowJob): readonly JobOptions[] => [opts, ...children.flatMap(optionsOf)]
+const nodesOf = ({ children = [], name, opts = {}, queueName }: FlowJob): readonly { name: string; opts: JobOptions; queueName: string }[] => [
+  { name, opts, queueName },
+  ...children.flatMap(nodesOf),
+]
+
+const optionsOf = (tree: FlowJob): readonly JobOptions[] => nodesOf(tree).map(({ opts }) => opts)

@@ -71,11 +71,16 @@ export interface JobLogs {
   readonly count: number
 }
 
+/** What a copy is made from: a job that was added at this time, in ms since 1970, or a schedule. */
+export type CopySource =
+  | { readonly queue: string; readonly id: string; readonly addedAt: number }
+  | { readonly queue: string; readonly schedule: string }
+
 /** The template for each job of a schedule. */
 export type JobTemplate = NewJob
 
 export interface Purged {
-  /** Ids of removed jobs, including deleted jobs that could still have been restored. */
+  /** Ids of jobs that this call removed, and no other call beside it, including deleted jobs that could still have been restored. */
   readonly removed: readonly string[]
   /** Ids of jobs that were not removed because they are running. */
   readonly running: readonly string[]
@@ -197,6 +202,17 @@ export interface Queues {
    * @param ids at most 1,000.
    */
   purge(queue: string, ids: readonly string[]): Promise<Purged>
+  /** Ends a schedule and removes its next job, so that no copy of it which is under way stays. Returns false if there was none. */
+  purgeSchedule(queue: string, id: string): Promise<boolean>
+  /**
+   * Stores something that was read from a job or a schedule, such as a copy. If the source is purged meanwhile, `undo` removes it again, and
+   * undefined is returned. `write` reads a schedule itself.
+   *
+   * @example
+   * const source = { queue: 'emails', id: '42', addedAt: job.timestamp }
+   * const copy = await queues.copy(source, () => queues.add('kept', job.name, data), ({ id = '' }) => queues.purge('kept', [id]))
+   */
+  copy<T>(source: CopySource, write: () => Promise<T>, undo: (made: T) => Promise<unknown>): Promise<T | undefined>
   /**
    * Deletes a job so that it can be restored for a limited time, with its log, its attempts and its position. A job on which a parent, a
    * child or a schedule depends is not deleted. A queue keeps at most 20,000 deleted jobs and 64 MiB of them; beyond that, the deletion is

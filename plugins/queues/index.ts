@@ -13,6 +13,7 @@ export { repeatAdding, repeatable } from './ask.js'
 export type { Cancellation, Canceller, CancelOutcome, CancelRequest, QueueJob } from './cancel.js'
 export { cancelReason, isCancelReason } from './cancel.js'
 export type {
+  CopySource,
   JobLogs,
   JobOptions,
   JobTemplate,
@@ -80,6 +81,8 @@ export const queues = definePlugin({
       redact: options.redact,
       hooks: {
         beforeJobsAdd: hooks.slot('beforeJobsAdd'),
+        afterJobsAdd: hooks.slot('afterJobsAdd'),
+        beforeJobUpdate: hooks.slot('beforeJobUpdate'),
         transformJobData: hooks.slot('transformJobData'),
         restoreJobData: hooks.slot('restoreJobData'),
         transformJobResult: hooks.slot('transformJobResult'),

@@ -141,14 +141,15 @@ export class JobActions {
     const data = await ('data' in changes ? views.restored(job, changes.data) : queues.restoredData(job))
     const options = { ...copiedOptions(job.opts), ...jobOptions(changes.options ?? {}) }
     const added = await this.#managed('duplicate', job, scope, async (note) => {
-      const { id: copy = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
-      if (await queues.isErased(job.queueName, job.id ?? '', job.timestamp)) {
-        // Its data was read before it was erased.
-        await queues.purge(job.queueName, [copy])
-        throw monitorErrors.JOB_NOT_FOUND(id)
-      }
-      note({ target: targetOf(job.queueName, copy) })
-      return copy
+      const { queueName } = job
+      const copy = await queues.copy(
+        { queue: queueName, id: job.id ?? '', addedAt: job.timestamp },
+        () => queues.add(queueName, changes.name ?? job.name, data, options),
+        (made) => queues.purge(queueName, [made.id ?? '']),
+      )
+      if (copy === undefined) throw monitorErrors.JOB_NOT_FOUND(id)
+      note({ target: targetOf(queueName, copy.id ?? '') })
+      return copy.id ?? ''
     })
     await this.report({ action: 'duplicate', queue: job.queueName, jobId: added, jobs: 1, actor: scope.actor })
     return { ok: true, id: added, queue: job.queueName }
