@@ -90,9 +90,11 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
   }
 }
 
-const nodesOf = ({ children = [], name, opts = {}, queueName }: FlowJob): readonly { name: string; opts: JobOptions; queueName: string }[] => [
-  { name, opts, queueName },
-  ...children.flatMap(nodesOf),
-]
+const nodesOf = ({
+  children = [],
+  name,
+  opts = {},
+  queueName,
+}: FlowJob): readonly { name: string; opts: JobOptions; queueName: string }[] => [{ name, opts, queueName }, ...children.flatMap(nodesOf)]
 
 const optionsOf = (tree: FlowJob): readonly JobOptions[] => nodesOf(tree).map(({ opts }) => opts)

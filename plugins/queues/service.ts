@@ -52,8 +52,13 @@ const closeMs = 1500
 const failMs = 30_000
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, redact, search: declared }: QueuesDeps): OwnedQueues {
   const onError = quietErrors(log, clock)
-  const payloads = new Payloads(hooks, clock, maxJobBytes, (queue, error) => onError({ queue, kept: true }, error), (queue, plugin, error) =>
-    log.error({ queue, plugin, err: error }, `${plugin} failed in its hook after a job was added: ${error.message}`),
+  const payloads = new Payloads(
+    hooks,
+    clock,
+    maxJobBytes,
+    (queue, error) => onError({ queue, kept: true }, error),
+    (queue, plugin, error) =>
+      log.error({ queue, plugin, err: error }, `${plugin} failed in its hook after a job was added: ${error.message}`),
   )
   let jobClass: typeof Job | undefined
   const cancellers = new Set<Canceller>()

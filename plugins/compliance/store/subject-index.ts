@@ -131,6 +131,7 @@ export function databaseIndex(database: Database): SubjectIndex {
       const of = await ofJobs(queue, jobs)
       await tables().deleteFrom(table).where(of.queue).where(of.jobs).where('at', '<', before).where('erased_at', 'is', null).execute()
     },
-    olderThan: (before, limit) => tables().selectFrom(table).selectAll().where('at', '<', before).where('erased_at', 'is', null).orderBy('at').limit(limit).execute(),
+    olderThan: (before, limit) =>
+      tables().selectFrom(table).selectAll().where('at', '<', before).where('erased_at', 'is', null).orderBy('at').limit(limit).execute(),
   }
 }

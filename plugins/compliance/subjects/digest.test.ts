@@ -61,7 +61,11 @@ it('digests from before there was a key are found with one', async () => {
 it('a stored key that was changed is not used', async () => {
   const marks = sharedMarks()
   await new SubjectDigests(keys(first), marks).keep()
-  for (const [name, value] of marks.stored) marks.stored.set(name, value.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')))
+  for (const [name, value] of marks.stored)
+    marks.stored.set(
+      name,
+      value.replace(/.$/, (last) => (last === 'A' ? 'Q' : 'A')),
+    )
   assert.equal((await new SubjectDigests(keys(second, first), marks).keep()).lost.length, 0)
   for (const [name, value] of [...marks.stored]) marks.stored.set(name.replace(/.$/, 'x'), value)
   assert.ok((await new SubjectDigests(keys(second), marks).keep()).lost.length > 0)

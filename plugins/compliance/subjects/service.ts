@@ -134,10 +134,10 @@ export class Subjects {
 
   async #erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
     const { clock, digests, erasures } = this.#parts
+    const { digests: all, lost } = await digests.allOf(subject)
     const same = [...this.#running.values()].find(({ current }) => current.state === 'running' && current.subject === digests.of(subject))
     // It searches until it finds nothing more, so it also erases what this one was asked for.
     if (same !== undefined) return this.#awaited(same, waitMs)
-    const { digests: all, lost } = await digests.allOf(subject)
     const now = new Date(clock.now()).toISOString()
     const { kind = 'plugin', id = 'app', via = 'plugin' } = actor ?? {}
     const erasure: Erasure = {

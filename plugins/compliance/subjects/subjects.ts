@@ -58,8 +58,9 @@ export function subjectsPart(
   }
   ctx.routes(subjectRoutes(subjects, ops))
   ctx.commands(subjectCommands)
-  const keepKeys = (): Promise<unknown> =>
-    digests.keep().catch((error: unknown) => log.warn({ err: error }, `the keys of digests were not kept: ${messageOf(error)}`))
+  const keepKeys = async (): Promise<void> => {
+    await digests.keep().catch((err: unknown) => log.warn({ err }, `the keys of digests were not kept: ${messageOf(err)}`))
+  }
   ctx.onStart(async () => {
     // While the earlier keys are still configured.
     await keepKeys()
