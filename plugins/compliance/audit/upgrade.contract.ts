@@ -44,8 +44,8 @@ export function upgradeContract(store: string, env: () => Readonly<Record<string
       const rows = (await tables().selectFrom('zin_compliance_chains').selectAll().execute()) as ChainRow[]
       const undone = await migrations.down({ steps: 2 }, { plugins: ['compliance'] })
       assert.deepEqual(
-        undone.map(({ id }) => id),
-        ['0005_hold_erasures', '0004_add_seal_chain'],
+        undone.map(({ id, status }) => `${id} ${status}`),
+        ['0005_hold_erasures done', '0004_add_seal_chain done'],
       )
       const { current } = keysFor('audit', { APP_KEY, APP_KEY_BK: '' })
       for (const row of rows) {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { defineMigration, ensureIndex } from 'zin/plugins/database'
+import { defineMigration, ensureIndex, sqlTools } from 'zin/plugins/database'
 
 const jobs = 'zin_subject_jobs'
 const added = [
@@ -16,7 +16,8 @@ export const holdErasures = defineMigration({
     await ensureIndex(db, { name: 'zin_subject_jobs_erased', table: jobs, columns: ['erased_at'] })
   },
   async down(db) {
-    await db.schema.dropIndex('zin_subject_jobs_erased').on(jobs).execute()
+    // MySQL drops an index with its only column; SQLite does not drop a column with an index.
+    if (!(await sqlTools(db)).mysql) await db.schema.dropIndex('zin_subject_jobs_erased').ifExists().execute()
     for (const [table, column] of added) if (await has(db, table, column)) await db.schema.alterTable(table).dropColumn(column).execute()
   },
 })
