@@ -13,6 +13,7 @@ import type {
 } from 'bullmq'
 import { defineService } from 'zin'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
+import type { Copying } from './copying.js'
 import type {
   DeletedJob,
   DeletedJobDetails,
@@ -71,11 +72,6 @@ export interface JobLogs {
   readonly count: number
 }
 
-/** What a copy is made from: a job that was added at this time, in ms since 1970, or a schedule. */
-export type CopySource =
-  | { readonly queue: string; readonly id: string; readonly addedAt: number }
-  | { readonly queue: string; readonly schedule: string }
-
 /** The template for each job of a schedule. */
 export type JobTemplate = NewJob
 
@@ -106,7 +102,7 @@ export interface ListPage {
 export type ListedState = 'waiting' | 'active' | 'delayed' | 'completed' | 'failed'
 
 /** BullMQ queues on Redis or on the embedded store, which behave the same. */
-export interface Queues {
+export interface Queues extends Copying {
   readonly backend: 'redis' | 'embedded'
   /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
   readonly views: JobViews
@@ -202,17 +198,6 @@ export interface Queues {
    * @param ids at most 1,000.
    */
   purge(queue: string, ids: readonly string[]): Promise<Purged>
-  /** Ends a schedule and removes its next job, so that no copy of it which is under way stays. Returns false if there was none. */
-  purgeSchedule(queue: string, id: string): Promise<boolean>
-  /**
-   * Stores something that was read from a job or a schedule, such as a copy. If the source is purged meanwhile, `undo` removes it again, and
-   * undefined is returned. `write` reads a schedule itself.
-   *
-   * @example
-   * const source = { queue: 'emails', id: '42', addedAt: job.timestamp }
-   * const copy = await queues.copy(source, () => queues.add('kept', job.name, data), ({ id = '' }) => queues.purge('kept', [id]))
-   */
-  copy<T>(source: CopySource, write: () => Promise<T>, undo: (made: T) => Promise<unknown>): Promise<T | undefined>
   /**
    * Deletes a job so that it can be restored for a limited time, with its log, its attempts and its position. A job on which a parent, a
    * child or a schedule depends is not deleted. A queue keeps at most 20,000 deleted jobs and 64 MiB of them; beyond that, the deletion is

@@ -13,7 +13,6 @@ export { repeatAdding, repeatable } from './ask.js'
 export type { Cancellation, Canceller, CancelOutcome, CancelRequest, QueueJob } from './cancel.js'
 export { cancelReason, isCancelReason } from './cancel.js'
 export type {
-  CopySource,
   JobLogs,
   JobOptions,
   JobTemplate,
@@ -27,6 +26,7 @@ export type {
   RewriteOutcome,
 } from './contract.js'
 export { queuesService } from './contract.js'
+export type { Copying, CopySource } from './copying.js'
 export type {
   DeletedJob,
   DeletedJobDetails,
