@@ -325,6 +325,8 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
         const turns = async (count: number) => {
           for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
         }
+        // How long a producer takes from the index to the queue.
+        held.set('explored', { pass: (data) => turns(round * 12).then(() => data) })
         const produce = () => queues().addBulk('explored', [{ name: 'x', options: { subject: 'explorer', delay: 3_600_000 } }])
         const [first] = await Promise.all([
           turns(Math.max(0, 12 - round)).then(() => erase('explorer')),
@@ -337,6 +339,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
         assert.equal(again.erasure.erased, delayed, `round ${round}: ${first.text}`)
         assert.equal((await queues().counts('explored')).delayed, 0, `round ${round}`)
       }
+      held.delete('explored')
     })
 
     it('are found by a repeated erasure in a job whose producer ended before it could remove it', async () => {
