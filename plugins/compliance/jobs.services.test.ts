@@ -1,8 +1,14 @@
+import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before } from 'node:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, it } from 'node:test'
+import { queuesService } from 'zin/plugins/queues'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { encryptionContract } from './encryption.contract.js'
 import { subjectsContract } from './subjects.contract.js'
+import { complianceApp } from './testing/app.js'
 import { filesWith, redisKeysWith, tablesWith } from './testing/store-dump.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
@@ -20,3 +26,31 @@ const leaksIn = (app: string, url: string) => async (dataDir: string, text: stri
 
 encryptionContract('Redis and MariaDB', { ...one.env, REDIS_URL, APP_NAME: appOne }, leaksIn(appOne, one.url))
 subjectsContract('Redis and MariaDB', { ...two.env, REDIS_URL, APP_NAME: appTwo, WORKER_ENCRYPTION: 'false' }, leaksIn(appTwo, two.url))
+
+it('erasures in two processes beside each other count each job once, and leave none', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'zin-two-'))
+  const env = {
+    ...two.env,
+    REDIS_URL,
+    APP_NAME: appTwo,
+    WORKER_GDPR: 'true',
+    WORKER_AUTO_START: 'false',
+    APP_KEY: 'a master key of more than 32 bytes, for tests',
+  }
+  const apps = [await complianceApp({ env, dataDir }), await complianceApp({ env, dataDir: `${dataDir}/second` })]
+  try {
+    const [queues] = apps.map(({ host }) => host.service(queuesService))
+    for (let round = 0; round < 4; round++) {
+      const jobs = Array.from({ length: 100 }, () => ({ name: 'x', options: { subject: 'shared', delay: 3_600_000 } }))
+      await queues?.addBulk('shared', jobs)
+      const path = '/api/compliance/subjects/shared?wait=20000'
+      const erase = ({ host }: (typeof apps)[number]) => host.inject({ method: 'DELETE', path, headers: { 'x-requested-with': 'test' } })
+      const erased = (await Promise.all(apps.map(erase))).map(({ text }) => JSON.parse(text).erasure?.erased ?? assert.fail(text))
+      assert.equal((erased[0] ?? 0) + (erased[1] ?? 0), jobs.length, `round ${round}: ${erased.join()}`)
+      assert.equal((await queues?.counts('shared'))?.delayed, 0)
+    }
+  } finally {
+    for (const app of apps) await app.stop()
+    await rm(dataDir, { recursive: true, force: true })
+  }
+})

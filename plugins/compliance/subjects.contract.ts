@@ -19,6 +19,27 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
     let dataDir: string
     let app: ComplianceApp
     let finish: () => void = () => undefined
+    /** Producers that wait after their jobs were indexed and before they are stored, by queue. */
+    const held = new Map<string, { pass(data: unknown): Promise<unknown> }>()
+    const stored: string[] = []
+    const hold = (queue: string) => {
+      let arrive: () => void = () => undefined
+      let free: () => void = () => undefined
+      const arrived = new Promise<void>((resolve) => (arrive = resolve))
+      const released = new Promise<void>((resolve) => (free = resolve))
+      held.set(queue, {
+        async pass(data) {
+          arrive()
+          await released
+          return data
+        },
+      })
+      const release = (): void => {
+        held.delete(queue)
+        free()
+      }
+      return { arrived, release }
+    }
     const bodies = new Map([['ann', ['a webhook about ann']]])
     const boot = async (more: Env = {}): Promise<void> => {
       app = await complianceApp({
@@ -26,6 +47,7 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
         dataDir,
         options: { subjects: { orders: ['user.id', 'others'] } },
         steps: {
+          becomes: async (job) => job.updateData({ user: { id: job.data.becomes }, note: job.data.note }),
           completes: async (job) => {
             await job.log(`log of ${job.data.note}`)
             return { echo: job.data.note }
@@ -37,6 +59,14 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
             new Promise((resolve, reject) => (finish = () => (job.data.fail ? reject(new Error(job.data.note)) : resolve(job.data.note)))),
         },
         extra: [
+          definePlugin({
+            name: 'slow-store',
+            version: '1.0.0',
+            setup({ hooks }) {
+              hooks.on('transformJobData', (data: unknown, queue: string) => held.get(queue)?.pass(data))
+              hooks.on('afterJobsAdd', (_jobs, queue) => void stored.push(queue))
+            },
+          })(),
           definePlugin({
             name: 'hooks-of-shop',
             version: '1.0.0',
@@ -244,6 +274,139 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
         assert.deepEqual(await queues().deletedJobs('races', { offset: 0, limit: 100 }), [], `round ${round}`)
         assert.equal((await erase('racer')).erasure.erased, 0)
       }
+    })
+
+    it('are erased from jobs, bulks, flows and schedules whose producers are between the index and the queue', async () => {
+      const named = { subject: 'late', delay: 3_600_000 }
+      const producers: Readonly<Record<string, () => Promise<unknown>>> = {
+        add: () => queues().add('parked', 'x', {}, named),
+        bulk: () =>
+          queues().addBulk('parked', [{ name: 'x', options: named }, { name: 'y' }, { name: 'z', options: { subject: 'other' } }]),
+        flow: () =>
+          queues().addFlow({
+            name: 'parent',
+            queueName: 'parents',
+            opts: { jobId: 'parent' },
+            children: [{ name: 'child', queueName: 'parked', opts: { ...named, jobId: 'child' } }],
+          }),
+        schedule: () => queues().schedule('parked', 'yearly', { pattern: '0 0 1 1 *' }, { name: 'x', options: { subject: 'late' } }),
+      }
+      const all = async () => {
+        const lists = (['waiting', 'delayed'] as const).map((one) => queues().list('parked', one, { offset: 0, limit: 100 }))
+        return (await Promise.all(lists)).flat()
+      }
+      for (const [way, produce] of Object.entries(producers)) {
+        const { arrived, release } = hold('parked')
+        const producing = produce()
+        await arrived
+        const first = await erase('late')
+        assert.deepEqual([first.erasure.state, first.erasure.erased], ['completed', 0], way)
+        release()
+        await producing
+        assert.deepEqual(
+          (await all()).filter(({ opts }) => opts.delay === 3_600_000),
+          [],
+          way,
+        )
+        assert.deepEqual(await queues().queue('parked').getJobSchedulers(), [], way)
+        assert.equal((await erase('late')).erasure.erased, 0, way)
+        // The jobs beside it, of others, stay.
+        assert.equal((await all()).length, way === 'bulk' ? 2 : 0, way)
+        await queues().purge(
+          'parked',
+          (await all()).map(({ id = '' }) => id),
+        )
+        await queues().purge('parents', ['parent'])
+      }
+    })
+
+    it('are left in no job that cannot be found, whenever its producer and an erasure begin', async () => {
+      for (let round = 0; round < 24; round++) {
+        const turns = async (count: number) => {
+          for (let turn = 0; turn < count; turn++) await new Promise(setImmediate)
+        }
+        // How long a producer takes from the index to the queue.
+        held.set('explored', { pass: (data) => turns(round * 12).then(() => data) })
+        const produce = () => queues().addBulk('explored', [{ name: 'x', options: { subject: 'explorer', delay: 3_600_000 } }])
+        const [first] = await Promise.all([
+          turns(Math.max(0, 12 - round)).then(() => erase('explorer')),
+          turns(Math.max(0, round - 12)).then(produce),
+          turns(round % 5).then(produce),
+        ])
+        const { delayed } = await queues().counts('explored')
+        const again = await erase('explorer')
+        // A job that was removed by its producer is not counted.
+        assert.equal(again.erasure.erased, delayed, `round ${round}: ${first.text}`)
+        assert.equal((await queues().counts('explored')).delayed, 0, `round ${round}`)
+      }
+      held.delete('explored')
+    })
+
+    it('are found by a repeated erasure in a job whose producer ended before it could remove it', async () => {
+      const { arrived, release } = hold('crashed')
+      const producing = queues().add('crashed', 'x', {}, { subject: 'late', jobId: 'lost', delay: 3_600_000 })
+      await arrived
+      assert.equal((await erase('late')).erasure.state, 'completed')
+      // As it was sent, without the process that sent it.
+      await queues().queue('crashed').add('x', {}, { jobId: 'lost', delay: 3_600_000 })
+      assert.equal((await erase('late')).erasure.erased, 1)
+      assert.equal((await queues().counts('crashed')).delayed, 0)
+      release()
+      await producing
+      assert.equal((await queues().counts('crashed')).delayed, 0)
+      await queues().add('crashed', 'x', {}, { subject: 'late', jobId: 'lost', delay: 3_600_000 })
+      assert.equal((await queues().counts('crashed')).delayed, 1, 'a job that is added afterwards stays, also with the same id')
+      assert.equal((await erase('late')).erasure.erased, 1)
+    })
+
+    it('are erased from a dead letter that is on its way, however late it arrives', async () => {
+      const { arrived, release } = hold('orders-dead')
+      const failing = await add({ user: { id: 'dead' }, note: 'dead' }, { name: 'fails' })
+      await arrived
+      await eventually('it has failed', async () => (await state(failing)) === 'failed')
+      const { erasure } = await erase('dead')
+      assert.equal(erasure.state, 'completed')
+      stored.length = 0
+      release()
+      await eventually('it is stored', async () => stored.includes('orders-dead'))
+      await eventually('it is removed', async () => (await queues().counts('orders-dead')).waiting === 0)
+      assert.equal((await erase('dead')).erasure.erased, 0)
+    })
+
+    it('are erased from a job whose processor names the subject in new data', async () => {
+      const id = await add({ becomes: 'gus', note: 'new data' }, { name: 'becomes' })
+      await eventually('it completes', async () => (await state(id)) === 'completed')
+      assert.deepEqual([(await exported('gus')).jobs.length, (await erase('gus')).erasure.erased], [1, 1])
+      assert.equal(await state(id), undefined)
+    })
+
+    it('are erased from jobs named by option when the key has changed and the earlier one is gone, or the erasure says that it cannot', async () => {
+      const [old, next, other] = ['o', 'n', 'x'].map((letter) => letter.repeat(40)) as [string, string, string]
+      const initial = 'a master key of more than 32 bytes, for tests'
+      const again = async (more: Env) => {
+        await app.stop()
+        await boot(more)
+      }
+      const park = () => queues().add('rotated', 'x', { note: 'rotated' }, { subject: 'eli', delay: 3_600_000 })
+      await again({ APP_KEY: old, APP_KEY_BK: JSON.stringify([initial]) })
+      await park()
+      await again({ APP_KEY: next, APP_KEY_BK: JSON.stringify([old]) })
+      await park()
+      await again({ APP_KEY: next })
+      const found = await exported('eli')
+      assert.deepEqual([found.jobs.length, found.complete], [2, true])
+      assert.equal((await erase('eli')).erasure.erased, 2)
+      assert.equal((await queues().counts('rotated')).delayed, 0)
+
+      await park()
+      await again({ APP_KEY: other })
+      const incomplete = await exported('eli')
+      assert.deepEqual([incomplete.jobs.length, incomplete.complete], [0, false])
+      const failed = await erase('eli')
+      assert.equal(failed.status, 503)
+      assert.match(failed.text, /add it to APP_KEY_BK/)
+      await again({ APP_KEY: initial, APP_KEY_BK: JSON.stringify([next, other]) })
+      assert.equal((await erase('eli')).erasure.erased, 1)
     })
 
     it('are refused if the subject or the erasure is invalid', async () => {

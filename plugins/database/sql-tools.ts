@@ -47,8 +47,8 @@ export interface UpsertRows {
   readonly key: readonly string[]
   /** All rows must have the same columns. */
   readonly rows: readonly Row[]
-  /** How an existing row changes: its columns are set to the new values, or the new values are added to them. */
-  readonly existing: 'replace' | 'add'
+  /** How an existing row changes: its columns are set to the new values, the new values are added to them, or it stays as it is. */
+  readonly existing: 'replace' | 'add' | 'keep'
 }
 
 /** Returns the maximum number of parameters in one statement on the connection of a handle. */
@@ -92,14 +92,17 @@ export async function upsertQueries(db: Tables, { table, key, rows, existing }: 
   return Array.from({ length: Math.ceil(rows.length / atOnce) }, (_, index) => {
     const insert = (db as Kysely<Record<string, Row>>).insertInto(table).values(rows.slice(index * atOnce, (index + 1) * atOnce))
     if (mysql)
+      // Its `insert ignore` would also ignore errors.
       return insert.onDuplicateKeyUpdate((eb) =>
         Object.fromEntries(
           changed.map((column) => {
             const value = eb.fn<number>('values', [eb.ref(column)])
+            if (existing === 'keep') return [column, eb.ref(column)]
             return [column, existing === 'add' ? eb(eb.ref(column), '+', value) : value]
           }),
         ),
       )
+    if (existing === 'keep') return insert.onConflict((conflict) => conflict.columns([...key]).doNothing())
     return insert.onConflict((conflict) =>
       conflict.columns([...key]).doUpdateSet((eb) =>
         Object.fromEntries(

@@ -115,6 +115,7 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       const { job } = only
       const added = await ask(() => queue(name).add(job.name, job.data, job.opts), repeatAdding([options]))
       const [result] = await settled(name, [job], [added])
+      await payloads.added(name, [job], {})
       return result as AddedJob
     },
     async addBulk(name, jobs) {
@@ -125,23 +126,35 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       }
       if (all.length === 0) return []
       const added = await ask(() => queue(name).addBulk(all), repeatAdding(jobs.map(({ options = {} }) => options)))
-      return settled(name, all, added)
+      const results = await settled(name, all, added)
+      await payloads.added(name, all, {})
+      return results
     },
     async addFlow(tree) {
       const checked = await storedTree(tree)
       const added = await ask(() => flow().add(checked), repeatAdding(optionsOf(tree)))
       await search.addedTree(added)
+      for (const { queueName, ...job } of nodesOf(checked)) await payloads.added(queueName, [job], {})
       return added
     },
     async isScheduled(name, id, timing, template) {
       return planning.isStored(name, id, timing, await storedTemplate(name, id, timing, template))
     },
     async schedule(name, id, timing, template) {
-      const first = await planning.put(name, id, timing, await storedTemplate(name, id, timing, template))
+      const job = await storedTemplate(name, id, timing, template)
+      const first = await planning.put(name, id, timing, job)
       if (first !== undefined && search.covers(name)) await search.added(name, [first])
+      await payloads.added(name, [job], { schedule: id })
       return first
     },
   }
 }
 
-const optionsOf = ({ opts = {}, children = [] }: FlowJob): readonly JobOptions[] => [opts, ...children.flatMap(optionsOf)]
+const nodesOf = ({
+  children = [],
+  name,
+  opts = {},
+  queueName,
+}: FlowJob): readonly { name: string; opts: JobOptions; queueName: string }[] => [{ name, opts, queueName }, ...children.flatMap(nodesOf)]
+
+const optionsOf = (tree: FlowJob): readonly JobOptions[] => nodesOf(tree).map(({ opts }) => opts)

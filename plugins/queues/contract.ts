@@ -14,6 +14,7 @@ import type {
 import { defineService } from 'zin'
 import type { JobBackoff } from './backoff.js'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
+import type { Copying } from './copying.js'
 import type { JobDeduplication } from './deduplication.js'
 import type {
   CountedJobs,
@@ -110,7 +111,7 @@ export interface JobLogs {
 export type JobTemplate = NewJob
 
 export interface Purged {
-  /** Ids of removed jobs, including deleted jobs that could still have been restored. */
+  /** Ids of jobs that this call removed, and no other call beside it, including deleted jobs that could still have been restored. */
   readonly removed: readonly string[]
   /** Ids of jobs that were not removed because they are running. */
   readonly running: readonly string[]
@@ -142,7 +143,7 @@ export interface ListPage {
 export type ListedState = 'waiting' | 'active' | 'delayed' | 'waiting-children' | 'completed' | 'failed'
 
 /** BullMQ queues on Redis or on the embedded store, which behave the same. */
-export interface Queues extends Flows {
+export interface Queues extends Flows, Copying {
   readonly backend: 'redis' | 'embedded'
   /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
   readonly views: JobViews

@@ -260,6 +260,74 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.equal((await sums(queues.restoreJobs(queue, one.batch))).restored, 1)
     })
 
+    it('are counted once by purges beside each other', async () => {
+      for (let round = 0; round < 6; round++) {
+        const queue = fresh()
+        const all = await add(
+          queue,
+          Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? {} : { delay: hour })),
+        )
+        await queues.deleteJob(queue, all[3] ?? '', undo())
+        const purges = [all, all.toReversed(), all].map(async (some, n) => {
+          for (let turn = 0; turn < round * n * 3; turn++) await new Promise(setImmediate)
+          return queues.purge(queue, some)
+        })
+        const counted = (await Promise.all(purges)).flatMap(({ removed }) => removed)
+        assert.deepEqual([...counted].sort(), [...all].sort(), `round ${round}`)
+      }
+    })
+
+    it('are not copied if they are purged at any moment of the copy, nor are schedules that are ended', async () => {
+      const [from, to] = [fresh(), fresh()]
+      const timing = { pattern: '0 0 1 1 *' }
+      const moments = ['before', 'on write', 'after write', 'never'] as const
+      for (const moment of moments) {
+        const [id = ''] = await add(from, [{ delay: hour }])
+        const { job } = (await queues.job(from, id)) ?? {}
+        const at = async (now: (typeof moments)[number], purge: () => Promise<unknown>) => void (now === moment && (await purge()))
+        const purgeJob = () => queues.purge(from, [id])
+        await at('before', purgeJob)
+        const copied = await queues.copy(
+          { queue: from, id, addedAt: job?.timestamp ?? 0 },
+          async () => {
+            await at('on write', purgeJob)
+            const made = await queues.add(to, 'copy', {}, { delay: hour })
+            await at('after write', purgeJob)
+            return made
+          },
+          (made) => queues.purge(to, [made.id ?? '']),
+        )
+        assert.deepEqual(
+          [copied !== undefined, (await ids(to, 'delayed')).length],
+          [moment === 'never', moment === 'never' ? 1 : 0],
+          moment,
+        )
+        if (copied !== undefined) await queues.purge(to, [copied.id ?? ''])
+
+        await queues.schedule(from, 'yearly', timing, { name: 'x' })
+        const end = () => queues.purgeSchedule(from, 'yearly')
+        await at('before', end)
+        const schedules = async (queue: string) => (await queues.queue(queue).getJobSchedulers()).length
+        await queues.copy(
+          { queue: from, schedule: 'yearly' },
+          async () => {
+            if ((await schedules(from)) === 0) return
+            await at('on write', end)
+            await queues.schedule(to, 'yearly', timing, { name: 'x' })
+            await at('after write', end)
+          },
+          () => queues.purgeSchedule(to, 'yearly'),
+        )
+        assert.equal(await schedules(to), moment === 'never' ? 1 : 0, moment)
+      }
+      await queues.purgeSchedule(to, 'yearly')
+      await queues.purgeSchedule(from, 'yearly')
+      await queues.schedule(from, 'yearly', timing, { name: 'x' })
+      const again = { queue: from, schedule: 'yearly' }
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      assert.equal(await queues.copy(again, async () => 'made', assert.fail), 'made', 'a schedule that was made again is another one')
+    })
+
     it('are listed without expired ones', async () => {
       const queue = fresh()
       const [short = '', long = ''] = await add(queue, [{}, {}])

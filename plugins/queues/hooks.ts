@@ -31,6 +31,8 @@ export interface PayloadView {
 /** Hooks that the queues plugin fires; what the hooks for jobs return is stored. */
 export interface QueueHooks {
   beforeJobsAdd: Waterfall<readonly NewJob[], [queue: string, addition: JobAddition]>
+  afterJobsAdd: Settle<[jobs: readonly NewJob[], queue: string, addition: JobAddition]>
+  beforeJobUpdate: Gate<[job: NewJob, queue: string]>
   transformJobData: Waterfall<unknown, [queue: string]>
   restoreJobData: Waterfall<unknown, [queue: string]>
   transformJobResult: Waterfall<unknown, [queue: string]>
@@ -56,6 +58,16 @@ export const queueHooks = {
     kind: 'waterfall',
     args: ['jobs', 'queue', 'addition'],
     summary: 'Jobs about to be added, with their original data: return them with changed options, or throw to refuse them',
+  },
+  afterJobsAdd: {
+    kind: 'settle',
+    args: ['jobs', 'queue', 'addition'],
+    summary: 'Jobs were stored, with the options that beforeJobsAdd returned and without their data; the caller waits for the listeners',
+  },
+  beforeJobUpdate: {
+    kind: 'gate',
+    args: ['job', 'queue'],
+    summary: 'The data of a stored job is about to be replaced, with the new data before it is transformed; deny to refuse it',
   },
   transformJobData: {
     kind: 'waterfall',

@@ -31,6 +31,7 @@ export type {
   RewriteOutcome,
 } from './contract.js'
 export { queuesService } from './contract.js'
+export type { Copying, CopySource } from './copying.js'
 export {
   type DeduplicationMode,
   deduplicationFault,
@@ -104,6 +105,8 @@ export const queues = definePlugin({
       redact: options.redact,
       hooks: {
         beforeJobsAdd: hooks.slot('beforeJobsAdd'),
+        afterJobsAdd: hooks.slot('afterJobsAdd'),
+        beforeJobUpdate: hooks.slot('beforeJobUpdate'),
         transformJobData: hooks.slot('transformJobData'),
         restoreJobData: hooks.slot('restoreJobData'),
         transformJobResult: hooks.slot('transformJobResult'),

@@ -1,14 +1,15 @@
 import type { Queue } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
+import type { Queues } from './contract.js'
 import type { NextRun } from './schedules/next-run.js'
 
 /** A recurring job, as BullMQ returns it. */
 export type StoredSchedule = Awaited<ReturnType<Queue['getJobSchedulers']>>[number]
 
-export interface LateSchedulesParts {
+export interface LateSchedulesParts extends Pick<Queues, 'copy' | 'purgeSchedule'> {
   readonly clock: Clock
   readonly log: Logger
-  readonly queue: (name: string) => Pick<Queue, 'getJobSchedulers' | 'upsertJobScheduler'>
+  readonly queue: (name: string) => Pick<Queue, 'getJobScheduler' | 'getJobSchedulers' | 'upsertJobScheduler'>
   /** Names of the queues that have schedules. */
   readonly scheduled: () => Promise<readonly string[]>
   readonly takesTurn: (task: string, ms: number) => Promise<boolean>
@@ -79,9 +80,22 @@ export class LateSchedules {
 
   /** @param ahead how far the clock of the store is ahead of this one, in ms; at least 0. */
   async #mend(name: string, schedule: StoredSchedule, ahead: number): Promise<void> {
-    const { ask, clock, log, nextRun, queue } = this.#parts
+    const { clock, copy, log, nextRun, purgeSchedule } = this.#parts
     if (!isLate(schedule, clock.now() + ahead, nextRun)) return
-    const { endDate, every, iterationCount = 1, key, limit, name: jobName, next = 0, pattern, startDate, template, tz } = schedule
+    const { key, next = 0 } = schedule
+    const undo = () => purgeSchedule(name, key)
+    if ((await copy({ queue: name, schedule: key }, () => this.#planAgain(name, schedule), undo)) !== true) return
+    log.warn(
+      { queue: name, schedule: key, planned: new Date(next).toISOString() },
+      `schedule "${key}" of queue "${name}" was planned by a wrong clock for ${new Date(next).toISOString()}; it is planned again`,
+    )
+  }
+
+  /** Returns false if the schedule no longer exists. */
+  async #planAgain(name: string, schedule: StoredSchedule): Promise<boolean> {
+    const { ask, queue } = this.#parts
+    const { endDate, every, iterationCount = 1, key, limit, name: jobName, pattern, startDate, template, tz } = schedule
+    if (!(await ask(() => queue(name).getJobScheduler(key)))) return false
     const { data, opts } = template ?? {}
     const rest = { startDate, endDate, tz, limit, ...(limit === undefined ? {} : { count: iterationCount - 1 }) }
     const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
@@ -93,10 +107,7 @@ export class LateSchedules {
       await plan({ every: every + 1 })
       await plan({ every })
     }
-    log.warn(
-      { queue: name, schedule: key, planned: new Date(next).toISOString() },
-      `schedule "${key}" of queue "${name}" was planned by a wrong clock for ${new Date(next).toISOString()}; it is planned again`,
-    )
+    return true
   }
 }
 

@@ -18,9 +18,20 @@ export class Payloads {
   readonly #clock: Clock
   readonly #maxJobBytes: number
   readonly #onKept: (queue: string, error: Error) => void
+  readonly #onHookError: (queue: string, plugin: string, error: Error) => void
 
-  /** @param onKept called for each job that is delayed because it cannot be read on this node. */
-  constructor(slots: PayloadSlots, clock: Clock, maxJobBytes: number, onKept: (queue: string, error: Error) => void = () => undefined) {
+  /**
+   * @param onKept called for each job that is delayed because it cannot be read on this node.
+   * @param onHookError called for each listener of `afterJobsAdd` that fails.
+   */
+  constructor(
+    slots: PayloadSlots,
+    clock: Clock,
+    maxJobBytes: number,
+    onKept: (queue: string, error: Error) => void = () => undefined,
+    onHookError: (queue: string, plugin: string, error: Error) => void = () => undefined,
+  ) {
+    this.#onHookError = onHookError
     this.#maxJobBytes = maxJobBytes
     this.#slots = slots
     this.#clock = clock
@@ -45,6 +56,22 @@ export class Payloads {
     } catch (error) {
       throw error instanceof ZinError && error.cause instanceof ZinError ? error.cause : error
     }
+  }
+
+  /** Tells the listeners of `afterJobsAdd`. */
+  async added(queue: string, jobs: readonly Pick<Job, 'name' | 'opts'>[], addition: JobAddition): Promise<void> {
+    const { afterJobsAdd } = this.#slots
+    if (!afterJobsAdd.active || jobs.length === 0) return
+    const told = jobs.map(({ name, opts }) => ({ name, options: opts }))
+    for (const { error, plugin } of await afterJobsAdd.call(told, queue, addition)) this.#onHookError(queue, plugin, error)
+  }
+
+  /** Throws JOB_ACTION_DENIED if a listener of `beforeJobUpdate` denies the new data of a job. */
+  async admitUpdate(queue: string, job: NewJob): Promise<void> {
+    const { beforeJobUpdate } = this.#slots
+    if (!beforeJobUpdate.active) return
+    const verdict = await beforeJobUpdate.call(job, queue)
+    if (verdict.denied) throw verdict.error ?? queueErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
   }
 
   /** The data of a job in stored form. Throws JOB_PAYLOAD_UNSTORABLE. */

@@ -46,9 +46,27 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
     .map((id) => ({ id, ...(parents.get(id) && { parentKey: parents.get(id) as string }) }))
   if (traces.length > 0) await ask(() => backend.removeTraces(queue, traces))
   await parts.unindex(gone)
+  // Several processes may have removed the same job, and only one counts it.
+  const counted = await ask(() =>
+    backend.deletion.claim(
+      queue.name,
+      gone.map(({ id = '', timestamp }) => ({ id, addedAt: timestamp })),
+    ),
+  )
   const attempts = new Map(gone.map((job) => [job.id, Math.max(job.attemptsMade, job.attemptsStarted)]))
   await parts.after(traces.map(({ id }) => ({ id, attempts: attempts.get(id) })))
-  return { removed: [...new Set([...gone.map(({ id = '' }) => id), ...forgotten])], running }
+  return { removed: [...new Set([...counted, ...forgotten])], running }
+}
+
+/** The id under which the end of a schedule is noted, beside those of jobs. */
+export const scheduleMark = (id: string): string => `@${id}`
+
+/** Ends a schedule for good: whoever has read it does not store it again. Returns false if there was none. */
+export async function endSchedule(queue: Queue, id: string, { ask, backend }: Pick<PurgeParts, 'ask' | 'backend'>): Promise<boolean> {
+  const existed = await ask(() => queue.removeJobScheduler(id))
+  // Afterwards: a copy that has read it either sees this, or is stored before this.
+  await ask(() => backend.deletion.forget(queue.name, [scheduleMark(id)]))
+  return existed
 }
 
 /** Returns false if the job is running. */
@@ -64,6 +82,6 @@ async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { as
   const { jobs, refused } = await remove()
   if (refused !== 'scheduled') return jobs !== undefined
   // Ends the schedule and removes its next job.
-  await ask(() => queue.removeJobScheduler(job.repeatJobKey ?? ''))
+  await endSchedule(queue, job.repeatJobKey ?? '', { ask, backend })
   return (await ask(() => queue.getJob(id))) === undefined || (await remove()).jobs !== undefined
 }

@@ -7,6 +7,7 @@ import type { QueueBackend } from './backend.js'
 import { loadBullmq } from './bullmq.js'
 import { type Canceller, cancelJob, cancelReason, type QueueJob } from './cancel.js'
 import type { Queues } from './contract.js'
+import { copying } from './copying.js'
 import { createCounting } from './counting.js'
 import { createDeletion } from './deletion/service.js'
 import { queueErrors } from './errors.js'
@@ -17,7 +18,7 @@ import { isJobId } from './job-id.js'
 import { LateSchedules } from './late-schedules.js'
 import { createJobIds } from './new-ids.js'
 import { type PayloadSlots, Payloads } from './payloads.js'
-import { purgeJobs } from './purge.js'
+import { endSchedule, purgeJobs } from './purge.js'
 import { quietErrors } from './quiet-errors.js'
 import { isRefusedOutcome } from './refused-outcome.js'
 import { defaultRetention } from './retention.js'
@@ -61,7 +62,14 @@ const closeMs = 1500
 const failMs = 30_000
 export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, redact, search: declared }: QueuesDeps): OwnedQueues {
   const onError = quietErrors(log, clock)
-  const payloads = new Payloads(hooks, clock, maxJobBytes, (queue, error) => onError({ queue, kept: true }, error))
+  const payloads = new Payloads(
+    hooks,
+    clock,
+    maxJobBytes,
+    (queue, error) => onError({ queue, kept: true }, error),
+    (queue, plugin, error) =>
+      log.error({ queue, plugin, err: error }, `${plugin} failed in its hook after a job was added: ${error.message}`),
+  )
   const newId = createJobIds(() => clock.now())
   let jobClass: typeof Job | undefined
   const cancellers = new Set<Canceller>()
@@ -175,7 +183,13 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     const all = await names()
     return ask(() => opened().scheduled(all))
   }
+  const storeTime = (): Promise<number> => ask(() => opened().time())
+  const deletion = createDeletion({ store: () => opened().deletion, ask, checkName })
+  const copy = copying({ isErased: deletion.isErased, storeTime })
+  const purgeSchedule: Queues['purgeSchedule'] = (name, id) => endSchedule(queue(name), id, { backend: opened(), ask })
   const late = new LateSchedules({
+    copy,
+    purgeSchedule,
     clock,
     log,
     queue,
@@ -183,7 +197,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     nextRun,
     ask,
     takesTurn: (task, ms) => ask(() => opened().takesTurn(task, ms)),
-    storeTime: () => ask(() => opened().time()),
+    storeTime,
   })
 
   /** Returns the jobs that were removed below it; undefined if it does not wait. */
@@ -272,7 +286,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
           }
         },
       }),
-    ...createDeletion({ store: () => opened().deletion, ask, checkName }),
+    purgeSchedule,
+    copy,
+    ...deletion,
     scrub: () => opened().scrub(),
     searchFields: declared,
     async find(name, values, { limit }) {

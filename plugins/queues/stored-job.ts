@@ -41,6 +41,7 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, store, uncount 
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     override async updateData(data: any): Promise<void> {
       checkWrite(this.queueName, 'data', data, maxJobBytes)
+      await payloads.admitUpdate(this.queueName, { name: this.name, data, options: { ...this.opts, jobId: this.id ?? '' } })
       if (!payloads.transformsData) return super.updateData(data)
       await this.backend.updateData(this, await payloads.transformData(this.queueName, data))
       this.data = data

@@ -38,6 +38,8 @@ class Model {
   #most = 2
   #kills = 0
   #wanted: Wanted = 'running'
+  /** Marks all jobs at the end of a step, also those added meanwhile. */
+  #marks: ((job: Job) => void)[] = []
   /** Attempts begun when a stop had ended; undefined: it may run. */
   #stoppedAt: number | undefined
 
@@ -60,6 +62,8 @@ class Model {
   async step({ actions, nodes }: Step): Promise<void> {
     const before = this.#wanted
     const outcomes = await Promise.all(actions.map((action, i) => this.#act(action, nodes[i as 0 | 1], actions)))
+    for (const job of this.#jobs) for (const mark of this.#marks) mark(job)
+    this.#marks = []
     const changes = outcomes.filter((outcome) => outcome !== 'same')
     this.#wanted = changes.length === 0 ? before : changes.length === 1 ? (changes[0] as Wanted) : undefined
     // What begins after a stop had ended, and before anything may have started the worker, was not stopped.
@@ -186,19 +190,19 @@ class Model {
         return 'same'
       }
       case 'retryAll':
-        for (const job of this.#jobs) job.again++
+        this.#marks.push((job) => job.again++)
         await call('POST', `${queue}/retry?wait=20000`, {})
         return 'same'
       case 'cancelAll':
-        for (const job of this.#jobs) {
+        this.#marks.push((job) => {
           job.aborted = true
           job.removals.add('cancelled')
-        }
+        })
         await call('POST', `${queue}/cancel?wait=20000`, {})
         return 'same'
       case 'purge': {
         const removal = unfinished.some((status) => status === action.status) ? 'purged unfinished' : (`purged ${action.status}` as Removal)
-        for (const job of this.#jobs) job.removals.add(removal)
+        this.#marks.push((job) => job.removals.add(removal))
         await call('POST', `${queue}/purge?wait=20000`, { status: action.status })
         return 'same'
       }

@@ -42,8 +42,11 @@ export function upgradeContract(store: string, env: () => Readonly<Record<string
     await during(false, async (host) => {
       const { migrations, tables } = host.service(databaseService)
       const rows = (await tables().selectFrom('zin_compliance_chains').selectAll().execute()) as ChainRow[]
-      const [undone] = await migrations.down({ steps: 1 }, { plugins: ['compliance'] })
-      assert.equal(undone?.id, '0004_add_seal_chain')
+      const undone = await migrations.down({ steps: 2 }, { plugins: ['compliance'] })
+      assert.deepEqual(
+        undone.map(({ id, status }) => `${id} ${status}`),
+        ['0005_hold_erasures done', '0004_add_seal_chain done'],
+      )
       const { current } = keysFor('audit', { APP_KEY, APP_KEY_BK: '' })
       for (const row of rows) {
         const older = { ...chainOfRow(row), counter: 0 }

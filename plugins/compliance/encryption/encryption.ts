@@ -6,8 +6,12 @@ import { encryptionErrors } from './errors.js'
 import { type EncryptionKeys, encryptionKeys } from './key-ring.js'
 import { Reencryption, type ReencryptionProgress } from './reencryption.js'
 
-/** The part that encrypts stored jobs. Encrypted jobs stay readable after the setting is turned off. */
-export function encryptionPart(ctx: ComplianceContext, marks: Marks): CompliancePart {
+/**
+ * The part that encrypts stored jobs. Encrypted jobs stay readable after the setting is turned off.
+ *
+ * @param keepDigestKeys Keeps the keys of the digests of subjects under the current key.
+ */
+export function encryptionPart(ctx: ComplianceContext, marks: Marks, keepDigestKeys: () => Promise<unknown>): CompliancePart {
   const { host, log, services, settings } = ctx
   const on = settings.WORKER_ENCRYPTION
   const keys = encryptionKeys(settings)
@@ -29,6 +33,7 @@ export function encryptionPart(ctx: ComplianceContext, marks: Marks): Compliance
   const reencryption = new Reencryption({
     queues: services.queues,
     marks,
+    keepDigestKeys,
     log,
     keyId: keys.current.id,
     isStale: (part) => isStale(cipher, part),

@@ -6,6 +6,8 @@ import { walk, walkDeleted } from '../walk.js'
 export interface ReencryptionParts {
   readonly queues: Queues
   readonly marks: Marks
+  /** Called before anything is reported as done: the earlier keys may be removed then. */
+  readonly keepDigestKeys: () => Promise<unknown>
   readonly log: Logger
   /** Id of the current key. */
   readonly keyId: string
@@ -54,8 +56,9 @@ export class Reencryption {
 
   /** Resolves when everything is encrypted with the current key, or the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
-    const { keyId, log, marks, queues } = this.#parts
+    const { keepDigestKeys, keyId, log, marks, queues } = this.#parts
     try {
+      await keepDigestKeys()
       if ((await marks.get(mark)) === keyId) return this.#set({ state: 'done' })
       this.#set({ state: 'running' })
       let changed = false

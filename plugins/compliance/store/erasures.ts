@@ -27,10 +27,11 @@ export interface PendingJob {
 }
 
 export interface Erasures {
-  save(erasure: Erasure): Promise<void>
+  /** @param digests of the subject under all keys. */
+  save(erasure: Erasure, digests: readonly string[]): Promise<void>
   get(id: string): Promise<Erasure | undefined>
   /** Returns open erasures that were last updated before a time (ms since 1970), because their process has ended. */
-  abandoned(before: number): Promise<readonly Erasure[]>
+  abandoned(before: number): Promise<readonly (Erasure & { readonly digests: readonly string[] })[]>
   /** Returns the newest erasures that failed since a time (ms since 1970), without those whose subject was erased later. At most 100. */
   failed(since: number): Promise<readonly Erasure[]>
   addPending(id: string, jobs: readonly PendingJob[]): Promise<void>
@@ -49,6 +50,8 @@ interface ErasureRow {
   readonly actor: string
   readonly requested_at: number
   readonly updated_at: number
+  /** Joined by commas; null for an erasure of an earlier version. */
+  readonly digests: string | null
 }
 
 interface PendingRow extends PendingJob {
@@ -65,9 +68,10 @@ const mostFailed = 100
 export function databaseErasures(database: Database): Erasures {
   const tables = () => database.tables<{ [table]: ErasureRow; [pendingTable]: PendingRow }>()
   return {
-    save: ({ actor, requestedAt, updatedAt, ...others }) =>
+    save: ({ actor, requestedAt, updatedAt, ...others }, digests) =>
       database.upsert(table, ['id'], {
         ...others,
+        digests: digests.join(','),
         actor: JSON.stringify(actor),
         requested_at: Date.parse(requestedAt),
         updated_at: Date.parse(updatedAt),
@@ -84,7 +88,7 @@ export function databaseErasures(database: Database): Erasures {
         .where('updated_at', '<', before)
         .limit(100)
         .execute()
-      return rows.map(erasureOf)
+      return rows.map((row) => ({ ...erasureOf(row), digests: row.digests?.split(',') ?? [row.subject] }))
     },
     async failed(since) {
       const rows = await tables()
@@ -125,7 +129,7 @@ export function databaseErasures(database: Database): Erasures {
 }
 
 /** Drivers return numbers as number, text or bigint. */
-function erasureOf({ actor, elsewhere, erased, pending, requested_at, updated_at, ...others }: ErasureRow): Erasure {
+function erasureOf({ actor, digests: _, elsewhere, erased, pending, requested_at, updated_at, ...others }: ErasureRow): Erasure {
   return {
     ...others,
     erased: Number(erased),

@@ -4,11 +4,13 @@ import { type Database, upsertRows } from 'zin/plugins/database'
 export interface Marks {
   get(name: string): Promise<string | undefined>
   set(name: string, value: string): Promise<void>
+  /** Returns all marks whose names begin with the prefix. */
+  list(prefix: string): Promise<readonly MarkRow[]>
   /** Deletes all marks whose names begin with the prefix. */
   deleteAll(prefix: string): Promise<void>
 }
 
-interface MarkRow {
+export interface MarkRow {
   readonly name: string
   readonly value: string
 }
@@ -23,6 +25,7 @@ export function databaseMarks(database: Database): Marks {
       return row?.value
     },
     set: (name, value) => upsertRows(tables(), { table, key: ['name'], rows: [{ name, value }], existing: 'replace' }),
+    list: (prefix) => tables().selectFrom(table).selectAll().where('name', 'like', `${prefix}%`).execute(),
     async deleteAll(prefix) {
       await tables().deleteFrom(table).where('name', 'like', `${prefix}%`).execute()
     },

@@ -2,6 +2,7 @@ import type { Job } from 'bullmq'
 import { type Clock, messageOf, type SlotOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import type { ComplianceHooks, SubjectRecord } from '../hooks.js'
+import { lostText, type SubjectDigests } from './digest.js'
 import type { SubjectJobs } from './find.js'
 
 /** A decrypted job in an export. Times are ISO 8601, null if unset. */
@@ -35,6 +36,7 @@ export interface ExportParts {
   readonly queues: Queues
   readonly jobs: SubjectJobs
   readonly hooks: { readonly exportSubject: SlotOf<ComplianceHooks['exportSubject']> }
+  readonly digests: Pick<SubjectDigests, 'keep'>
   readonly clock: Clock
 }
 
@@ -51,11 +53,12 @@ const linesAtOnce = 20
  */
 export async function* exportSubject(
   subject: string,
-  { clock, hooks, jobs, queues }: ExportParts,
+  { clock, digests, hooks, jobs, queues }: ExportParts,
   closing: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
   const found = new Set<string>()
-  const problems: string[] = []
+  const lost = lostText((await digests.keep()).lost)
+  const problems: string[] = lost === undefined ? [] : [lost]
   yield `{"ok":true,${fields({ subject, exportedAt: new Date(clock.now()).toISOString() })},"jobs":[`
   search: for await (const step of jobs.find(subject, closing)) {
     for (const id of step.jobs) {

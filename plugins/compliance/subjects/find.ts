@@ -45,7 +45,7 @@ export class SubjectJobs {
    */
   async *find(subject: string, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
     const { digests, marks, queues } = this.#parts
-    const wanted = digests.allOf(subject)
+    const { digests: wanted } = await digests.allOf(subject)
     const scheduled = new Set<string>()
     for await (const step of this.#indexed(wanted)) {
       if (step.schedules.length > 0) scheduled.add(step.queue)
@@ -108,7 +108,7 @@ export class SubjectJobs {
     for (const job of jobs) {
       for (const subject of await this.#digestsOf(queue, job)) entries.push({ subject, queue, job: job.id ?? '', at: job.timestamp })
     }
-    if (entries.length > 0) await this.#parts.index.add(entries)
+    if (entries.length > 0) await this.#parts.index.addFound(entries)
     return entries.filter(({ subject }) => wanted.has(subject)).map(({ job }) => job)
   }
 

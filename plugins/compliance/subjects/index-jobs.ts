@@ -42,6 +42,16 @@ export function indexJobs({ clock, declarations, digests, index }: IndexJobsPart
   }
 }
 
+/** Indexes a job by the subjects in its new data before it gets the data. */
+export function indexUpdates({ clock, declarations, digests, index }: IndexJobsParts & { readonly index: SubjectIndex }) {
+  return async (job: NewJob, queue: string): Promise<void> => {
+    const id = job.options?.jobId
+    const found = digestsOf(job, queue, declarations, digests)
+    if (id === undefined || found.length === 0) return
+    await index.addFound(found.map((subject) => ({ subject, queue, job: id, at: clock.now() })))
+  }
+}
+
 /** Returns the digests of a job: from the paths of its queue, from its option, and from the original job of a dead letter. */
 function digestsOf({ data, options }: NewJob, queue: string, declarations: Declarations, digests: SubjectDigests): readonly string[] {
   const subject = options?.subject

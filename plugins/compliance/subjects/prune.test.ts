@@ -8,11 +8,11 @@ import { pruneIndex } from './prune.js'
 function memoryIndex(jobs: number) {
   let entries: readonly IndexedJob[] = Array.from({ length: jobs }, (_, at) => ({ subject: 's', queue: 'orders', job: String(at), at }))
   const index = {
-    add: async (added: readonly IndexedJob[]) => {
-      entries = [...entries.filter(({ job }) => !added.some((one) => one.job === job)), ...added]
+    touch: async (_queue: string, jobs: readonly string[], at: number) => {
+      entries = entries.map((one) => (jobs.includes(one.job) ? { ...one, at } : one))
     },
-    remove: async (_queue: string, jobs: readonly string[]) => {
-      entries = entries.filter(({ job }) => !jobs.includes(job))
+    removeOld: async (_queue: string, jobs: readonly string[], before: number) => {
+      entries = entries.filter(({ at, job }) => at >= before || !jobs.includes(job))
     },
     olderThan: async (before: number, limit: number) =>
       entries

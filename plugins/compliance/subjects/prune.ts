@@ -1,5 +1,5 @@
 import type { Queues } from 'zin/plugins/queues'
-import type { IndexedJob, SubjectIndex } from '../store/subject-index.js'
+import type { SubjectIndex } from '../store/subject-index.js'
 
 export interface PruneParts {
   readonly queues: Queues
@@ -19,20 +19,20 @@ const checkedAtOnce = 20
  * that they do not keep later calls from reaching further ones.
  */
 export async function pruneIndex({ before, index, now, queues }: PruneParts): Promise<void> {
-  const kept: IndexedJob[] = []
+  const kept = new Map<string, Set<string>>()
   const gone = new Map<string, Set<string>>()
   const entries = await index.olderThan(before, atOnce)
   for (let from = 0; from < entries.length; from += checkedAtOnce) {
     await Promise.all(
       entries.slice(from, from + checkedAtOnce).map(async (entry) => {
         const { job, queue } = entry
-        if (await isStored(queues, queue, job)) kept.push({ ...entry, at: now })
-        else gone.set(queue, (gone.get(queue) ?? new Set()).add(job))
+        const found = (await isStored(queues, queue, job)) ? kept : gone
+        found.set(queue, (found.get(queue) ?? new Set()).add(job))
       }),
     )
   }
-  for (const [queue, jobs] of gone) await index.remove(queue, [...jobs])
-  if (kept.length > 0) await index.add(kept)
+  for (const [queue, jobs] of gone) await index.removeOld(queue, [...jobs], before)
+  for (const [queue, jobs] of kept) await index.touch(queue, [...jobs], now)
 }
 
 /** Whether a job or schedule exists, or is a deleted job that can still be restored. */

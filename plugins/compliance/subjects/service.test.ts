@@ -12,9 +12,10 @@ import { Subjects, type SubjectsParts } from './service.js'
 function twoProcesses(
   eraseElsewhere: () => number | Error = () => 0,
   firstTimes: SubjectsParts['times'] = {},
+  lost: readonly string[] = [],
   manage = (work: (note: () => void) => Promise<unknown>): Promise<unknown> => work(() => undefined),
 ) {
-  const stored = new Map<string, Erasure>()
+  const stored = new Map<string, Erasure & { readonly digests: readonly string[] }>()
   const pending = new Map<string, PendingJob>()
   const clock = fakeClock()
   const queue = { busy: true }
@@ -28,7 +29,11 @@ function twoProcesses(
   const parts = {
     enabled: true,
     declarations: { orders: ['user.id'] },
-    digests: { of: (subject: string) => `digest of ${subject}` },
+    digests: {
+      of: (subject: string) => `digest of ${subject}`,
+      allOf: async (subject: string) => ({ digests: [`digest of ${subject}`, `earlier digest of ${subject}`], lost }),
+      keep: async () => ({ keys: [], lost }),
+    },
     queues: {
       async purge(name: string, ids: readonly string[]) {
         if (queue.busy) return { removed: [], running: ids }
@@ -45,13 +50,14 @@ function twoProcesses(
         yield { queue: 'orders', jobs: ['1'], schedules: [] }
         await Promise.race([released, new Promise((resolve) => signal.addEventListener('abort', resolve))])
       },
-      async *deadLetters(): AsyncGenerator<FoundJobs, void, undefined> {
-        yield { queue: 'orders-dead', jobs: [...deadLetters], schedules: [] }
+      async *deadLetters(wanted: readonly string[]): AsyncGenerator<FoundJobs, void, undefined> {
+        // They have the digest that the job got when it was added.
+        if (wanted.includes('earlier digest of ann')) yield { queue: 'orders-dead', jobs: [...deadLetters], schedules: [] }
       },
     },
-    index: { isEmpty: async () => false, remove: async () => undefined },
+    index: { isEmpty: async () => false, markErased: async () => 0, removeErased: async () => undefined },
     erasures: {
-      save: async (erasure: Erasure) => void stored.set(erasure.id, erasure),
+      save: async (erasure: Erasure, digests: readonly string[]) => void stored.set(erasure.id, { ...erasure, digests }),
       get: async (id: string) => stored.get(id),
       abandoned: async () => [...stored.values()].filter(({ state }) => state === 'running' || state === 'waiting'),
       addPending: async (_id: string, jobs: readonly PendingJob[]) => jobs.forEach((one) => void pending.set(one.job, one)),
@@ -128,6 +134,18 @@ describe('an erasure', () => {
   })
 })
 
+it('an export and an erasure that cannot search the digests of a lost key say so', async () => {
+  const { first, only, queue, release } = twoProcesses(undefined, undefined, ['0a1b'])
+  release()
+  const { complete, problems } = JSON.parse(await text(await first.export('ann')))
+  assert.equal(complete, false)
+  assert.match(problems[0], /earlier APP_KEY are not found.*0a1b/)
+  queue.busy = false
+  await assert.rejects(first.erase('ann', undefined, 10_000), { code: 'ERASURE_FAILED' })
+  assert.match(only()?.error ?? '', /0a1b/)
+  await first.close()
+})
+
 it('an export that a shutdown interrupts is not complete', async () => {
   const { first } = twoProcesses()
   const reading = text(await first.export('ann'))
@@ -139,7 +157,7 @@ it('an export that a shutdown interrupts is not complete', async () => {
 
 it('the action of an export ends when the export has been read, and fails when the reader leaves', async () => {
   const ends: string[] = []
-  const { first, release } = twoProcesses(undefined, undefined, async (work) => {
+  const { first, release } = twoProcesses(undefined, undefined, [], async (work) => {
     await work(() => undefined).then(
       () => ends.push('done'),
       (error: Error) => ends.push(error.message),

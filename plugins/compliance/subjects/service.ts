@@ -7,10 +7,11 @@ import type { ComplianceHooks } from '../hooks.js'
 import type { Erasure, Erasures, PendingJob } from '../store/erasures.js'
 import type { SubjectIndex } from '../store/subject-index.js'
 import { type Declarations, deadLettersOf, isSubject } from './declared.js'
-import type { SubjectDigests } from './digest.js'
+import { lostText, type SubjectDigests } from './digest.js'
 import { subjectErrors } from './errors.js'
 import { exportSubject } from './export.js'
 import type { SubjectJobs } from './find.js'
+import { scheduleRow } from './index-jobs.js'
 
 export interface SubjectsParts {
   readonly enabled: boolean
@@ -45,8 +46,10 @@ interface ErasureTimes {
 /** An erasure of this process. */
 interface RunningErasure {
   current: Erasure
-  /** Jobs in the index that did not exist, by queue: a producer may be about to add them. */
-  readonly absent: Map<string, Set<string>>
+  /** The digests of its subject under all keys. */
+  readonly digests: readonly string[]
+  /** Index entries that this erasure was the first to mark. */
+  marked: number
   /** The last write; writes run sequentially. */
   saved: Promise<void>
 }
@@ -131,6 +134,7 @@ export class Subjects {
 
   async #erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
     const { clock, digests, erasures } = this.#parts
+    const { digests: all, lost } = await digests.allOf(subject)
     const same = [...this.#running.values()].find(({ current }) => current.state === 'running' && current.subject === digests.of(subject))
     // It searches until it finds nothing more, so it also erases what this one was asked for.
     if (same !== undefined) return this.#awaited(same, waitMs)
@@ -143,15 +147,15 @@ export class Subjects {
       erased: 0,
       pending: 0,
       elsewhere: 0,
-      error: null,
+      error: lostText(lost) ?? null,
       actor: { kind, id, via },
       requestedAt: now,
       updatedAt: now,
     }
-    const running = { current: erasure, absent: new Map(), saved: Promise.resolve(), ended: Promise.resolve() }
+    const running = { current: erasure, digests: all, marked: 0, saved: Promise.resolve(), ended: Promise.resolve() }
     this.#running.set(erasure.id, running)
     const ended = this.#run(running, async () => {
-      await erasures.save(erasure)
+      await erasures.save(erasure, all)
       await this.#eraseAll(running, subject)
     })
     Object.assign(running, { ended })
@@ -176,17 +180,17 @@ export class Subjects {
   /** Resumes abandoned erasures that wait for running jobs, and fails those that were still searching. Called on the leader. */
   async resume(): Promise<void> {
     const { clock, erasures } = this.#parts
-    for (const erasure of await erasures.abandoned(clock.now() - abandonedMs)) {
+    for (const { digests, ...erasure } of await erasures.abandoned(clock.now() - abandonedMs)) {
       if (this.#running.has(erasure.id)) continue
       // The id of the subject is not stored, so only the caller can repeat the search.
       const interrupted = 'its process ended during the search; repeat the request'
       if (erasure.state === 'running') {
-        const failed = { current: erasure, absent: new Map(), saved: Promise.resolve() }
+        const failed = { current: erasure, digests, marked: 0, saved: Promise.resolve() }
         await this.#save(failed, { state: 'failed', error: interrupted })
         this.#recordEnd(failed.current)
         continue
       }
-      const running = { current: erasure, absent: new Map(), saved: Promise.resolve(), ended: Promise.resolve() }
+      const running = { current: erasure, digests, marked: 0, saved: Promise.resolve(), ended: Promise.resolve() }
       this.#running.set(erasure.id, running)
       const ended = this.#run(running, () => this.#awaitPending(running)).then(() => this.#recordEnd(running.current))
       Object.assign(running, { ended })
@@ -231,14 +235,15 @@ export class Subjects {
   async #eraseAll(running: RunningErasure, subject: string): Promise<void> {
     const { hooks } = this.#parts
     const { signal } = this.#closing
-    for (let searches = 0, before = -1; searches < mostSearches && before < running.current.erased && !signal.aborted; searches++) {
-      before = running.current.erased
+    const found = (): number => running.current.erased + running.marked
+    for (let searches = 0, before = -1; searches < mostSearches && before < found() && !signal.aborted; searches++) {
+      before = found()
       await this.#eraseFound(running, subject)
     }
     // An incomplete search stays `running`, so that the leader marks the erasure as failed.
     if (signal.aborted) return
     let elsewhere = 0
-    const failed: string[] = []
+    const failed = running.current.error === null ? [] : [running.current.error]
     for (const [plugin, count] of await hooks.eraseSubject.call(subject)) {
       if (count instanceof Error) failed.push(`the plugin ${plugin} did not erase its part: ${count.message}`)
       else elsewhere += count
@@ -260,21 +265,6 @@ export class Subjects {
     }
   }
 
-  /** Looks once more for the jobs that did not exist, and removes them from the index. */
-  async #eraseAbsent({ absent, current }: RunningErasure): Promise<readonly PendingJob[]> {
-    const { index, queues } = this.#parts
-    const busy: PendingJob[] = []
-    for (const [queue, ids] of absent) {
-      const { running } = await queues.purge(queue, [...ids])
-      busy.push(...running.map((job) => ({ queue, job })))
-      const gone = [...ids].filter((id) => !running.includes(id))
-      if (gone.length > 0) await index.remove(queue, gone)
-    }
-    absent.clear()
-    await this.#parts.erasures.addPending(current.id, busy)
-    return busy
-  }
-
   /** Erases pending jobs as they end, and the dead letters of those that failed permanently. */
   async #awaitPending(running: RunningErasure): Promise<void> {
     const { erasures, log } = this.#parts
@@ -288,7 +278,6 @@ export class Subjects {
       for (const [queue, ids] of awaited) await erasures.removePending(id, queue, ids)
     }
     if (this.#closing.signal.aborted) return
-    if ((await this.#eraseAbsent(running)).length > 0) return this.#awaitPending(running)
     await this.#scrub()
     const { error } = running.current
     if (error !== null) log.warn({ erasure: id }, `erasure ${id} failed: ${error}`)
@@ -315,7 +304,7 @@ export class Subjects {
     // Purges again, for data that plugins on other nodes stored about the last attempts meanwhile.
     for (const [queue, ids] of awaited) await this.#purge(running, queue, ids)
     const deadLetters = new Set([...awaited.keys()].map(deadLettersOf))
-    for await (const step of this.#parts.jobs.deadLetters([running.current.subject], deadLetters)) {
+    for await (const step of this.#parts.jobs.deadLetters(running.digests, deadLetters)) {
       await this.#purge(running, step.queue, step.jobs)
     }
   }
@@ -327,27 +316,27 @@ export class Subjects {
 
   /** Removes jobs; returns the ids of those that remain because they are running. */
   async #purge(running: RunningErasure, queue: string, ids: readonly string[]): Promise<readonly string[]> {
-    const { index, queues } = this.#parts
+    const { clock, index, queues } = this.#parts
     const left: string[] = []
     for (let from = 0; from < ids.length; from += purgedAtOnce) {
       const some = ids.slice(from, from + purgedAtOnce)
+      // First: a producer that adds one of them after it was not found there sees this.
+      running.marked += await index.markErased(queue, some, clock.now())
       const { removed, running: busy } = await queues.purge(queue, some)
       left.push(...busy)
-      // A producer adds a job to the index first.
-      const known = running.absent.get(queue) ?? new Set()
-      for (const id of some) if (!busy.includes(id) && !removed.includes(id)) known.add(id)
-      if (known.size > 0) running.absent.set(queue, known)
-      if (removed.length > 0) await index.remove(queue, removed)
+      if (removed.length > 0) await index.removeErased(queue, removed)
       await this.#save(running, { erased: running.current.erased + removed.length })
     }
     return left
   }
 
   async #eraseSchedules(running: RunningErasure, queue: string, schedules: readonly string[]): Promise<void> {
-    const { index, queues } = this.#parts
+    const { clock, index, queues } = this.#parts
     for (const schedule of schedules) {
-      await queues.queue(queue).removeJobScheduler(schedule)
-      await index.remove(queue, [`@${schedule}`])
+      const row = scheduleRow(schedule)
+      running.marked += await index.markErased(queue, [row], clock.now())
+      if (!(await queues.purgeSchedule(queue, schedule))) continue
+      await index.removeErased(queue, [row])
       await this.#save(running, { erased: running.current.erased + 1 })
     }
   }
@@ -356,7 +345,7 @@ export class Subjects {
     const { clock, erasures } = this.#parts
     const current: Erasure = { ...running.current, ...changes, updatedAt: new Date(clock.now()).toISOString() }
     running.current = current
-    running.saved = running.saved.catch(() => undefined).then(() => erasures.save(current))
+    running.saved = running.saved.catch(() => undefined).then(() => erasures.save(current, running.digests))
     await running.saved
   }
 }

@@ -1,3 +1,4 @@
+import { messageOf } from 'zin'
 import type { Audit } from '../audit/audit.js'
 import { createSubjects } from '../migrations/0003-create-subjects.js'
 import type { ComplianceContext, CompliancePart, Control } from '../part.js'
@@ -6,9 +7,10 @@ import type { Marks } from '../store/marks.js'
 import { databaseIndex } from '../store/subject-index.js'
 import { erasureReport } from './attention.js'
 import { subjectCommands } from './cli.js'
-import { SubjectDigests } from './digest.js'
+import type { SubjectDigests } from './digest.js'
+import { removeErased, sweepErased } from './erased-jobs.js'
 import { SubjectJobs } from './find.js'
-import { indexJobs } from './index-jobs.js'
+import { indexJobs, indexUpdates } from './index-jobs.js'
 import { pruneIndex } from './prune.js'
 import { subjectRoutes } from './routes.js'
 import { erasureText, Subjects } from './service.js'
@@ -18,12 +20,14 @@ const pruneMs = 3_600_000
 const dayMs = 86_400_000
 
 /** The part that exports and erases the data of subjects. */
-export function subjectsPart(ctx: ComplianceContext, marks: Marks, audit: Pick<Audit, 'note'>): CompliancePart {
+export function subjectsPart(
+  ctx: ComplianceContext,
+  { audit, digests, marks }: { readonly marks: Marks; readonly audit: Pick<Audit, 'note'>; readonly digests: SubjectDigests },
+): CompliancePart {
   const { clock, hooks, log, options, services, settings } = ctx
   const { cluster, database, ops, queues } = services
   const enabled = settings.WORKER_GDPR
   const declarations = options.subjects
-  const digests = new SubjectDigests(settings)
   const index = databaseIndex(database)
   const erasures = databaseErasures(database)
   const jobs = new SubjectJobs({ queues, index, marks, declarations, digests })
@@ -51,10 +55,18 @@ export function subjectsPart(ctx: ComplianceContext, marks: Marks, audit: Pick<A
   hooks.on('beforeJobsAdd', indexJobs({ declarations, digests, index: enabled ? index : undefined, clock }))
   if (enabled) {
     hooks.on('collectAttention', (where) => (where === 'app' ? erasureReport(erasures, clock.now()) : { facts: [] }))
+    hooks.on('afterJobsAdd', removeErased({ queues, index, clock }))
+    hooks.on('beforeJobUpdate', indexUpdates({ declarations, digests, index, clock }))
   }
   ctx.routes(subjectRoutes(subjects, ops))
   ctx.commands(subjectCommands)
-  ctx.onStart(() => {
+  const keepKeys = async (): Promise<void> => {
+    await digests.keep().catch((err: unknown) => log.warn({ err }, `the keys of digests were not kept: ${messageOf(err)}`))
+  }
+  ctx.onStart(async () => {
+    // While the earlier keys are still configured.
+    await keepKeys()
+    ctx.every(resumeMs, keepKeys)
     const leadership = cluster.lead('compliance.subjects')
     ctx.onStop(() => leadership.resign())
     ctx.onStop(() => subjects.close())
@@ -64,6 +76,7 @@ export function subjectsPart(ctx: ComplianceContext, marks: Marks, audit: Pick<A
       return
     }
     ctx.every(resumeMs, () => (leadership.leads ? subjects.resume() : undefined))
+    ctx.every(resumeMs, () => (leadership.leads ? sweepErased({ queues, index, clock }) : undefined))
     ctx.every(pruneMs, () =>
       leadership.leads
         ? pruneIndex({ queues, index, now: clock.now(), before: clock.now() - settings.WORKER_DATA_RETENTION * dayMs })

@@ -172,14 +172,16 @@ export class JobActions {
     const data = await ('data' in changes ? views.restored(job, changes.data) : queues.restoredData(job))
     const options = { ...copiedOptions(job.opts), ...jobOptions(changes.options ?? {}) }
     const added = await this.#managed('duplicate', job, scope, async (note) => {
-      const { deduplicated, id: copy = '' } = await queues.add(job.queueName, changes.name ?? job.name, data, options)
-      if (await queues.isErased(job.queueName, job.id ?? '', job.timestamp)) {
-        // Its data was read before it was erased.
-        if (!deduplicated) await queues.purge(job.queueName, [copy])
-        throw monitorErrors.JOB_NOT_FOUND(id)
-      }
-      note({ target: targetOf(job.queueName, copy) })
-      return { id: copy, deduplicated }
+      const { queueName } = job
+      const copy = await queues.copy(
+        { queue: queueName, id: job.id ?? '', addedAt: job.timestamp },
+        () => queues.add(queueName, changes.name ?? job.name, data, options),
+        // A job that existed before is not the copy.
+        async ({ deduplicated, id: made = '' }) => void (deduplicated || (await queues.purge(queueName, [made]))),
+      )
+      if (copy === undefined) throw monitorErrors.JOB_NOT_FOUND(id)
+      note({ target: targetOf(queueName, copy.id ?? '') })
+      return { id: copy.id ?? '', deduplicated: copy.deduplicated }
     })
     const { deduplicated, id: copy } = added
     await this.report({ action: 'duplicate', queue: job.queueName, jobId: copy, jobs: deduplicated ? 0 : 1, actor: scope.actor })

@@ -106,6 +106,13 @@ export interface Deletion {
   isErased(queue: string, id: string, addedAt: number): Promise<boolean>
 }
 
+/** A job that was removed. */
+export interface RemovedJob {
+  readonly id: string
+  /** When it was added, ms since 1970. */
+  readonly addedAt: number
+}
+
 /** The part of a backend that deletes and restores jobs. */
 export interface DeletionBackend extends Deletion {
   /**
@@ -113,6 +120,8 @@ export interface DeletionBackend extends Deletion {
    * brings them back: see {@link erased}.
    */
   forget(queue: string, ids: readonly string[]): Promise<readonly string[]>
+  /** Returns the ids of those removed jobs that no other call has claimed: each job has one claimant, over all processes. */
+  claim(queue: string, jobs: readonly RemovedJob[]): Promise<readonly string[]>
   /** Removes deleted jobs that have expired, if the store does not do so itself. */
   expire(): Promise<void>
 }

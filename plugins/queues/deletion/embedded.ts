@@ -200,6 +200,16 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       )
       return [...new Set(rows.map(({ id }) => id))]
     },
+    async claim(queue, jobs) {
+      if (jobs.length === 0) return []
+      await opened()
+      const { rows } = await pool.query<{ id: string }>(
+        `insert into zin_claimed_job (queue, id, added_at_ms, at_ms) select $1, j.id, j.added, $4::bigint
+         from unnest($2::text[], $3::bigint[]) as j(id, added) on conflict do nothing returning id`,
+        [queue, jobs.map(({ id }) => id), jobs.map(({ addedAt }) => addedAt), Date.now()],
+      )
+      return rows.map(({ id }) => id)
+    },
     async isErased(queue, id, addedAt) {
       await opened()
       const { rows } = await pool.query('select 1 from zin_erased_job where queue = $1 and id = $2 and $3::bigint <= at_ms + $4::bigint', [
@@ -213,7 +223,8 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
     async expire() {
       await opened()
       await pool.query('delete from zin_deleted_job where until_ms <= $1', [Date.now()])
-      await pool.query('delete from zin_erased_job where at_ms <= $1', [Date.now() - erased.ms])
+      for (const table of ['zin_erased_job', 'zin_claimed_job'])
+        await pool.query(`delete from ${table} where at_ms <= $1`, [Date.now() - erased.ms])
     },
   }
 }
@@ -238,6 +249,8 @@ async function open(pool: PglitePool): Promise<string> {
   // Without it, each step of a restoration would sort all deleted jobs.
   await pool.query('create index if not exists zin_deleted_job_order on zin_deleted_job (queue, batch, seq)')
   await pool.query('create table if not exists zin_erased_job (queue text, id text, at_ms bigint not null, primary key (queue, id))')
+  await pool.query(`create table if not exists zin_claimed_job (queue text, id text, added_at_ms bigint, at_ms bigint not null,
+    primary key (queue, id, added_at_ms))`)
   return ofJobs.map((column) => column.slice(0, column.indexOf(' '))).join(', ')
 }
 

@@ -274,6 +274,17 @@ return { call('ZCARD', index), tonumber(call('HGET', sizes, '') or '0') }`
 export const listScript = `${shared}
 return call('ZRANGEBYSCORE', index, string.format('%.0f', now), '+inf', 'LIMIT', ARGV[1], ARGV[2])`
 
+/** ARGV: for each job its id and when it was added. Returns the ids of those that were not claimed before. */
+export const claimScript = `${shared}
+local claims = erased .. ':claims'
+local mine = {}
+for i = 1, #ARGV, 2 do
+  if call('ZADD', claims, 'NX', now, ARGV[i + 1] .. ':' .. ARGV[i]) == 1 then mine[#mine + 1] = ARGV[i] end
+end
+call('ZREMRANGEBYSCORE', claims, '-inf', now - ${erased.ms})
+call('PEXPIRE', claims, ${erased.ms})
+return mine`
+
 /**
  * Permanently removes deleted jobs, and lets no deletion that is under way keep these jobs, and no restoration bring them back. ARGV: their ids.
  * Returns the ids of those that existed.

@@ -10,7 +10,7 @@ import {
   type UndoOptions,
 } from './contract.js'
 import { countStepScript } from './redis-count.js'
-import { deleteOneScript, deleteStepScript, forgetScript, listScript, restoreStepScript, usedScript } from './redis-scripts.js'
+import { claimScript, deleteOneScript, deleteStepScript, forgetScript, listScript, restoreStepScript, usedScript } from './redis-scripts.js'
 
 /** BullMQ's keys of each state, in the order in which their jobs run. */
 const keysOf = {
@@ -143,6 +143,15 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
       }
     },
     forget: async (queue, ids) => (ids.length === 0 ? [] : ((await run(forgetScript, queue, '', ids)) as string[])),
+    async claim(queue, jobs) {
+      if (jobs.length === 0) return []
+      return (await run(
+        claimScript,
+        queue,
+        '',
+        jobs.flatMap(({ addedAt, id }) => [id, addedAt]),
+      )) as string[]
+    },
     async isErased(queue, id, addedAt) {
       const at = await redis.zscore(`${indexKey(queue)}:erased`, id)
       return at !== null && addedAt <= Number(at) + erased.leewayMs

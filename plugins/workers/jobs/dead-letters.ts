@@ -17,7 +17,7 @@ export interface DeadLetterParts {
 
 /**
  * Adds a permanently failed job to the dead letter queue of its queue, with its history. A job is added once, even if it is retried by
- * hand and fails again; a cancelled job is not added. Never rejects; errors are logged.
+ * hand and fails again; a cancelled job is not added, nor one that is purged meanwhile. Never rejects; errors are logged.
  */
 export async function keepDeadLetter(job: Job, parts: DeadLetterParts): Promise<void> {
   const { log, worker } = parts
@@ -50,11 +50,15 @@ async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boole
   }
   // Unlike the ids that BullMQ generates, and different for a later job with the same id.
   const options = { jobId: `${job.id?.replaceAll(':', '_')}-${job.timestamp}`, attempts: 1 }
-  try {
-    await queues.add(queue, job.name, { ...letter, stacktrace: job.stacktrace }, options)
-  } catch (error) {
-    if (!(error instanceof ZinError) || error.code !== 'PAYLOAD_TOO_LARGE') throw error
-    await queues.add(queue, job.name, letter, options)
+  const write = async (): Promise<Job> => {
+    try {
+      return await queues.add(queue, job.name, { ...letter, stacktrace: job.stacktrace }, options)
+    } catch (error) {
+      if (!(error instanceof ZinError) || error.code !== 'PAYLOAD_TOO_LARGE') throw error
+      return queues.add(queue, job.name, letter, options)
+    }
   }
+  const source = { queue: job.queueName, id: job.id ?? '', addedAt: job.timestamp }
+  await queues.copy(source, write, ({ id = '' }) => queues.purge(queue, [id]))
   return true
 }

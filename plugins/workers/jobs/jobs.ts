@@ -179,18 +179,11 @@ export class WorkerJobs {
   async moveSchedules(from: WorkerRecord, to: WorkerRecord): Promise<boolean> {
     const found = await this.#schedulers(from)
     for (const { id, scheduler } of found) {
-      const what = `The schedule "${id}" was not moved`
-      const limit = await this.#reach(what, (queues) => jobsLeft(queues.queue(from.queueName), scheduler))
-      if (limit !== 0) {
-        const { data: stored, opts: options = {} } = scheduler.template ?? {}
-        const data = await this.#parts.queues.restoredData({ queueName: from.queueName, data: stored })
-        const timing = { ...timingOf(scheduler), ...(limit !== undefined && { limit }) }
-        await this.#reach(
-          what,
-          (queues) => queues.schedule(to.queueName, scheduler.key, timing, { name: scheduler.name, data, options }),
-          repeatable,
-        )
-      }
+      await this.#parts.queues.copy(
+        { queue: from.queueName, schedule: scheduler.key },
+        () => this.#copySchedule(`The schedule "${id}" was not moved`, scheduler, from, to),
+        () => this.#parts.queues.purgeSchedule(to.queueName, scheduler.key),
+      )
       await this.dropSchedule(from, id)
     }
     return found.length > 0
@@ -202,6 +195,22 @@ export class WorkerJobs {
     const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'jobId', 'onFailure'])
     const { delay: _, ...options } = bullOptions(plan)
     return { name: plan.name, data: spec.data, options }
+  }
+
+  async #copySchedule(
+    what: string,
+    scheduler: Awaited<ReturnType<Queues['schedules']>>[number],
+    from: WorkerRecord,
+    to: WorkerRecord,
+  ): Promise<void> {
+    const { key, name } = scheduler
+    if (!(await this.#reach(what, (queues) => queues.queue(from.queueName).getJobScheduler(key)))) return
+    const limit = await this.#reach(what, (queues) => jobsLeft(queues.queue(from.queueName), scheduler))
+    if (limit === 0) return
+    const { data: stored, opts: options = {} } = scheduler.template ?? {}
+    const data = await this.#parts.queues.restoredData({ queueName: from.queueName, data: stored })
+    const timing = { ...timingOf(scheduler), ...(limit !== undefined && { limit }) }
+    await this.#reach(what, (queues) => queues.schedule(to.queueName, key, timing, { name, data, options }), repeatable)
   }
 
   /** Ordered by their next time. */
