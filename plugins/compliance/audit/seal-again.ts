@@ -1,6 +1,7 @@
 import { complianceErrors } from '../errors.js'
 import type { KeyRing } from '../keys.js'
 import { type Chain, registerChain, sealedAgain } from './chain.js'
+import { idOf } from './entry.js'
 import { type Checkpoint, checkpointOf, contradiction } from './places/checkpoint.js'
 import type { SecondPlace } from './places/second-place.js'
 import type { AuditStore } from './store/contract.js'
@@ -67,12 +68,20 @@ export async function sealAgain(input: SealAgainInput): Promise<SealedAgain> {
         if (ended !== chain && !(await store.replaceSeals(chain, ended))) continue
         sealed += ended === chain ? 0 : 1
         lost += known !== undefined && record === undefined && chain.counter > 0 ? 1 : 0
-        if (record?.counter !== ended.counter) await input.place?.put(checkpointOf(ended))
+        if (record?.counter !== ended.counter || record.purged === undefined) await bringToPlace(input, ended, record)
       }
     }
     last = page.at(-1)?.chain ?? last
     if (page.length < pageSize) return { sealed, lost, more: false }
   }
+}
+
+/** The row does not have the time of the newest entry, and cannot prove where the chain starts, so the place keeps what it knows of both. */
+async function bringToPlace({ place, store }: SealAgainInput, ended: Chain, record: Checkpoint | undefined): Promise<void> {
+  const { chain, entries } = ended
+  const [last] = await store.entries({ after: idOf(chain, entries) - 1, to: idOf(chain, entries), limit: 1 })
+  const lastAt = Math.max(record?.lastAt ?? 0, last?.at ?? 0)
+  await place?.put({ ...checkpointOf(ended), purged: record?.purged ?? ended.purged, lastAt })
 }
 
 function hasEnded({ alive, now }: SealAgainInput, { closed, node, openedAt }: Chain): boolean {

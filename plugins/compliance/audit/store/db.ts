@@ -130,17 +130,10 @@ export function databaseStore(database: Database): AuditStore {
         .execute()
       return rows.map(entryOfRow)
     },
-    async firstSince({ after, since, to }) {
-      const row = await tables()
-        .selectFrom(entriesTable)
-        .select('id')
-        .where('id', '>', after)
-        .where('id', '<=', to)
-        .where('at', '>=', since)
-        .orderBy('id')
-        .limit(1)
-        .executeTakeFirst()
-      return row === undefined ? undefined : Number(row.id)
+    async hashes(ids) {
+      if (ids.length === 0) return new Map()
+      const rows = await tables().selectFrom(entriesTable).select(['id', 'hash']).where('id', 'in', ids).execute()
+      return new Map(rows.map(({ hash, id }) => [Number(id), hash]))
     },
     async chain(chain) {
       const row = await tables().selectFrom(chainsTable).selectAll().where('chain', '=', chain).executeTakeFirst()

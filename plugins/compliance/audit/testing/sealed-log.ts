@@ -1,8 +1,9 @@
 import { fakeClock, memoryLogger } from 'zin/testing'
 import { type DerivedKey, type KeyRing, keysFor } from '../../keys.js'
 import { type Chain, newChain, registerChain, withHead } from '../chain.js'
-import { type AuditFacts, entryOf, hashOf, idOf, noHash } from '../entry.js'
-import { checkpointOf } from '../places/checkpoint.js'
+import { type AuditEntry, type AuditFacts, entryOf, hashOf, idOf, noHash } from '../entry.js'
+import type { Checkpoint } from '../places/checkpoint.js'
+import { Checkpoints } from '../places/checkpoints.js'
 import { Publisher } from '../places/publisher.js'
 import { SecondPlace } from '../places/second-place.js'
 import { sealAgain } from '../seal-again.js'
@@ -44,7 +45,8 @@ export function sealedLog(first: KeyRing) {
   const parts = { keys: first }
 
   /** Starts a process; `also` gets its seals, too. */
-  const start = (also: (chain: Chain) => void = () => undefined) => {
+  const start = (also: (chain: Chain, checkpoint: Checkpoint) => void = () => undefined) => {
+    const checkpoints = new Checkpoints(90)
     const own = new SecondPlace(kv)
     const save = new Publisher({
       place: own.name,
@@ -55,9 +57,10 @@ export function sealedLog(first: KeyRing) {
       log,
       onState: () => undefined,
     })
-    const onSeal = (chain: Chain): void => {
-      save.put(checkpointOf(chain))
-      also(chain)
+    const onSeal = (chain: Chain, entries: readonly AuditEntry[]): void => {
+      const checkpoint = checkpoints.next(chain, entries)
+      save.put(checkpoint)
+      also(chain, checkpoint)
     }
     const node = `node-${++nodes}`
     const writer = new AuditWriter({ store, keys: parts.keys, node, clock, log, backlog: 1_000, onState: () => undefined, onSeal })
