@@ -33,7 +33,7 @@ export interface AuditStore {
   count(query: EntryQuery): Promise<number>
   /** Returns entries with ids above `after` and up to `to`, in id order. */
   entries(range: { readonly after: number; readonly to: number; readonly limit: number }): Promise<readonly AuditEntry[]>
-  /** Returns the hashes of entries, by id; at most 500 at a time. */
+  /** Returns the hashes of entries, by id, of those that exist. */
   hashes(ids: readonly number[]): Promise<ReadonlyMap<number, string>>
   chain(chain: number): Promise<Chain | undefined>
   /** Returns chains above `after`, ordered by number, without the register. */

@@ -131,9 +131,14 @@ export function databaseStore(database: Database): AuditStore {
       return rows.map(entryOfRow)
     },
     async hashes(ids) {
-      if (ids.length === 0) return new Map()
-      const rows = await tables().selectFrom(entriesTable).select(['id', 'hash']).where('id', 'in', ids).execute()
-      return new Map(rows.map(({ hash, id }) => [Number(id), hash]))
+      const hashes = new Map<number, string>()
+      const atOnce = Math.min(500, maxParameters(tables()))
+      for (let from = 0; from < ids.length; from += atOnce) {
+        const some = ids.slice(from, from + atOnce)
+        const rows = await tables().selectFrom(entriesTable).select(['id', 'hash']).where('id', 'in', some).execute()
+        for (const { hash, id } of rows) hashes.set(Number(id), hash)
+      }
+      return hashes
     },
     async chain(chain) {
       const row = await tables().selectFrom(chainsTable).selectAll().where('chain', '=', chain).executeTakeFirst()
