@@ -39,6 +39,17 @@ describe('entries removed with the current key as retention removes them', () =>
     assert.equal((await log.verifyOn(1, 90)).intact, false)
   })
 
+  it('are still missed after retention ran, also when all entries of an old chain were removed', async () => {
+    const log = sealedLog(ringOf('k'))
+    await log.chain(4)
+    // The chain was opened long ago, and written until lately.
+    await log.place.put({ ...checkpointOf(await log.row(1)), lastAt: Date.now() * 2 })
+    await remove(log, 1, 4)
+    await purge(log, Date.now() * 2)
+    assert.equal(log.store.allChains().length, 1)
+    assert.match((await log.verify()).fault?.problem ?? '', removed)
+  })
+
   it('are not missed when retention removed them, part by part, and then the chains', async () => {
     const log = sealedLog(ringOf('k'))
     const process = log.start()

@@ -1,5 +1,5 @@
 import type { Expression, SqlBool } from 'kysely'
-import { type Database, maxParameters } from 'zin/plugins/database'
+import { type Database, inList, maxParameters } from 'zin/plugins/database'
 import { type Chain, registerChain } from '../chain.js'
 import type { AuditEntry } from '../entry.js'
 import type { AuditStore, BatchLimits, EntryQuery } from './contract.js'
@@ -131,14 +131,12 @@ export function databaseStore(database: Database): AuditStore {
       return rows.map(entryOfRow)
     },
     async hashes(ids) {
-      const hashes = new Map<number, string>()
-      const atOnce = Math.min(500, maxParameters(tables()))
-      for (let from = 0; from < ids.length; from += atOnce) {
-        const some = ids.slice(from, from + atOnce)
-        const rows = await tables().selectFrom(entriesTable).select(['id', 'hash']).where('id', 'in', some).execute()
-        for (const { hash, id } of rows) hashes.set(Number(id), hash)
-      }
-      return hashes
+      const rows = await tables()
+        .selectFrom(entriesTable)
+        .select(['id', 'hash'])
+        .where(await inList(tables(), 'id', ids))
+        .execute()
+      return new Map(rows.map(({ hash, id }) => [Number(id), hash]))
     },
     async chain(chain) {
       const row = await tables().selectFrom(chainsTable).selectAll().where('chain', '=', chain).executeTakeFirst()
