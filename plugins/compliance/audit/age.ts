@@ -1,5 +1,3 @@
-import type { ChainStart } from './places/witness.js'
-
 /** What retention may have deleted by now. */
 export interface RetentionNow {
   /** ms since 1970. */
@@ -21,7 +19,7 @@ export function keptSince(retention: RetentionNow | undefined, days = Number.POS
   return retention.now - Math.min(days, retention.days) * dayMs + slackMs
 }
 
-/** Whether entries at the start of a chain are gone that a place knows, and that may be too new to be deleted. */
-export function isTooShort({ purged }: { readonly purged: number }, known: ChainStart, keptSince: number): boolean {
-  return purged > known.purged && (known.lastAt === undefined || known.lastAt >= keptSince)
+/** Whether a place may still miss what it knows of a chain, given the time of the newest entry that it knows. */
+export function isMissed(lastAt: number | undefined, since: number): boolean {
+  return lastAt === undefined || lastAt >= since
 }

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test'
 import { withHead } from './chain.js'
 import { hashOf, idOf } from './entry.js'
 import { checkpointOf } from './places/checkpoint.js'
-import { purge, remove, removeChains, ringOf, sealedLog } from './testing/sealed-log.js'
+import { append, purge, remove, removeChains, ringOf, sealedLog } from './testing/sealed-log.js'
+
+const day = 86_400_000
 
 describe('entries removed with the current key as retention removes them', () => {
   const removed = /^entr.* missing, but kv does not know that retention deleted anything there$/
@@ -75,18 +77,46 @@ describe('entries removed with the current key as retention removes them', () =>
     setBack()
     assert.match((await log.verifyOn(1, 90)).fault?.problem ?? '', removed)
     assert.equal((await log.verifyOn(91, 90)).intact, true)
-    await purge(log, 7)
+    assert.deepEqual(await purge(log, 7), { entries: 0, kept: 1, more: false })
+    await purge(log, day)
     assert.equal((await log.verifyOn(1, 90)).intact, true)
+  })
+
+  it('are still missed after an entry that is dated back was added, for retention to delete it', async () => {
+    const log = sealedLog(ringOf('k'))
+    await log.start().write(10)
+    await remove(log, 1, 10)
+    await append(log, await log.row(1), log.keys.current, 1, 0)
+    for (const seal of [false, true]) {
+      if (seal) await log.sealAgain()
+      assert.deepEqual(await purge(log, 5), { entries: 0, kept: 1, more: false })
+      assert.match((await log.verifyOn(1, 90)).fault?.problem ?? '', removed)
+    }
+  })
+
+  it('are not missed in the chain of a process that still runs after kv has lost everything', async () => {
+    const log = sealedLog(ringOf('k'))
+    const process = log.start()
+    await process.write(10)
+    await purge(log, 5)
+    log.kv.clear()
+    await process.write(2)
+    assert.equal((await log.verify()).fault, undefined)
+    await log.sealAgain([process.node])
+    assert.deepEqual(await log.place.starts([1]), new Map([[1, 4]]))
+    await remove(log, 1, 6)
+    assert.match((await log.verify()).fault?.problem ?? '', /^entries 1000000005 to 1000000006 are missing/)
   })
 
   it('are not missed in chains of which kv has a seal from before it knew their starts', async () => {
     const log = sealedLog(ringOf('k'))
     await log.chain(10)
     await remove(log, 1, 4)
-    const { purged: _, ...older } = checkpointOf(await log.row(1))
-    await log.place.put(older)
+    await log.kv.delete('compliance:audit:start:1')
+    await log.place.put(checkpointOf(await log.row(1)))
     assert.equal((await log.verify()).intact, true)
     await log.sealAgain()
+    assert.deepEqual(await log.place.starts([1, 2]), new Map([[1, 4]]))
     await remove(log, 1, 6)
     assert.match((await log.verify()).fault?.problem ?? '', /^entries 1000000005 to 1000000006 are missing/)
   })

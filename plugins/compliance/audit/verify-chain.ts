@@ -1,5 +1,5 @@
 import type { KeyRing } from '../keys.js'
-import { isTooShort, keptSince, type RetentionNow } from './age.js'
+import { isMissed, keptSince, type RetentionNow } from './age.js'
 import { type Chain, openingOf, purgedSealOf, registerChain, sealOf } from './chain.js'
 import { hashOf, idOf, numberOf, perChain } from './entry.js'
 import { Faults } from './faults.js'
@@ -80,7 +80,7 @@ async function readChain(options: VerifyOptions, { chain, known, opening }: Chai
   if (fault === undefined && opening !== undefined && openingOf(key, opening, chain) !== chain.opening)
     faults.add(idOf(number, 1), `chain ${number} does not follow the chain before it`)
   if (fault === undefined) await compare(options, chain, known, faults)
-  await compareStart(options, chain, faults)
+  await compareStart(options, chain, known, faults)
   count(keys, chain, known, walk)
   const ends = byEnd(known)
   let previous: string | undefined = chain.purgedHash
@@ -128,13 +128,20 @@ async function compare({ keys, store }: VerifyOptions, read: Chain, known: reado
 }
 
 /** Compares the start of a chain with where other places know it, which are told before entries are deleted, so they are asked afterwards. */
-async function compareStart({ retention, witnesses = [] }: VerifyOptions, chain: Chain, faults: Faults): Promise<void> {
+async function compareStart(
+  { retention, witnesses = [] }: VerifyOptions,
+  chain: Chain,
+  known: readonly Known[],
+  faults: Faults,
+): Promise<void> {
   if (chain.purged === 0) return
   for (const witness of witnesses) {
-    const known = await witness.start?.(chain.chain)
-    if (known === undefined || !isTooShort(chain, known, keptSince(retention))) continue
-    const what = missingEntriesText(idOf(chain.chain, known.purged + 1), idOf(chain.chain, chain.purged))
-    faults.add(idOf(chain.chain, known.purged + 1), `${what}, but ${witness.name} does not know that retention deleted anything there`)
+    const { name } = witness
+    const start = (await witness.starts?.([chain.chain]))?.get(chain.chain)
+    const lastAt = known.find(({ place }) => place === name)?.checkpoint.lastAt
+    if (start === undefined || chain.purged <= start || !isMissed(lastAt, keptSince(retention))) continue
+    const what = missingEntriesText(idOf(chain.chain, start + 1), idOf(chain.chain, chain.purged))
+    faults.add(idOf(chain.chain, start + 1), `${what}, but ${name} does not know that retention deleted anything there`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { keptSince } from './age.js'
+import { isMissed, keptSince } from './age.js'
 import { type Chain, registerChain } from './chain.js'
 import { chainOf, idOf, noHash } from './entry.js'
 import { type AuditFault, Faults } from './faults.js'
@@ -82,11 +82,11 @@ async function walkLog(options: VerifyOptions, walk: Walk, faults: Faults): Prom
 
 /** Finds chains that a witness still knows with newer entries, before the first one: retention forgets a chain there before it deletes it. */
 async function findRemoved({ retention, witnesses = [] }: VerifyOptions, { purged }: Chain, faults: Faults): Promise<void> {
-  for (const witness of witnesses.filter(({ start }) => start !== undefined)) {
+  for (const witness of witnesses.filter(({ starts }) => starts !== undefined)) {
     for (let from = 1; from <= purged; from += pageSize) {
       const numbers = Array.from({ length: Math.min(pageSize, purged - from + 1) }, (_, index) => from + index)
       for (const { chain, entries, lastAt } of await witness.read(numbers)) {
-        if (entries === 0 || (lastAt !== undefined && lastAt < keptSince(retention))) continue
+        if (entries === 0 || !isMissed(lastAt, keptSince(retention))) continue
         faults.add(idOf(chain, 1), `${missingText(chain, chain)}, but ${witness.name} does not know that retention deleted it`)
       }
     }

@@ -11,7 +11,7 @@ export interface PurgeAuditInput {
   readonly store: AuditStore
   readonly keys: KeyRing
   /** Keeps the seals and starts of chains. It is told before entries or chains are deleted. */
-  readonly place?: Pick<SecondPlace, 'forget' | 'moveStart' | 'read' | 'start'> | undefined
+  readonly place?: Pick<SecondPlace, 'forget' | 'moveStart' | 'read' | 'starts'> | undefined
   /** Entries older than this are deleted, in ms since 1970. */
   readonly before: number
   /** Live nodes; their chains are kept even if empty. */
@@ -98,7 +98,7 @@ async function nextStep(input: PurgeAuditInput, chain: Chain, record: Checkpoint
   const now = await store.chain(chain.chain)
   // Another node deletes, too.
   if (now?.purged !== chain.purged) return undefined
-  const end = isIntact(input, now, record) ? endOf(old.slice(0, brokenAt(input, chain, old, record))) : undefined
+  const end = (await isIntact(input, now, record)) ? endOf(old.slice(0, brokenAt(input, chain, old, record))) : undefined
   return end === undefined ? 'not intact' : withoutStart(keys.current, chain, end)
 }
 
@@ -108,7 +108,9 @@ function endOf(entries: readonly AuditEntry[]): Pick<Chain, 'purged' | 'purgedHa
 }
 
 /** Whether a chain matches its seals and what the place knows. @param now read after the record. */
-function isIntact({ keys }: PurgeAuditInput, now: Chain, record: Checkpoint | undefined): boolean {
+async function isIntact({ keys, place }: PurgeAuditInput, now: Chain, record: Checkpoint | undefined): Promise<boolean> {
+  const start = (await place?.starts([now.chain]))?.get(now.chain)
+  if (start !== undefined && start < now.purged) return false
   return sealFault(keys, now) === undefined && (record === undefined || contradiction(now, record, 'kv', keys.ageOf) === undefined)
 }
 
@@ -138,10 +140,8 @@ async function dropEmpty(input: PurgeAuditInput, chain: Chain, record: Checkpoin
   const register = await store.chain(registerChain)
   if (register === undefined || register.purged !== chain.chain - 1) return
   if (!isOld(input, record)) {
-    const start = await place?.start(chain.chain)
-    if (start !== undefined && start.purged < chain.purged) return
     const now = await store.chain(chain.chain)
-    if (now === undefined || !isIntact(input, now, record)) return
+    if (now === undefined || !(await isIntact(input, now, record))) return
   }
   await place?.forget(chain.chain)
   await store.dropChain(chain.chain, withoutStart(keys.current, register, { purged: chain.chain, purgedHash: chain.opening }))

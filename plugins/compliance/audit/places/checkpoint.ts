@@ -3,9 +3,7 @@ import type { Chain } from '../chain.js'
 /** A seal of a chain as another place keeps it. Contains no secrets and nothing of the entries but the last hash. */
 export interface Checkpoint
   extends Pick<Chain, 'chain' | 'opening' | 'counter' | 'entries' | 'lastHash' | 'closed' | 'sealKeyId' | 'seal'> {
-  /** Entries that retention had deleted when the row was read; later deletions are kept elsewhere. Missing in older checkpoints. */
-  readonly purged?: number
-  /** Time of the newest entry, ms since 1970. */
+  /** Time of the newest entry, ms since 1970. Missing in older checkpoints, as is `fresh`. */
   readonly lastAt?: number
   /** The entries since the checkpoint before: those after number `after`, none older than `since`, to be kept for `days`. */
   readonly fresh?: { readonly after: number; readonly since: number; readonly days: number }
@@ -14,8 +12,8 @@ export interface Checkpoint
 /** Maximum length of a checkpoint as text. */
 export const mostText = 1_000
 
-export function checkpointOf({ chain, closed, counter, entries, lastHash, opening, purged, seal, sealKeyId }: Chain): Checkpoint {
-  return { chain, opening, counter, entries, lastHash, closed, sealKeyId, seal, purged }
+export function checkpointOf({ chain, closed, counter, entries, lastHash, opening, seal, sealKeyId }: Chain): Checkpoint {
+  return { chain, opening, counter, entries, lastHash, closed, sealKeyId, seal }
 }
 
 /** Returns a later checkpoint for a place that did not get the earlier one. */
@@ -41,11 +39,10 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
   const texts = [lastHash, opening, seal, sealKeyId].every((value) => typeof value === 'string' && /^[0-9a-f]{16,64}$/.test(value))
   if (!numbers || !texts || typeof closed !== 'boolean') return undefined
   const checkpoint = { chain, opening, counter, entries, lastHash, closed, sealKeyId, seal } as Checkpoint
-  const { lastAt, purged } = read
+  const { lastAt } = read
   const { after, days, since } = Object(read.fresh) as NonNullable<Checkpoint['fresh']>
   return {
     ...checkpoint,
-    ...(isCount(purged) ? { purged } : {}),
     ...(isCount(lastAt) ? { lastAt } : {}),
     ...([after, days, since].every(isCount) ? { fresh: { after, since, days } } : {}),
   }

@@ -1,7 +1,7 @@
 import { type Kv, updateKey } from 'zin/plugins/kv'
 import { complianceErrors } from '../../errors.js'
 import { type Checkpoint, parseCheckpoint } from './checkpoint.js'
-import type { ChainStart, Witness } from './witness.js'
+import type { Witness } from './witness.js'
 
 const chainsKey = 'compliance:audit:chains'
 const keyOf = (chain: number): string => `compliance:audit:chain:${chain}`
@@ -30,16 +30,16 @@ export class SecondPlace implements Witness {
     return texts.flatMap((text) => (text === null ? [] : (parseCheckpoint(text) ?? [])))
   }
 
-  async start(chain: number): Promise<ChainStart | undefined> {
-    const [text, start] = await this.#kv.getMany([keyOf(chain), startKeyOf(chain)])
-    const known = text == null ? undefined : parseCheckpoint(text)
-    if (known?.purged === undefined) return undefined
-    return { purged: Math.max(known.purged, Number(start) || 0), lastAt: known.lastAt }
+  async starts(chains: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    const texts = await this.#kv.getMany(chains.map(startKeyOf))
+    return new Map(chains.flatMap((chain, index) => (texts[index] == null ? [] : [[chain, Number(texts[index])] as const])))
   }
 
   /** Stores the number of entries at the start of a chain that are about to be deleted. */
   async moveStart(chain: number, purged: number): Promise<void> {
-    await updateKey(this.#kv, startKeyOf(chain), (known) => (Number(known) >= purged ? undefined : { value: String(purged) }))
+    await updateKey(this.#kv, startKeyOf(chain), (known) =>
+      known !== null && Number(known) >= purged ? undefined : { value: String(purged) },
+    )
   }
 
   /** Stores a seal of the chain of this process. Rejects with AUDIT_SET_BACK if another chain has its number. */
@@ -68,6 +68,8 @@ export class SecondPlace implements Witness {
     const text = await this.#kv.get(keyOf(chain))
     const known = text === null ? undefined : parseCheckpoint(text)
     if (known !== undefined && known.opening !== opening) throw complianceErrors.AUDIT_SET_BACK(chain)
+    // Only once: if kv loses it, the start is not known, rather than known to be the first entry.
+    await this.#kv.set(startKeyOf(chain), '0', { ifAbsent: true })
     await this.raise(chain)
     this.#own = chain
   }

@@ -106,13 +106,13 @@ export function sealedLog(first: KeyRing) {
 }
 
 /** Appends entries to a chain as someone who has a key can: with valid hashes and a valid seal. */
-export async function append(log: SealedLog, chain: Chain, key: DerivedKey, count: number): Promise<void> {
+export async function append(log: SealedLog, chain: Chain, key: DerivedKey, count: number, at = 4711): Promise<void> {
   let { entries, lastHash } = chain
   for (let number = 0; number < count; number++) {
     entries += 1
     const id = idOf(chain.chain, entries)
-    lastHash = hashOf(key.key, lastHash, id, factsOf(4711))
-    log.store.addEntry(entryOf(factsOf(4711), id, lastHash))
+    lastHash = hashOf(key.key, lastHash, id, factsOf(at))
+    log.store.addEntry(entryOf(factsOf(at), id, lastHash))
   }
   log.store.setChain(withHead(key, chain, { entries, lastHash }))
 }
