@@ -3,6 +3,7 @@ import { after, before } from 'node:test'
 import { edgeProxy } from 'zin/plugins/edge-proxy'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { auditContract } from './audit.contract.js'
+import { removedContract } from './removed.contract.js'
 import { upgradeContract } from './upgrade.contract.js'
 
 const secret = randomUUID()
@@ -16,6 +17,7 @@ after(() => proxy.stop())
 
 auditContract('SQLite', () => ({}))
 upgradeContract('SQLite', () => ({}))
+removedContract('SQLite', () => ({}))
 auditContract('a database behind the edge proxy', () => ({
   DB_CONNECTION: 'edge-remote',
   EDGE_REMOTE_URL: proxy.url,

@@ -6,6 +6,7 @@ import { keysFor } from '../keys.js'
 import { createAudit as createAuditTables } from '../migrations/0001-create-audit.js'
 import type { ComplianceContext, CompliancePart } from '../part.js'
 import type { Marks } from '../store/marks.js'
+import type { RetentionNow } from './age.js'
 import { auditMetrics, placeMetrics, raiseAlarm } from './alarm.js'
 import { auditFacts } from './attention.js'
 import { auditCommands } from './cli.js'
@@ -58,6 +59,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   const keys = keysFor('audit', settings)
   ctx.migration(createAuditTables)
   const store = databaseStore(services.database)
+  const retention = (): RetentionNow => ({ now: clock.now(), days: settings.WORKER_DATA_RETENTION })
   const places = createPlaces(ctx)
   const writer = new AuditWriter({
     store,
@@ -97,7 +99,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     const onProgress = (entries: number): void => {
       progress = { entries, of: Math.max(of, entries) }
     }
-    const report = await verifyAudit({ store, keys, witnesses: witnesses.all, onProgress })
+    const report = await verifyAudit({ store, keys, witnesses: witnesses.all, retention: retention(), onProgress })
     const found = foundText(report)
     const target = report.fault === undefined ? 'audit:log' : `audit:${report.fault.id}`
     if (enabled) recorder.note('audit.verify', target, found, report.intact ? 'intact' : 'broken')
@@ -157,7 +159,16 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
   }
 
   ctx.routes(auditRoutes(audit))
-  ctx.commands(auditCommands({ store, keys, places, database: services.database, hasKv: services.kv !== undefined }))
+  ctx.commands(
+    auditCommands({
+      store,
+      keys,
+      places,
+      retention,
+      database: services.database,
+      hasKv: services.kv !== undefined,
+    }),
+  )
   if (!enabled) {
     ctx.onStart(() =>
       withDeadline(recording.startedWithout(), startMs, `no response within ${startMs} ms`).catch((error: unknown) =>

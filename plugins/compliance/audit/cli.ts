@@ -2,6 +2,7 @@ import { type Command, defineCommand, messageOf } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import { complianceErrors } from '../errors.js'
 import type { KeyRing } from '../keys.js'
+import type { RetentionNow } from './age.js'
 import type { AnchorLog } from './anchor/read.js'
 import { registerChain } from './chain.js'
 import type { Places } from './places/places.js'
@@ -12,6 +13,7 @@ export interface AuditCommandParts {
   readonly store: AuditStore
   readonly keys: KeyRing
   readonly places: Pick<Places, 'witnesses'>
+  readonly retention: () => RetentionNow
   readonly database: Pick<Database, 'checkExists' | 'connect'>
   /** Whether the app has the plugin kv. */
   readonly hasKv: boolean
@@ -55,17 +57,18 @@ function faultLines({ fault, faultCount, faults }: AuditReport): readonly string
 }
 
 function anchorCounts(anchor: AnchorLog | undefined) {
-  return anchor === undefined ? null : { lines: anchor.lines, unreadable: anchor.unreadable }
+  return anchor === undefined ? null : anchor.counts
 }
 
 function anchorLines(anchor: AnchorLog | undefined): readonly string[] {
   if (anchor === undefined) return []
-  const { lines, name, unreadable } = anchor
+  const { counts, name } = anchor
+  const { lines, unreadable } = counts
   return [`Compared with ${name}: ${lines} seals${unreadable > 0 ? `, and ${unreadable} lines that are not readable` : ''}`]
 }
 
 /** `audit:list` queries the running app; `audit:verify` reads the tables directly, whether or not the app is running. */
-export function auditCommands({ database, hasKv, keys, places, store }: AuditCommandParts): readonly Command[] {
+export function auditCommands({ database, hasKv, keys, places, retention, store }: AuditCommandParts): readonly Command[] {
   return [
     defineCommand({
       name: 'audit:list',
@@ -115,7 +118,7 @@ export function auditCommands({ database, hasKv, keys, places, store }: AuditCom
       json: true,
       run: async ({ options, print, signal }) => {
         const { all, anchor } = await places.witnesses(options.anchor, signal)
-        const report = await print.waiting('the audit log', verifyAudit({ store, keys, witnesses: all, signal }))
+        const report = await print.waiting('the audit log', verifyAudit({ store, keys, witnesses: all, retention: retention(), signal }))
         const lines = [...(report.intact ? intactLines(report) : faultLines(report)), ...anchorLines(anchor)]
         if (print.json) print.record({ ...report, fault: report.fault ?? null, anchor: anchorCounts(anchor) })
         else for (const line of lines) print.line(line)

@@ -1,6 +1,7 @@
 import { complianceErrors } from '../errors.js'
 import type { KeyRing } from '../keys.js'
 import { type Chain, registerChain, sealedAgain } from './chain.js'
+import { idOf } from './entry.js'
 import { type Checkpoint, checkpointOf, contradiction } from './places/checkpoint.js'
 import type { SecondPlace } from './places/second-place.js'
 import type { AuditStore } from './store/contract.js'
@@ -9,7 +10,7 @@ import { sealFault } from './verify-chain.js'
 export interface SealAgainInput {
   readonly store: AuditStore
   readonly keys: KeyRing
-  readonly place: Pick<SecondPlace, 'put' | 'raise' | 'read'> | undefined
+  readonly place: Pick<SecondPlace, 'moveStart' | 'put' | 'raise' | 'read' | 'starts'> | undefined
   /** Live nodes. */
   readonly alive: ReadonlySet<string>
   /** ms since 1970. */
@@ -58,21 +59,31 @@ export async function sealAgain(input: SealAgainInput): Promise<SealedAgain> {
   let last = register.purged
   for (;;) {
     const page = await store.chains(last, pageSize)
-    const known = await input.place?.read(page.map(({ chain }) => chain))
+    const numbers = page.map(({ chain }) => chain)
+    const [known, starts] = [await input.place?.read(numbers), await input.place?.starts(numbers)]
     for (const chain of page) {
       if (sealed === steps) return { sealed, lost, more: true }
       const record = known?.find((one) => one.chain === chain.chain)
+      if (starts?.has(chain.chain) === false) await input.place?.moveStart(chain.chain, chain.purged)
       if (hasEnded(input, chain) && isIntact(input, chain, record)) {
         const ended = needsSeal(keys, chain) ? sealedAgain(keys.current, chain) : chain
         if (ended !== chain && !(await store.replaceSeals(chain, ended))) continue
         sealed += ended === chain ? 0 : 1
         lost += known !== undefined && record === undefined && chain.counter > 0 ? 1 : 0
-        if (record?.counter !== ended.counter) await input.place?.put(checkpointOf(ended))
+        if (record?.counter !== ended.counter || record.lastAt === undefined) await bringToPlace(input, ended, record)
       }
     }
     last = page.at(-1)?.chain ?? last
     if (page.length < pageSize) return { sealed, lost, more: false }
   }
+}
+
+/** The row does not have the time of the newest entry. */
+async function bringToPlace({ place, store }: SealAgainInput, ended: Chain, record: Checkpoint | undefined): Promise<void> {
+  const { chain, entries } = ended
+  const [last] = await store.entries({ after: idOf(chain, entries) - 1, to: idOf(chain, entries), limit: 1 })
+  const lastAt = Math.max(record?.lastAt ?? 0, last?.at ?? 0)
+  await place?.put({ ...checkpointOf(ended), lastAt })
 }
 
 function hasEnded({ alive, now }: SealAgainInput, { closed, node, openedAt }: Chain): boolean {

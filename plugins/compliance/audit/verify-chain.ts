@@ -1,4 +1,5 @@
 import type { KeyRing } from '../keys.js'
+import { isMissed, keptSince, type RetentionNow } from './age.js'
 import { type Chain, openingOf, purgedSealOf, registerChain, sealOf } from './chain.js'
 import { hashOf, idOf, numberOf, perChain } from './entry.js'
 import { Faults } from './faults.js'
@@ -6,13 +7,15 @@ import { type Checkpoint, contradiction } from './places/checkpoint.js'
 import type { Witness } from './places/witness.js'
 import type { AuditStore } from './store/contract.js'
 
-export type VerifyReader = Pick<AuditStore, 'chain' | 'chains' | 'entries'>
+export type VerifyReader = Pick<AuditStore, 'chain' | 'chains' | 'entries' | 'hashes'>
 
 export interface VerifyOptions {
   readonly store: VerifyReader
   readonly keys: Pick<KeyRing, 'find' | 'ageOf'>
   /** Places outside the tables that keep seals. Default: none. */
   readonly witnesses?: readonly Witness[]
+  /** Entries that are older may have been deleted, whatever the witnesses say. Default: entries of any age must be there. */
+  readonly retention?: RetentionNow
   /** Called periodically with the number of entries read. */
   readonly onProgress?: (entries: number) => void
   readonly signal?: AbortSignal
@@ -77,6 +80,7 @@ async function readChain(options: VerifyOptions, { chain, known, opening }: Chai
   if (fault === undefined && opening !== undefined && openingOf(key, opening, chain) !== chain.opening)
     faults.add(idOf(number, 1), `chain ${number} does not follow the chain before it`)
   if (fault === undefined) await compare(options, chain, known, faults)
+  await compareStart(options, chain, known, faults)
   count(keys, chain, known, walk)
   const ends = byEnd(known)
   let previous: string | undefined = chain.purgedHash
@@ -123,6 +127,24 @@ async function compare({ keys, store }: VerifyOptions, read: Chain, known: reado
   if (why !== undefined) faults.add(idOf(chain.chain, Math.max(1, chain.entries)), `chain ${chain.chain} ${why}`)
 }
 
+/** Compares the start of a chain with where other places know it, which are told before entries are deleted, so they are asked afterwards. */
+async function compareStart(
+  { retention, witnesses = [] }: VerifyOptions,
+  chain: Chain,
+  known: readonly Known[],
+  faults: Faults,
+): Promise<void> {
+  if (chain.purged === 0) return
+  for (const witness of witnesses) {
+    const { name } = witness
+    const start = (await witness.starts?.([chain.chain]))?.get(chain.chain)
+    const lastAt = known.find(({ place }) => place === name)?.checkpoint.lastAt
+    if (start === undefined || chain.purged <= start || !isMissed(lastAt, keptSince(retention))) continue
+    const what = missingEntriesText(idOf(chain.chain, start + 1), idOf(chain.chain, chain.purged))
+    faults.add(idOf(chain.chain, start + 1), `${what}, but ${name} does not know that retention deleted anything there`)
+  }
+}
+
 /** Groups checkpoints by the last entry that they cover. */
 function byEnd(known: readonly Known[]): ReadonlyMap<number, readonly Known[]> {
   const ends = new Map<number, Known[]>()
@@ -139,7 +161,7 @@ function count(keys: Pick<KeyRing, 'ageOf'>, chain: Chain, known: readonly Known
   walk.earlierSeals += chain.counter === 0 || (keys.ageOf(chain.sealKeyId) ?? 0) > 0 ? 1 : 0
 }
 
-function missingEntriesText(from: number, to: number): string {
+export function missingEntriesText(from: number, to: number): string {
   return from === to ? `entry ${from} is missing` : `entries ${from} to ${to} are missing`
 }
 

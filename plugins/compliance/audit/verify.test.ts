@@ -72,6 +72,7 @@ describe('the verification of an audit log', () => {
       store: {
         chain: async (number) => (number === registerChain ? register : chain),
         chains: async (after) => (after < 1 ? [chain] : []),
+        hashes: async () => new Map(),
         entries: async ({ after, limit, to }) => {
           if (after < idOf(1, 0) && to <= idOf(1, 0)) return []
           const page: AuditEntry[] = []
@@ -157,8 +158,8 @@ describe('the verification of an audit log', () => {
     const store = await logWith(1500, 1200)
     const purge = (before: number, steps: number) => purgeAudit({ store, keys, before, alive: new Set(), steps })
     // A step deletes at most 1,000.
-    assert.deepEqual(await purge(1301, 1), { entries: 1000, more: true })
-    assert.deepEqual(await purge(1301, 100), { entries: 1500, more: false })
+    assert.deepEqual(await purge(1301, 1), { entries: 1000, kept: 0, more: true })
+    assert.deepEqual(await purge(1301, 100), { entries: 1500, kept: 0, more: false })
     const report = await verifyAudit({ store, keys })
     assert.deepEqual([report.fault, report.entries, report.purged], [undefined, 200, 2500])
     store.removeEntry(idOf(1, 1301))

@@ -1,7 +1,9 @@
+import { isMissed, keptSince } from './age.js'
 import { type Chain, registerChain } from './chain.js'
 import { chainOf, idOf, noHash } from './entry.js'
 import { type AuditFault, Faults } from './faults.js'
 import { type Known, pageSize, sealFault, type VerifyOptions, type Walk, walkChain } from './verify-chain.js'
+import { compareLines } from './verify-lines.js'
 
 export interface AuditReport {
   readonly intact: boolean
@@ -18,7 +20,7 @@ export interface AuditReport {
   readonly earlierSeals: number
   /** The first fault. */
   readonly fault: AuditFault | undefined
-  /** The first 20 faults, in the order of the log. */
+  /** The first 20 faults, in the order of the log; those that only the anchor shows are last. */
   readonly faults: readonly AuditFault[]
   /** Number of all faults. Consecutive removed entries count as one; an entry with a changed hash makes the next one a fault as well. */
   readonly faultCount: number
@@ -34,13 +36,14 @@ export function foundText({ chains, entries, fault, faultCount }: AuditReport): 
 
 /**
  * Reads the whole log in id order and compares each entry with its hash, each chain with its seal and with what the witnesses know, and the
- * register with the chains. After a fault, it continues from the stored values. The log may be written and purged meanwhile. Memory use is bounded, whatever the length of
- * the log.
+ * register with the chains; then each line of an anchor with the log. After a fault, it continues from the stored values. The log may be
+ * written and purged meanwhile. Memory use is bounded, whatever the length of the log and of the anchor.
  */
 export async function verifyAudit(options: VerifyOptions): Promise<AuditReport> {
   const walk: Walk = { entries: 0, chains: 0, open: 0, purged: 0, unconfirmed: 0, earlierSeals: 0 }
   const faults = new Faults()
   await walkLog(options, walk, faults)
+  for (const witness of options.witnesses ?? []) await compareLines(options, witness, faults)
   return { ...walk, intact: faults.count === 0, fault: faults.first[0], faults: faults.first, faultCount: faults.count }
 }
 
@@ -61,6 +64,7 @@ async function walkLog(options: VerifyOptions, walk: Walk, faults: Faults): Prom
   if (registerFault !== undefined) faults.add(idOf(1, 0), `the register of chains ${registerFault}`)
   const [early] = await store.entries({ after: 0, to: idOf(register.purged + 1, 0), limit: 1 })
   if (early !== undefined) faults.add(early.id, strayText(early.id))
+  await findRemoved(options, register, faults)
   const opening = register.purged === 0 ? noHash : register.purgedHash
   const { age, last } = await walkChains(options, { after: register.purged, opening }, walk, faults)
   // Chains may have been opened meanwhile; missing ones at the end are detected from the register.
@@ -74,6 +78,19 @@ async function walkLog(options: VerifyOptions, walk: Walk, faults: Faults): Prom
   const [stray] = await store.entries({ after: idOf(Math.max(last, now.entries) + 1, 0), to: Number.MAX_SAFE_INTEGER, limit: 1 })
   const newest = stray && ((await store.chain(registerChain)) ?? now)
   if (stray !== undefined && newest !== undefined && chainOf(stray.id) > newest.entries) faults.add(stray.id, strayText(stray.id))
+}
+
+/** Finds chains that a witness still knows with newer entries, before the first one: retention forgets a chain there before it deletes it. */
+async function findRemoved({ retention, witnesses = [] }: VerifyOptions, { purged }: Chain, faults: Faults): Promise<void> {
+  for (const witness of witnesses.filter(({ starts }) => starts !== undefined)) {
+    for (let from = 1; from <= purged; from += pageSize) {
+      const numbers = Array.from({ length: Math.min(pageSize, purged - from + 1) }, (_, index) => from + index)
+      for (const { chain, entries, lastAt } of await witness.read(numbers)) {
+        if (entries === 0 || !isMissed(lastAt, keptSince(retention))) continue
+        faults.add(idOf(chain, 1), `${missingText(chain, chain)}, but ${witness.name} does not know that retention deleted it`)
+      }
+    }
+  }
 }
 
 interface ChainsStart {

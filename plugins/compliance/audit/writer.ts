@@ -2,7 +2,7 @@ import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
 import type { KeyRing } from '../keys.js'
 import { type Batch, batchLength, batchOf, gapEntry, type Waiting } from './batch.js'
 import { type Chain, withHead } from './chain.js'
-import { type AuditFacts, fitted, perChain } from './entry.js'
+import { type AuditEntry, type AuditFacts, fitted, perChain } from './entry.js'
 import { openChain } from './open-chain.js'
 import type { AuditStore } from './store/contract.js'
 
@@ -16,8 +16,8 @@ export interface WriterParts {
   readonly backlog: number
   /** Called when the log becomes unwritable, and when it is writable again. */
   readonly onState: (state: WriterState) => void
-  /** Called with the chain of this process after each write. */
-  readonly onSeal?: (chain: Chain) => void
+  /** Called with the chain of this process, and its new entries, after each write. */
+  readonly onSeal?: (chain: Chain, entries: readonly AuditEntry[]) => void
 }
 
 /** The current state of the writer. */
@@ -157,7 +157,7 @@ export class AuditWriter {
     else if (this.#chain !== undefined && this.#pending === undefined) {
       const closed = withHead(this.#parts.keys.current, this.#chain, { closed: true })
       await withDeadline(store.append([], closed), storeMs, `no response within ${storeMs} ms`).then(
-        () => onSeal?.(closed),
+        () => onSeal?.(closed, []),
         (error: unknown) => log.warn({ err: error }, `the chain of the audit log could not be closed: ${messageOf(error)}`),
       )
     }
@@ -235,7 +235,7 @@ export class AuditWriter {
     this.#pending = undefined
     this.#chain = chain
     this.#totals.written += entries.length
-    this.#parts.onSeal?.(chain)
+    this.#parts.onSeal?.(chain, entries)
     waiting.forEach(({ caller }, index) => void caller?.resolve(entries[index]?.id ?? 0))
     this.#recovered()
   }

@@ -37,7 +37,12 @@ describe('retention of 2 days', () => {
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'zin-retention-'))
     app = await complianceApp({
-      env: { WORKER_DATA_RETENTION: '2', WORKER_AUDIT_LOG: 'true', APP_KEY: 'k'.repeat(32) },
+      env: {
+        WORKER_DATA_RETENTION: '2',
+        WORKER_AUDIT_LOG: 'true',
+        APP_KEY: 'k'.repeat(32),
+        WORKER_AUDIT_ANCHOR_FILE: join(dataDir, 'anchor.jsonl'),
+      },
       dataDir,
       clock,
       steps: { works: async () => 1, fails: () => Promise.reject(new Error('no')) },
@@ -90,7 +95,7 @@ describe('retention of 2 days', () => {
     assert.equal(await decisionsAbout('desk:1'), 0)
   })
 
-  it('leaves a verifiable log with entries of the runs', async () => {
+  it('leaves a log with entries of the runs that is verified with kv and an anchor', async () => {
     const { entries, intact, purged } = await compliance().verify()
     assert.equal(intact, true)
     assert.ok(entries > 0 && purged > 0)

@@ -3,7 +3,7 @@ import type { Leadership } from 'zin/plugins/cluster'
 import type { Audit } from '../audit/audit.js'
 import { keysFor } from '../keys.js'
 import type { ComplianceContext, CompliancePart, Control } from '../part.js'
-import { purgeAudit } from './purge-audit.js'
+import { keptText, purgeAudit } from './purge-audit.js'
 import { purgeJobs } from './purge-jobs.js'
 import { retentionRoutes } from './routes.js'
 
@@ -70,11 +70,12 @@ export function createRetention(
         async () => purgeAudit({ store: audit.store, keys, place: audit.places.second, before, alive: await alive(), steps }),
         {
           entries: 0,
+          kept: 0,
           more: false,
         },
       ),
     ])
-    problems.push(...jobs.problems)
+    problems.push(...jobs.problems, ...(trail.kept === 0 ? [] : [`audit: ${keptText(trail.kept)}`]))
     const history: string[] = []
     for (const [plugin, data] of old) {
       if (data instanceof Error) problems.push(`history of ${plugin}: ${data.message}`)

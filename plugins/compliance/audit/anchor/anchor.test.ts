@@ -31,8 +31,8 @@ describe('an anchor file', () => {
     const log = sealedLog(ringOf('k'))
     const save = fileAnchor(path, clock)
     let writing = Promise.resolve()
-    const process = log.start((chain: Chain) => {
-      writing = writing.then(() => save(checkpointOf(chain)))
+    const process = log.start((_chain: Chain, checkpoint) => {
+      writing = writing.then(() => save(checkpoint))
     })
     return { path, log, process, written: () => writing }
   }
@@ -111,24 +111,22 @@ describe('an anchor file', () => {
     await writeFile(path, `${'x'.repeat(3_000_000)}\n{"at":"2026-01-01T00:00:00.000Z","cha`)
     await fileAnchor(path, clock)(checkpoint)
     await appendFile(path, '\n\n')
-    const { lines, read, unreadable } = await readAnchor(path)
-    assert.deepEqual([lines, unreadable, await read([1, 2])], [1, 2, [checkpoint]])
+    const { counts, read } = await readAnchor(path)
+    assert.deepEqual([counts, await read([1, 2])], [{ lines: 1, unreadable: 2 }, [checkpoint]])
   })
 
-  it('is read in bounded memory: of the seals of a chain, 16 are kept, evenly thinned, with the newest among them', async () => {
+  it('is read in bounded memory: the newest seal of each chain is kept, and all are read 500 at a time', async () => {
     const path = newPath()
     const log = sealedLog(ringOf('k'))
     await log.chain(1)
     const checkpoint = checkpointOf(await log.row(1))
-    const lines = Array.from({ length: 1_000 }, (_, index): Checkpoint => ({ ...checkpoint, counter: index + 1 }))
+    const lines = Array.from({ length: 1_200 }, (_, index): Checkpoint => ({ ...checkpoint, counter: index + 1 }))
     await writeFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    const kept = await (await readAnchor(path)).read([1])
-    assert.ok(kept.length <= 16)
-    assert.equal(kept.at(-1)?.counter, 1_000)
-    assert.deepEqual(
-      kept.slice(0, 3).map(({ counter }) => counter),
-      [1, 129, 257],
-    )
+    const anchor = await readAnchor(path)
+    assert.deepEqual(await anchor.read([1, 2]), [lines.at(-1)])
+    const steps: number[] = []
+    for await (const step of anchor.lines()) steps.push(step.length)
+    assert.deepEqual(steps, [500, 500, 200])
   })
 
   it('that is missing is an error, because whoever deletes it must not pass the verification', async () => {
@@ -203,6 +201,45 @@ describe('an anchor URL', () => {
 })
 
 describe('a place for seals', () => {
+  it('that could not be written gets the oldest time of all entries since its last seal', async () => {
+    const log = sealedLog(ringOf('k'))
+    const saved: Checkpoint[] = []
+    let works = true
+    const place = new Publisher({
+      place: 'the anchor file /full',
+      save: async (checkpoint) => {
+        if (!works) throw new Error('the disk is full')
+        saved.push(checkpoint)
+      },
+      everyMs: 60_000,
+      deadlineMs: 5_000,
+      clock,
+      log: memoryLogger(),
+      onState: () => undefined,
+    })
+    const process = log.start((_chain, checkpoint) => place.put(checkpoint))
+    for (const [can, entries] of [
+      [true, 3],
+      [false, 4],
+      [false, 5],
+      [true, 6],
+    ] as const) {
+      works = can
+      await process.write(entries)
+      await place.flush()
+    }
+    await process.stop()
+    await place.close()
+    assert.deepEqual(
+      saved.map(({ entries, fresh, lastAt }) => [entries, fresh, lastAt]),
+      [
+        [3, { after: 0, since: 1, days: 90 }, 3],
+        [18, { after: 3, since: 1, days: 90 }, 6],
+        [18, undefined, 6],
+      ],
+    )
+  })
+
   it('that hangs delays neither entries nor the end of the app, and gets no second write while the first one hangs', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     let calls = 0

@@ -8,16 +8,13 @@ import { anchorLine } from './line.js'
  * be rotated, and never read, so that it can be append-only (`chattr +a`).
  */
 export function fileAnchor(path: string, clock: Clock): (checkpoint: Checkpoint) => Promise<void> {
-  /** The line before may have been cut off by a crash or a full disk. */
-  let start = '\n'
   return async (checkpoint) => {
-    const text = `${start}${anchorLine(checkpoint, clock.now())}\n`
-    start = '\n'
+    // What is there may end without a line break: a line that was cut off, or text that someone added to make the next one unreadable.
+    const text = `\n${anchorLine(checkpoint, clock.now())}\n`
     const file = await open(path, 'a', 0o600)
     try {
       await file.appendFile(text)
       await file.sync()
-      start = ''
     } finally {
       await file.close()
     }

@@ -5,71 +5,61 @@ import type { Witness } from '../places/witness.js'
 
 /** The checkpoints of an anchor file. */
 export interface AnchorLog extends Witness {
-  /** Lines with a checkpoint. */
-  readonly lines: number
-  /** Lines without one, such as one that a crash cut off. */
-  readonly unreadable: number
+  /** Lines with a checkpoint, and lines without one, such as one that a crash cut off. */
+  readonly counts: { readonly lines: number; readonly unreadable: number }
+  lines(signal?: AbortSignal): AsyncIterable<readonly Checkpoint[]>
 }
 
-/** Maximum number of checkpoints kept per chain, evenly thinned, with the newest always among them; and chains, of which the newest are kept. */
-const perChain = 16
+/** Maximum number of chains whose newest checkpoint is kept; of more, the last ones of the file. */
 const mostChains = 100_000
+/** Checkpoints per step. */
+const stepLines = 500
 
-/** Reads an anchor file of any length in bounded memory. Throws AUDIT_ANCHOR_UNREADABLE. */
+/** Opens an anchor file of any length, which is read in bounded memory. Throws AUDIT_ANCHOR_UNREADABLE. */
 export async function readAnchor(path: string, signal?: AbortSignal): Promise<AnchorLog> {
-  const kept = new Map<number, Kept>()
+  const newest = new Map<number, Checkpoint>()
   let [lines, unreadable, highest] = [0, 0, 0]
-  try {
-    for await (const line of linesOf(path, signal)) {
-      const checkpoint = parseCheckpoint(line)
-      if (checkpoint === undefined) {
-        unreadable += 1
-        continue
-      }
-      lines += 1
-      highest = Math.max(highest, checkpoint.chain)
-      keep(kept, checkpoint)
+  for await (const checkpoint of checkpointsOf(path, signal)) {
+    if (checkpoint === undefined) {
+      unreadable += 1
+      continue
     }
+    lines += 1
+    highest = Math.max(highest, checkpoint.chain)
+    keep(newest, checkpoint)
+  }
+  return {
+    name: `the anchor file ${path}`,
+    counts: { lines, unreadable },
+    chains: async () => highest,
+    read: async (numbers) => numbers.flatMap((number) => newest.get(number) ?? []),
+    async *lines(stop) {
+      let step: Checkpoint[] = []
+      for await (const checkpoint of checkpointsOf(path, stop)) {
+        if (checkpoint === undefined || step.push(checkpoint) < stepLines) continue
+        yield step
+        step = []
+      }
+      yield step
+    },
+  }
+}
+
+function keep(newest: Map<number, Checkpoint>, checkpoint: Checkpoint): void {
+  const known = newest.get(checkpoint.chain)
+  const more = checkpoint.entries - (known?.entries ?? 0) || checkpoint.counter - (known?.counter ?? 0)
+  if (known === undefined || more > 0) newest.set(checkpoint.chain, checkpoint)
+  if (newest.size > mostChains) newest.delete(newest.keys().next().value as number)
+}
+
+/** Yields what the lines contain; undefined for one without a checkpoint. */
+async function* checkpointsOf(path: string, signal: AbortSignal | undefined): AsyncGenerator<Checkpoint | undefined> {
+  try {
+    for await (const line of linesOf(path, signal)) yield parseCheckpoint(line)
   } catch (error) {
     if (signal?.aborted === true) throw error
     throw complianceErrors.AUDIT_ANCHOR_UNREADABLE(path, error as Error)
   }
-  return {
-    name: `the anchor file ${path}`,
-    lines,
-    unreadable,
-    chains: async () => highest,
-    read: async (numbers) =>
-      numbers.flatMap((number) => {
-        const chain = kept.get(number)
-        return chain === undefined ? [] : allOf(chain)
-      }),
-  }
-}
-
-/** The checkpoints of one chain: each `stride`-th one, and the newest. */
-interface Kept {
-  readonly some: Checkpoint[]
-  readonly stride: number
-  readonly seen: number
-  readonly newest: Checkpoint
-}
-
-function keep(chains: Map<number, Kept>, newest: Checkpoint): void {
-  const { some, stride, seen } = chains.get(newest.chain) ?? { some: [] as Checkpoint[], stride: 1, seen: 0 }
-  if (seen % stride === 0) some.push(newest)
-  const isFull = some.length === perChain
-  chains.set(newest.chain, {
-    some: isFull ? some.filter((_, index) => index % 2 === 0) : some,
-    stride: isFull ? stride * 2 : stride,
-    seen: seen + 1,
-    newest,
-  })
-  if (chains.size > mostChains) chains.delete(chains.keys().next().value as number)
-}
-
-function allOf({ newest, some }: Kept): readonly Checkpoint[] {
-  return some.at(-1) === newest ? some : [...some, newest]
 }
 
 /** Yields the lines that are not empty. Of a line that is too long for a checkpoint, only the start is kept. */

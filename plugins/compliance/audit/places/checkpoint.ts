@@ -1,13 +1,28 @@
 import type { Chain } from '../chain.js'
 
 /** A seal of a chain as another place keeps it. Contains no secrets and nothing of the entries but the last hash. */
-export type Checkpoint = Pick<Chain, 'chain' | 'opening' | 'counter' | 'entries' | 'lastHash' | 'closed' | 'sealKeyId' | 'seal'>
+export interface Checkpoint
+  extends Pick<Chain, 'chain' | 'opening' | 'counter' | 'entries' | 'lastHash' | 'closed' | 'sealKeyId' | 'seal'> {
+  /** Time of the newest entry, ms since 1970. Missing in older checkpoints, as is `fresh`. */
+  readonly lastAt?: number
+  /** The entries since the checkpoint before: those after number `after`, none older than `since`, to be kept for `days`. */
+  readonly fresh?: { readonly after: number; readonly since: number; readonly days: number }
+}
 
 /** Maximum length of a checkpoint as text. */
 export const mostText = 1_000
 
 export function checkpointOf({ chain, closed, counter, entries, lastHash, opening, seal, sealKeyId }: Chain): Checkpoint {
   return { chain, opening, counter, entries, lastHash, closed, sealKeyId, seal }
+}
+
+/** Returns a later checkpoint for a place that did not get the earlier one. */
+export function joined(earlier: Checkpoint | undefined, later: Checkpoint): Checkpoint {
+  const [first, second] = [earlier?.fresh, later.fresh]
+  if (first === undefined || earlier?.chain !== later.chain) return later
+  if (second === undefined) return { ...later, fresh: first }
+  const [after, since] = [Math.min(first.after, second.after), Math.min(first.since, second.since)]
+  return { ...later, fresh: { after, since, days: Math.min(first.days, second.days) } }
 }
 
 /** Returns a checkpoint from JSON that may be malformed. */
@@ -20,10 +35,21 @@ export function parseCheckpoint(text: string): Checkpoint | undefined {
     return undefined
   }
   const { chain, closed, counter, entries, lastHash, opening, seal, sealKeyId } = read
-  const numbers = [chain, counter, entries].every((value) => Number.isSafeInteger(value) && (value as number) >= 0)
+  const numbers = [chain, counter, entries].every(isCount)
   const texts = [lastHash, opening, seal, sealKeyId].every((value) => typeof value === 'string' && /^[0-9a-f]{16,64}$/.test(value))
   if (!numbers || !texts || typeof closed !== 'boolean') return undefined
-  return { chain, opening, counter, entries, lastHash, closed, sealKeyId, seal } as Checkpoint
+  const checkpoint = { chain, opening, counter, entries, lastHash, closed, sealKeyId, seal } as Checkpoint
+  const { lastAt } = read
+  const { after, days, since } = Object(read.fresh) as NonNullable<Checkpoint['fresh']>
+  return {
+    ...checkpoint,
+    ...(isCount(lastAt) ? { lastAt } : {}),
+    ...([after, days, since].every(isCount) ? { fresh: { after, since, days } } : {}),
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 /**

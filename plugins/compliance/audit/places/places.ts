@@ -6,7 +6,9 @@ import { fileAnchor } from '../anchor/file.js'
 import { type AnchorLog, readAnchor } from '../anchor/read.js'
 import { webhookAnchor, webhookFault } from '../anchor/webhook.js'
 import type { Chain } from '../chain.js'
-import { type Checkpoint, checkpointOf } from './checkpoint.js'
+import type { AuditEntry } from '../entry.js'
+import type { Checkpoint } from './checkpoint.js'
+import { Checkpoints } from './checkpoints.js'
 import { Publisher, type PublisherState } from './publisher.js'
 import { SecondPlace } from './second-place.js'
 import type { Witness } from './witness.js'
@@ -21,8 +23,8 @@ export interface Witnesses {
 export interface Places {
   readonly second: SecondPlace | undefined
   readonly states: readonly PublisherState[]
-  /** Brings the newest seal of this process to all places, in the background. */
-  put(chain: Chain): void
+  /** Brings the newest seal of this process to all places, in the background. @param entries those that are new in it. */
+  put(chain: Chain, entries: readonly AuditEntry[]): void
   /** Resolves when the places that work have the newest seal. Never rejects. */
   flush(): Promise<void>
   /** Brings the last seal to all places, and stops. */
@@ -59,6 +61,7 @@ export function createPlaces(ctx: ComplianceContext): Places {
       ? []
       : [publisher('the anchor URL', anchorEveryMs, anchorMs, webhookAnchor({ url, secret, clock, timeoutMs: anchorMs }))]),
   ]
+  const checkpoints = new Checkpoints(settings.WORKER_DATA_RETENTION)
   ctx.onCheck(() => {
     const fault = url === '' ? undefined : webhookFault({ url, secret })
     if (fault !== undefined) throw complianceErrors.AUDIT_ANCHOR_INVALID(fault)
@@ -68,8 +71,8 @@ export function createPlaces(ctx: ComplianceContext): Places {
     get states() {
       return publishers.map(({ state }) => state)
     },
-    put: (chain) => {
-      const checkpoint = checkpointOf(chain)
+    put: (chain, entries) => {
+      const checkpoint = checkpoints.next(chain, entries)
       for (const one of publishers) one.put(checkpoint)
     },
     flush: async () => {

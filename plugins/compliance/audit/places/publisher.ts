@@ -1,5 +1,5 @@
 import { type Clock, type Logger, messageOf, withDeadline } from 'zin'
-import type { Checkpoint } from './checkpoint.js'
+import { type Checkpoint, joined } from './checkpoint.js'
 
 export interface PublisherParts {
   /** Where the checkpoints go, for messages: `kv`, `the anchor file /var/…`. */
@@ -55,7 +55,7 @@ export class Publisher {
   /** Saves the checkpoint soon. Never throws. */
   put(checkpoint: Checkpoint): void {
     if (this.#closed) return
-    this.#next = checkpoint
+    this.#next = joined(this.#next, checkpoint)
     this.#schedule()
   }
 
@@ -112,7 +112,7 @@ export class Publisher {
     try {
       await withDeadline(this.#saveOnce(checkpoint), deadlineMs, `${place} did not respond within ${deadlineMs} ms`)
     } catch (error) {
-      this.#next ??= checkpoint
+      this.#next = this.#next === undefined ? checkpoint : joined(checkpoint, this.#next)
       this.#failed(error)
       return
     }

@@ -6,6 +6,10 @@ export interface Witness {
   readonly name: string
   /** Returns the highest number of a chain that the witness knows; 0 if it knows none. */
   chains(): Promise<number>
-  /** Returns the checkpoints of chains; several of a chain are in the order in which they were made. */
+  /** Returns the newest checkpoints of chains, at most one per chain. */
   read(chains: readonly number[]): Promise<readonly Checkpoint[]>
+  /** Returns the numbers of entries at the starts of chains that the witness knows to be deleted, by chain, where it knows the start. */
+  starts?(chains: readonly number[]): Promise<ReadonlyMap<number, number>>
+  /** Reads all checkpoints, some at a time. */
+  lines?(signal?: AbortSignal): AsyncIterable<readonly Checkpoint[]>
 }

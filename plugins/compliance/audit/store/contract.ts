@@ -33,8 +33,8 @@ export interface AuditStore {
   count(query: EntryQuery): Promise<number>
   /** Returns entries with ids above `after` and up to `to`, in id order. */
   entries(range: { readonly after: number; readonly to: number; readonly limit: number }): Promise<readonly AuditEntry[]>
-  /** Returns the id of the first entry in the range that is not older than `since` (ms since 1970). */
-  firstSince(range: { readonly after: number; readonly to: number; readonly since: number }): Promise<number | undefined>
+  /** Returns the hashes of entries, by id, of those that exist. */
+  hashes(ids: readonly number[]): Promise<ReadonlyMap<number, string>>
   chain(chain: number): Promise<Chain | undefined>
   /** Returns chains above `after`, ordered by number, without the register. */
   chains(after: number, limit: number): Promise<readonly Chain[]>

@@ -1,5 +1,5 @@
 import type { Expression, SqlBool } from 'kysely'
-import { type Database, maxParameters } from 'zin/plugins/database'
+import { type Database, inList, maxParameters } from 'zin/plugins/database'
 import { type Chain, registerChain } from '../chain.js'
 import type { AuditEntry } from '../entry.js'
 import type { AuditStore, BatchLimits, EntryQuery } from './contract.js'
@@ -130,17 +130,13 @@ export function databaseStore(database: Database): AuditStore {
         .execute()
       return rows.map(entryOfRow)
     },
-    async firstSince({ after, since, to }) {
-      const row = await tables()
+    async hashes(ids) {
+      const rows = await tables()
         .selectFrom(entriesTable)
-        .select('id')
-        .where('id', '>', after)
-        .where('id', '<=', to)
-        .where('at', '>=', since)
-        .orderBy('id')
-        .limit(1)
-        .executeTakeFirst()
-      return row === undefined ? undefined : Number(row.id)
+        .select(['id', 'hash'])
+        .where(await inList(tables(), 'id', ids))
+        .execute()
+      return new Map(rows.map(({ hash, id }) => [Number(id), hash]))
     },
     async chain(chain) {
       const row = await tables().selectFrom(chainsTable).selectAll().where('chain', '=', chain).executeTakeFirst()
