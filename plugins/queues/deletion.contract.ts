@@ -62,7 +62,7 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       }
       assert.equal((await queues.deletedJobs(queue, { offset: 0, limit: 100 })).length, 10)
       const logsOf = (id = '') => queues.logs(queue, id, { offset: 0, limit: 9 })
-      assert.deepEqual(await logsOf(before[3]?.[0]), { logs: [], count: 0 })
+      assert.deepEqual(await logsOf(before[3]?.[0]), { logs: [], count: 0, offset: 0, dropped: 0 })
       const [ended, failed] = await Promise.all([before[2]?.[0], before[3]?.[0]].map((id = '') => queues.deletedJob(queue, id)))
       assert.deepEqual(
         [ended?.name, ended?.data, ended?.result, ended?.error, ended?.logs],

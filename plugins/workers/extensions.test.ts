@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import type { Queue } from 'bullmq'
 import { definePlugin, Type } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
@@ -34,8 +33,7 @@ const offering = (name: string, ...features: readonly WorkerFeature[]) =>
 
 const needed = () => [database(), kv(), cluster(), ops(), workers()]
 // No job runs here: opening a queue store for each host would only take time.
-const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue
-const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => withoutSchedules })]
+const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, schedules: async () => [] })]
 
 async function withApp(features: readonly WorkerFeature[], test: (app: TestHost) => Promise<void>, dataDir?: string): Promise<void> {
   const app = await createTestHost({

@@ -3,7 +3,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import type { Queue } from 'bullmq'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
@@ -16,8 +15,7 @@ import { workers, workersService } from './index.js'
 import { createBody } from './schema/workers.js'
 
 // No job runs here: opening a queue store for each host would only take time.
-const withoutSchedules = { getJobSchedulers: async () => [] } as unknown as Queue
-const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, queue: () => withoutSchedules })]
+const services = [fake(queuesService, { backend: 'embedded', addCanceller: () => () => undefined, schedules: async () => [] })]
 
 describePlugin(() => [database(), kv(), cluster(), ops()], workers, { services, readme: new URL('./README.md', import.meta.url) })
 

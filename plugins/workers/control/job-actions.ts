@@ -52,8 +52,10 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
 
     enqueueFlow: (flow, ...more: readonly unknown[]) =>
       act('flow.add', flow?.worker, async (step) => {
+        // Evaluated also without a listener, unlike the subjects of a change.
+        refuse(argumentProblems(more))
         await step.allow(() => {
-          refuse([...argumentProblems(more), ...flowProblems(flow)])
+          refuse(flowProblems(flow))
           return { before: null, after: flowChange(flow) }
         })
         const added = await jobs.addFlow((name) => known.of(name), flow)

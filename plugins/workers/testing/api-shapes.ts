@@ -145,7 +145,14 @@ export const enqueuedAnswer: Shape = {
 }
 export const flowAnswer: Shape = {
   ok: 'boolean',
-  job: { worker: 'string', id: 'string', queue: 'string', children: [{ worker: 'string', id: 'string', queue: 'string', children: [] }] },
+  deduplicated: 'boolean',
+  job: {
+    worker: 'string',
+    id: 'string',
+    queue: 'string',
+    deduplicated: 'boolean',
+    children: [{ worker: 'string', id: 'string', queue: 'string', children: [] }],
+  },
 }
 /** A waiting job. */
 export const jobAnswer: Shape = {
