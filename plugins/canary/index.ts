@@ -72,7 +72,7 @@ export const canary = definePlugin({
       onCanaryChange: ctx.hooks.slot('onCanaryChange'),
       beforeCanaryPromote: ctx.hooks.slot('beforeCanaryPromote'),
     })
-    const replays = new Replays({ queues, store, transitions, beforeJobRetry: ctx.hooks.slot('beforeJobRetry') })
+    const replays = new Replays({ queues, store, transitions })
     const steps = new CanarySteps({ workers, store, transitions, replays, now: () => clock.now() })
     const onRemoved = async (worker: string): Promise<void> => {
       const record = await store.get(worker)

@@ -1,12 +1,10 @@
-import { type SlotOf, withDeadline } from 'zin'
-import type { QueueHooks, Queues } from 'zin/plugins/queues'
+import { withDeadline } from 'zin'
+import type { Queues } from 'zin/plugins/queues'
 import type { CanaryRecord } from './record.js'
 import type { CanaryStore, Casualty } from './store/contract.js'
 import type { Transitions } from './transitions.js'
 
 export interface ReplaysParts {
-  /** Called before each job; a plugin may deny it. */
-  readonly beforeJobRetry: SlotOf<QueueHooks['beforeJobRetry']>
   readonly queues: Queues
   readonly store: CanaryStore
   readonly transitions: Transitions
@@ -64,13 +62,13 @@ export class Replays {
   }
 
   async #retry({ at, id, queue }: Casualty): Promise<boolean> {
-    const { beforeJobRetry, queues } = this.#parts
+    const { queues } = this.#parts
     const late = `the queue "${queue}" did not respond within ${deadlineMs} ms`
     const found = await withDeadline(queues.job(queue, id), deadlineMs, late)
     if (found?.state !== 'failed') return false
     // It was replayed before, and has failed again on the stable version.
     if ((found.job.finishedOn ?? 0) > at) return false
-    if (beforeJobRetry.active && (await beforeJobRetry.call(queue, id)).denied) return false
+    if (queues.retryGate.active && (await queues.retryGate.call(queue, id)).denied) return false
     // Nothing is changed if another process has retried it first, or if it cannot run again. Its parents wait for it again.
     return (await withDeadline(queues.retry(queue, id, { resetAttempts: true }), deadlineMs, late)).jobs !== undefined
   }

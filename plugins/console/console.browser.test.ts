@@ -233,12 +233,12 @@ describe('the console in Chromium', () => {
     await page.keyboard.press('Control+A')
     await page.keyboard.type('{"n": 2, "token": "[redacted]"}')
     await confirm('Add job')
-    const added = await page.getByText(/Added job \d+/).textContent()
-    const copy = await app.host.service(queuesService).job('hostile-data', /\d+/.exec(added ?? '')?.[0] ?? '')
+    const added = await page.getByText(/Added job \w+/).textContent()
+    const copy = await app.host.service(queuesService).job('hostile-data', /Added job (\w+)/.exec(added ?? '')?.[1] ?? '')
     assert.deepEqual(copy?.job.data, { n: 2, token: 'kept' })
     await pressWithKeys(page, button('Cancel'))
     await confirm('Cancel')
-    await page.getByText(/Job \d+ cancelled/).waitFor()
+    await page.getByText(/Job \w+ cancelled/).waitFor()
 
     await page.goto(`${app.url}/console/schedules`)
     await pressWithKeys(page, button('Remove'))
@@ -373,15 +373,15 @@ describe('the console in Chromium', () => {
 
   it('sends no request when updates are paused, and reads again when they are resumed', async () => {
     const { page } = await open('')
-    await page.waitForResponse('**/api/queue/alerts')
-    await page.waitForResponse('**/api/queue/alerts')
+    await page.waitForResponse('**/api/attention')
+    await page.waitForResponse('**/api/attention')
     let requests = 0
     page.on('request', (request) => {
-      if (request.url().endsWith('/api/queue/alerts')) requests++
+      if (request.url().endsWith('/api/attention')) requests++
     })
     await page.keyboard.press('p')
     await page.getByRole('button', { name: 'paused' }).waitFor()
-    const resumed = page.waitForResponse('**/api/queue/alerts')
+    const resumed = page.waitForResponse('**/api/attention')
     await page.keyboard.press('p')
     await resumed
     assert.equal(requests, 1)

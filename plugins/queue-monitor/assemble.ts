@@ -124,7 +124,6 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   const actions = new JobActions({
     queues,
     views,
-    beforeJobRetry: hooks.slot('beforeJobRetry'),
     onMonitorAction: hooks.slot('onMonitorAction'),
     log,
     manage,

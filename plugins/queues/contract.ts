@@ -11,7 +11,7 @@ import type {
   Worker,
   WorkerOptions,
 } from 'bullmq'
-import { defineService } from 'zin'
+import { defineService, type SlotOf } from 'zin'
 import type { JobBackoff } from './backoff.js'
 import type { Cancellation, Canceller, QueueJob } from './cancel.js'
 import type { Copying } from './copying.js'
@@ -29,7 +29,7 @@ import type {
 } from './deletion/contract.js'
 import type { FollowOptions, QueueEvent } from './event-stream.js'
 import type { Flows } from './flows/contract.js'
-import type { JobTextPart } from './hooks.js'
+import type { JobTextPart, QueueHooks } from './hooks.js'
 import type { Schedule, ScheduleTiming } from './schedules/timing.js'
 import type { FoundJobs } from './search/contract.js'
 import type { QueueTelemetry } from './telemetry.js'
@@ -147,6 +147,8 @@ export interface Queues extends Flows, Copying {
   readonly backend: 'redis' | 'embedded'
   /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
   readonly views: JobViews
+  /** The hook `beforeJobRetry`, to be called before a failed job is retried for somebody; nothing to call if it is not active. */
+  readonly retryGate: SlotOf<QueueHooks['beforeJobRetry']>
   /** The producer for a queue: one per name, shared and owned by this plugin. */
   queue(name: string): Queue
   /**

@@ -226,6 +226,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   return {
     backend: kind,
     views: createViews({ names: redact, hooks }),
+    retryGate: hooks.beforeJobRetry,
     queue,
     worker(name, processor, options = {}) {
       checkName(name)

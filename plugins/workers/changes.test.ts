@@ -136,7 +136,13 @@ describe('changes of workers', () => {
     await service.unschedule('busy', 'yearly')
     const short = told.map(({ action, target, before, after }) => [action, target, before, after])
     const [flow] = told.filter(({ action }) => action === 'flow.add')
-    const yearly = (day: number) => ({ id: 'yearly', pattern: `0 0 ${day} 1 *`, tz: 'UTC' })
+    const yearly = (day: number) => ({
+      id: 'yearly',
+      pattern: `0 0 ${day} 1 *`,
+      tz: 'UTC',
+      overlap: 'allow',
+      catchUp: 'one',
+    })
     assert.deepEqual(short, [
       ['job.add', undefined, null, { id, queue: 'busy', options: { delay: 60_000 } }],
       ['job.cancel', id, { id, queue: 'busy' }, { id, queue: 'busy', outcome: 'removed' }],

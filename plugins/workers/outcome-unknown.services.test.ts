@@ -102,7 +102,12 @@ describe('a change of jobs whose confirmation is lost', () => {
           ['lost-bulk-1', 'lost-bulk-2'].map((jobId) => ({ name: 'bulk', options: { jobId } })),
         ),
     },
-    'a schedule': { text: 'lost-schedule', jobs: 1, add: () => service().schedule(worker, 'lost-schedule', { pattern: '0 0 1 1 *' }) },
+    // Only the command that stores it has its data.
+    'a schedule': {
+      text: 'lost-data',
+      jobs: 1,
+      add: () => service().schedule(worker, 'lost-schedule', { pattern: '0 0 1 1 *', data: 'lost-data' }),
+    },
   }
   for (const [what, { text, jobs: count, add }] of Object.entries(adds))
     it(`leaves ${what} added once after it is repeated`, async () => {

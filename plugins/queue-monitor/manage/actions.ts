@@ -8,7 +8,6 @@ import {
   type JobOptions,
   type PriorityName,
   priorityOf,
-  type QueueHooks,
   type Queues,
   queueErrors,
 } from 'zin/plugins/queues'
@@ -24,7 +23,6 @@ import { retriedWith } from './flow-retry.js'
 export interface ActionsOptions {
   readonly queues: Queues
   readonly views: PayloadViews
-  readonly beforeJobRetry: SlotOf<QueueHooks['beforeJobRetry']>
   readonly onMonitorAction: SlotOf<QueueMonitorHooks['onMonitorAction']>
   readonly log: Logger
   readonly manage: Manage
@@ -100,10 +98,10 @@ export class JobActions {
 
   /** Throws JOB_ACTION_DENIED if a plugin denies the retry of a job, or of another one of its flow that is retried with it. */
   async allowRetry(job: Job): Promise<void> {
-    const { beforeJobRetry, queues } = this.#options
-    if (!beforeJobRetry.active) return
+    const { queues } = this.#options
+    if (!queues.retryGate.active) return
     for (const one of [job, ...(await retriedWith(queues, job))]) {
-      const verdict = await beforeJobRetry.call(one.queueName, one.id ?? '')
+      const verdict = await queues.retryGate.call(one.queueName, one.id ?? '')
       if (verdict.denied) throw verdict.error ?? queueErrors.JOB_ACTION_DENIED(verdict.plugin, verdict.reason)
     }
   }

@@ -46,7 +46,7 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
           return { before: null, after: { id: null, queue, options } }
         })
         const added = await jobs.add(worker, data, options)
-        step.done(() => ({ before: null, after: { ...added, options } }))
+        step.done(() => ({ before: null, after: { id: added.id, queue: added.queue, options } }))
         return added
       }),
 
