@@ -126,7 +126,7 @@ const story: readonly CommandRow[] = [
   },
   {
     args: ['worker:nodes'],
-    says: /^id +region +consumes +alive +startedAt\n(-.*\n)?\S+ +us-east-1 +(true|yes) +(true|yes) +\d{4}-/,
+    says: /^id +region +consumes +draining +busy +alive +startedAt\n(-.*\n)?\S+ +us-east-1 +(true|yes) +(false|no) +\d+ +(true|yes) +\d{4}-/,
     json: rows('region', 'consumes', 'alive'),
     gives: [['us-east-1', true, true]],
   },

@@ -30,6 +30,7 @@ import { WorkerNode } from './worker-node.js'
 const queues = {
   worker: () =>
     Object.assign(new EventEmitter(), {
+      opts: {},
       waitUntilReady: async () => undefined,
       isPaused: () => false,
       isRunning: () => true,
