@@ -1,0 +1,3 @@
+import { modelContract } from './model.contract.js'
+
+modelContract('the embedded stores', 1, () => ({}))
