@@ -133,7 +133,15 @@ const bodies: Readonly<Record<string, () => unknown>> = {
   'POST /api/workers/{name}/versions': () => ({ version: '1.1.0', processor: 'processors/echo.mjs' }),
   'PUT /api/workers/{name}/schedules/{id}': () => ({ every: 3_600_000 }),
 }
-const queries: Readonly<Record<string, string>> = { 'GET /api/jobs': '?q=job', 'GET /api/console/workers': '?q=worker' }
+/** Operations are awaited: whether one is still running after a second depends on the machine. */
+const awaited = '?wait=30000'
+const queries: Readonly<Record<string, string>> = {
+  'GET /api/jobs': '?q=job',
+  'GET /api/console/workers': '?q=worker',
+  'POST /api/queue/{name}/retry': awaited,
+  'POST /api/queue/{name}/cancel': awaited,
+  'POST /api/queue/{name}/purge': awaited,
+}
 
 interface Row {
   readonly route: string

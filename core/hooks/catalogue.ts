@@ -78,10 +78,9 @@ export interface AttentionFact {
   readonly key?: string
   /** `bad`: something does not work. `warn` (default): it may stop working, or waits for a person. */
   readonly severity?: 'bad' | 'warn'
-  /** What is wrong, as a sentence with its numbers that a person can act on; cut at 500 characters. No payloads or secrets. */
+  /** What is wrong, as a sentence with its numbers that a person can act on; cut at 500 characters. It is
+   * stored and shown to all operators: no payloads, errors of jobs or secrets. */
   readonly cause: string
-  /** An error that is part of a job's payload: shown after `cause` to callers with the permission `payload:read` only. */
-  readonly error?: string
   /** Since when, in ms since 1970. Default: since it was first reported. */
   readonly since?: number
   /** How many jobs, deliveries or the like it is about. Default 1. */

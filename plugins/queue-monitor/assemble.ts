@@ -105,7 +105,6 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     endpoints: delivery.endpoints,
     deliveries: delivery.deliveryLog,
     workers: () => services.workers,
-    hidesErrors: () => services.queues.views.hidesTexts,
     now: () => clock.now(),
   })
   hooks.on('collectAttention', (where) => (where === 'app' ? facts.report() : { facts: [] }))

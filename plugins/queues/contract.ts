@@ -51,6 +51,8 @@ export interface QueueSample {
   readonly paused: boolean
   /** When the oldest waiting job became ready, in ms since 1970; undefined if none is waiting. */
   readonly oldestWaiting: number | undefined
+  /** Delayed jobs that were due more than 5 s ago by the clock of the store, on Redis: a worker that fetches moves them. */
+  readonly overdue?: number
   /** Why the queue could not be read although the store responds: another program has overwritten one of its keys. The rest is zero. */
   readonly broken?: string
 }
@@ -148,6 +150,11 @@ export interface Queues extends Flows, Copying {
   /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
   readonly views: JobViews
   /** The hook `beforeJobRetry`, to be called before a failed job is retried for somebody; nothing to call if it is not active. */
+  /**
+   * Drops the data that replaced those of the running job with this deduplication id (`keep-latest`, `debounce`), so that it does not run again
+   * with them.
+   */
+  dropNext(queue: string, deduplicationId: string): Promise<void>
   readonly retryGate: SlotOf<QueueHooks['beforeJobRetry']>
   /** The producer for a queue: one per name, shared and owned by this plugin. */
   queue(name: string): Queue

@@ -15,8 +15,12 @@ export interface Copying {
    * undefined is returned. `write` reads a schedule itself.
    *
    * @example
-   * const source = { queue: 'emails', id: '42', addedAt: job.timestamp }
-   * const copy = await queues.copy(source, () => queues.add('kept', job.name, data), ({ id = '' }) => queues.purge('kept', [id]))
+   * const { queues } = ctx.services
+   * const { job } = (await queues.job('emails', '42')) ?? {}
+   * if (job !== undefined) {
+   *   const source = { queue: 'emails', id: '42', addedAt: job.timestamp }
+   *   await queues.copy(source, () => queues.add('kept', job.name, job.data), ({ id = '' }) => queues.purge('kept', [id]))
+   * }
    */
   copy<T>(source: CopySource, write: () => Promise<T>, undo: (made: T) => Promise<unknown>): Promise<T | undefined>
 }

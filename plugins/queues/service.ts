@@ -226,6 +226,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   return {
     backend: kind,
     views: createViews({ names: redact, hooks }),
+    dropNext: (name, deduplicationId) => ask(() => opened().dropNext(queue(name), deduplicationId), repeatable),
     retryGate: hooks.beforeJobRetry,
     queue,
     worker(name, processor, options = {}) {

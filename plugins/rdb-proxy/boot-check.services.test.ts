@@ -95,6 +95,23 @@ describe('the check of the reading user', () => {
     }
   })
 
+  it('refuses to start with a user that may take a role whose privileges it cannot see', async () => {
+    await admin.query('create role outer_role')
+    await admin.query('grant file on *.* to outer_role')
+    await admin.query("create user taker@'127.0.0.1' identified by 'takes'")
+    await admin.query("grant all on zin.* to taker@'127.0.0.1'")
+    await admin.query("grant outer_role to taker@'127.0.0.1'")
+    await assert.rejects(
+      withProxy(async () => undefined, { DB_USERNAME: 'taker', DB_PASSWORD: 'takes' }),
+      /"taker" has privileges beyond its database: UNKNOWN PRIVILEGES OF THE ROLE `OUTER_ROLE` on all databases/,
+    )
+    await admin.query("set default role outer_role for taker@'127.0.0.1'")
+    await assert.rejects(
+      withProxy(async () => undefined, { DB_USERNAME: 'taker', DB_PASSWORD: 'takes' }),
+      /"taker" has privileges beyond its database: FILE on all databases/,
+    )
+  })
+
   it('refuses to start with a writing user that reaches beyond its database, unless that is allowed', async () => {
     await admin.query("create user powerful@'127.0.0.1' identified by 'powers'")
     await admin.query("grant all on zin.* to powerful@'127.0.0.1'")

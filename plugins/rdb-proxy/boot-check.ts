@@ -72,6 +72,33 @@ function matchesPattern(pattern: string, name: string): boolean {
   return new RegExp(`^${source}$`, 'is').test(name)
 }
 
+/** Maximum number of roles whose grants are read. */
+const mostRoles = 50
+
+/** The lines of SHOW GRANTS of a user and of all roles that it may take: SQL in a stored program can set one. */
+async function grantsOf(session: Session): Promise<readonly string[]> {
+  const linesOf = async (sql: string): Promise<readonly string[]> =>
+    (await session.rows<Readonly<Record<string, string>>>(sql)).map((row) => String(Object.values(row)[0]))
+  // Without a user, it also shows what MariaDB grants to PUBLIC.
+  const found = [...(await linesOf('SHOW GRANTS'))]
+  const known = new Set<string>()
+  for (const line of found) {
+    // MySQL names several at once, each with its host.
+    const [, list = ''] = /^GRANT ((?:[`'"][^`'"]*[`'"](?:@[`'"][^`'"]*[`'"])?,? ?)+) TO /i.exec(line) ?? []
+    for (const role of list.split(/, ?/).filter((name) => name !== '')) {
+      if (known.has(role) || known.size >= mostRoles) continue
+      known.add(role)
+      // A role that cannot be read may have any privilege.
+      const lines = await linesOf(`SHOW GRANTS FOR ${role}`).catch((error: unknown) => {
+        if (session.broken) throw error
+        return [`GRANT UNKNOWN PRIVILEGES OF THE ROLE ${role} ON *.* TO ${role}`]
+      })
+      found.push(...lines)
+    }
+  }
+  return found
+}
+
 /**
  * Checks that the writing user has no privileges beyond its database, on its first connection. If it has, production refuses the connection
  * with CONFIG_ERROR; elsewhere a warning is logged. Pass the result to the gateway.
@@ -80,8 +107,7 @@ export function writerCheck({ user, production, allowed, log }: WriterCheckOptio
   let passed = allowed
   return async (session) => {
     if (passed) return
-    const rows = await session.rows<Readonly<Record<string, string>>>('SHOW GRANTS')
-    const found = powerfulPrivileges(rows.map((row) => String(Object.values(row)[0])))
+    const found = powerfulPrivileges(await grantsOf(session))
     if (found.length > 0) {
       const error = rdbProxyErrors.RDB_PROXY_POWERFUL_ACCOUNT(user, found.join(', '))
       if (production)
@@ -98,9 +124,7 @@ export function writerCheck({ user, production, allowed, log }: WriterCheckOptio
 async function tryToWrite({ allowed, gateway }: BootCheckOptions): Promise<string | undefined> {
   const session = await gateway.openReader()
   try {
-    // Without a user, it also shows what MariaDB grants to PUBLIC.
-    const rows = await session.rows<Readonly<Record<string, string>>>('SHOW GRANTS')
-    const grants = rows.map((row) => String(Object.values(row)[0]))
+    const grants = await grantsOf(session)
     const powerful = powerfulPrivileges(grants)
     if (powerful.length > 0 && !allowed) return `has the privileges ${powerful.join(', ')}`
     // What reaches beyond the databases of the app is allowed if an option says so, but only for reading.

@@ -68,6 +68,25 @@ test('Files of tables in folders of their own are found in MySQL', () => {
     assert.ok(!scanSql(sql, 'mysql').placesFiles, sql)
 })
 
+test('Programs that set a role or the session, or run SQL that they make, are found in MySQL', () => {
+  for (const sql of [
+    'create trigger tr before insert on t for each row set role reader',
+    "create or replace definer = 'a'@'%' event e on schedule every 1 second do execute immediate concat('sel', 'ect 1')",
+    'create event e on schedule every 1 day do call p()',
+    'create procedure p() begin set @@sql_mode = 0; end',
+    "alter event e do begin prepare s from 'select 1'; end",
+    'create function f() returns int begin set global x = 1; return 1; end',
+  ])
+    assert.ok(scanSql(sql, 'mysql').runsText, sql)
+  for (const sql of [
+    'create trigger tr before insert on t for each row set new.a = 1',
+    'create event e on schedule every 1 day do delete from t',
+    'create table event (role int default 1)',
+    "insert into t values ('create event e do execute immediate')",
+  ])
+    assert.ok(!scanSql(sql, 'mysql').runsText, sql)
+})
+
 test('Placeholders are counted outside of strings, names and comments', () => {
   const cases: readonly (readonly [string, number])[] = [
     ['select ?', 1],

@@ -21,6 +21,7 @@ function erasedJobs(running: readonly string[] = []) {
         purged.push(...ids.filter((id) => !running.includes(id)))
         return { removed: [], running: ids.filter((id) => running.includes(id)) }
       },
+      dropNext: async (_queue, id) => void purged.push(`next of ${id}`),
       purgeSchedule: async (_queue, id) => purged.push(`schedule ${id}`) > 0,
     },
     index: {
@@ -54,7 +55,9 @@ it('an added job stays if the entries of all its subjects are as it wrote them, 
     {},
   )
   await removeErased(parts)([{ name: 'x' }, job('', ann)], 'orders', { schedule: 'yearly' })
-  assert.deepEqual(purged, ['marked', 'missing', 'schedule yearly'])
+  const { options } = job('missing', bob)
+  await removeErased(parts)([{ name: 'x', options: { ...options, deduplication: { id: 'one', mode: 'keep-latest' } } }], 'orders', {})
+  assert.deepEqual(purged, ['marked', 'missing', 'schedule yearly', 'missing', 'next of one'])
 })
 
 it('an erased job that arrives after its producer has ended is removed later, and one that a worker has taken when it ends', async () => {

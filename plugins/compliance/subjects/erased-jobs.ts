@@ -5,7 +5,7 @@ import { unpacked } from './digest.js'
 import { scheduleRow } from './index-jobs.js'
 
 export interface ErasedJobsParts {
-  readonly queues: Pick<Queues, 'purge' | 'purgeSchedule'>
+  readonly queues: Pick<Queues, 'dropNext' | 'purge' | 'purgeSchedule'>
   readonly index: Pick<SubjectIndex, 'addErased' | 'erasedBefore' | 'live' | 'removeErased' | 'touch'>
   readonly clock: Clock
 }
@@ -35,7 +35,13 @@ export function removeErased({ clock, index, queues }: ErasedJobsParts) {
     if (erased.length === 0) return
     // Before the removal: a worker may have taken a job already, and then it is removed later.
     await index.addErased(erased)
-    await purgeRows(queues, queue, [...new Set(erased.map(({ job }) => job))])
+    const ids = new Set(erased.map(({ job }) => job))
+    await purgeRows(queues, queue, [...ids])
+    // Its data may wait beside the running job with the same deduplication id, under no id of their own.
+    for (const { options = {} } of jobs) {
+      const { deduplication, jobId } = options
+      if (deduplication !== undefined && jobId !== undefined && ids.has(jobId)) await queues.dropNext(queue, deduplication.id)
+    }
   }
 }
 

@@ -89,7 +89,7 @@ export class Attention {
     const { acknowledged, at, notChecked, tracked } = await this.#known()
     const items = visible(tracked, { all, scope })
       .sort(inOrder)
-      .map((one) => itemOf(one, at, scope.may('payload:read'), acknowledgementOf(acknowledged, one)))
+      .map((one) => itemOf(one, at, acknowledgementOf(acknowledged, one)))
     const covered = scope.queues === '*' ? 'queues' : `the queues ${scope.queues.slice(0, 10).join(', ')}`
     const outside = { kind: 'outside-of-queues', reason: `Your credentials cover ${covered} only; what else needs attention is not shown` }
     return { items, notChecked: all ? notChecked : [...notChecked, outside], at: new Date(at).toISOString() }
@@ -108,7 +108,7 @@ export class Attention {
     const acknowledged = { note, by: scope.actor, at: new Date(clock.now()).toISOString() }
     const action = { action: 'attention.acknowledge', target: `attention:${id}`, actor: scope.actor, reason: note }
     await manage(action, () => storeAcknowledgement(kv, found, acknowledged, tracked))
-    return itemOf(found, at, scope.may('payload:read'), acknowledged)
+    return itemOf(found, at, acknowledged)
   }
 
   async #check(): Promise<void> {
@@ -195,7 +195,7 @@ function visible(tracked: readonly Tracked[], { all, scope }: Asker): Tracked[] 
 function changesOf({ cleared, raised }: Step, at: number): readonly AttentionChange[] {
   const change = (state: AttentionChange['state'], one: Tracked): AttentionChange => ({
     state,
-    item: itemOf(one, at, false, undefined),
+    item: itemOf(one, at, undefined),
     episode: `${one.id}-${one.firstAt}`,
     at: new Date(at).toISOString(),
   })

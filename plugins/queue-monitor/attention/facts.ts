@@ -17,8 +17,6 @@ export interface MonitorFactsParts {
   readonly endpoints: Pick<Endpoints, 'list'>
   readonly deliveries: Pick<DeliveryLog, 'list'>
   readonly workers: () => Workers | undefined
-  /** Whether errors of jobs are shown only to callers whose view of the job is recorded. */
-  readonly hidesErrors: () => boolean
   readonly now: () => number
 }
 
@@ -43,8 +41,8 @@ export class MonitorFacts {
 
   constructor(parts: MonitorFactsParts) {
     this.#parts = parts
-    // What is shown to many callers holds no text of which each view is decided and recorded.
-    const reader: Scope = { ...scope, may: (permission) => permission !== 'payload:read' || !parts.hidesErrors() }
+    // What is stored and shown to many callers holds no text of a job.
+    const reader: Scope = { ...scope, may: (permission) => permission !== 'payload:read' }
     this.#retried = new RetriedJobs(() => ({
       jobs: (status, query) => parts.monitor.jobs(status, query, reader),
       job: (id, options) => parts.monitor.job(id, options, reader),

@@ -84,9 +84,8 @@ export function hourOf(ms: number): number {
   return Math.floor(ms / hourMs)
 }
 
-/** @param showsErrors whether the caller may see errors of jobs. */
-export function itemOf(one: Tracked, now: number, showsErrors: boolean, acknowledged: Acknowledgement | undefined): AttentionItem {
-  const { act, cause, count, error, hours, id, kind, queue, severity, since, subject } = one
+export function itemOf(one: Tracked, now: number, acknowledged: Acknowledgement | undefined): AttentionItem {
+  const { act, cause, count, hours, id, kind, queue, severity, since, subject } = one
   const byHour = new Map(hours)
   return {
     id,
@@ -96,7 +95,7 @@ export function itemOf(one: Tracked, now: number, showsErrors: boolean, acknowle
     since: new Date(since).toISOString(),
     count,
     bar: Array.from({ length: barHours }, (_, i) => byHour.get(hourOf(now) - barHours + 1 + i) ?? 0),
-    cause: oneLine(showsErrors && error !== undefined ? `${cause}: ${error}` : cause),
+    cause: oneLine(cause),
     act,
     ...(queue === undefined ? {} : { queue }),
     ...(acknowledged === undefined ? {} : { acknowledged }),

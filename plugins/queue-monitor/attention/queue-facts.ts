@@ -75,7 +75,7 @@ export function alertFact({ at, queue, reason, rule }: QueueAlert): AttentionFac
 }
 
 /** A job that fails repeatedly: `bad` if other jobs of its queue wait and none completes. */
-export function retriedFact({ attempts, createdAt, error, id, maxAttempts, name, queue }: JobDetails, entry?: QueueEntry): AttentionFact {
+export function retriedFact({ attempts, createdAt, id, maxAttempts, name, queue }: JobDetails, entry?: QueueEntry): AttentionFact {
   const others = Math.max(0, (entry?.waiting ?? 0) - 1)
   const held = others > 0 && (entry?.throughput ?? 0) === 0
   const oldest = entry?.oldestWaitingMs ?? null
@@ -86,7 +86,6 @@ export function retriedFact({ attempts, createdAt, error, id, maxAttempts, name,
     queue,
     severity: held ? 'bad' : 'warn',
     cause: `job ${id} (${oneLine(name, 100)}) has failed ${attempts.toLocaleString('en-US')} of ${maxAttempts.toLocaleString('en-US')} attempts and is being retried${held ? waits : ''}`,
-    ...(error === null ? {} : { error: oneLine(error.split('\n')[0] ?? '', 200) }),
     since: Date.parse(createdAt),
     count: Math.max(1, attempts),
     act: { label: 'Open the job', href: `${pageOf(queue)}/jobs/${encodeURIComponent(id)}` },

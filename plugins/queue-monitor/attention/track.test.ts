@@ -53,7 +53,7 @@ describe('facts over time', () => {
     list = track(list, found([fact('a', { count: 5 })]), t0 + 1).after
     list = track(list, found([]), t0 + 2).after
     list = track(list, found([fact('a', { count: 3 })]), t0 + 2 * hourMs).after
-    const bar = (now: number) => itemOf(list[0] as Tracked, now, false, undefined).bar
+    const bar = (now: number) => itemOf(list[0] as Tracked, now, undefined).bar
     assert.deepEqual([bar(t0 + 2 * hourMs).length, bar(t0 + 2 * hourMs).slice(-3)], [24, [5, 0, 3]])
     assert.deepEqual(bar(t0 + 26 * hourMs - 1).slice(0, 2), [3, 0])
   })

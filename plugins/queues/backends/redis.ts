@@ -103,9 +103,12 @@ function countsOf(replies: readonly number[]): QueueCounts {
   return { waiting: plain + paused + prioritized, active, delayed, completed, failed, waitingChildren }
 }
 
+/** A delayed job that was due so long ago is overdue, in s. */
+const overdueS = 5
+
 /**
  * Samples a queue in one command, however many jobs it has: returns the counts of `countedKeys`, then 1 if the queue is paused, then the time
- * when its oldest waiting job became ready, over at most 50 priorities. KEYS[1]: the key prefix of the queue.
+ * when its oldest waiting job became ready, over at most 50 priorities, then the number of overdue delayed jobs. KEYS[1]: the key prefix of the queue.
  */
 const sampleScript = `
 local base = KEYS[1]
@@ -136,7 +139,8 @@ return {
   redis.call('LLEN', key('wait')), redis.call('LLEN', key('paused')), redis.call('ZCARD', key('prioritized')),
   redis.call('LLEN', key('active')), redis.call('ZCARD', key('delayed')), redis.call('ZCARD', key('completed')),
   redis.call('ZCARD', key('failed')), redis.call('ZCARD', key('waiting-children')),
-  redis.call('HEXISTS', key('meta'), 'paused'), oldest and string.format('%.0f', oldest) or false
+  redis.call('HEXISTS', key('meta'), 'paused'), oldest and string.format('%.0f', oldest) or false,
+  redis.call('ZCOUNT', key('delayed'), '-inf', string.format('%.0f', (tonumber(redis.call('TIME')[1]) - ${overdueS}) * 1000 * ${delayedScore}))
 }`
 
 /** The start times of the jobs at the end of the list of running ones, which started first. KEYS[1]: the key prefix of the queue. */
@@ -149,11 +153,12 @@ end
 return since`
 
 function sampleOf(reply: readonly (number | string | null)[]): QueueSample {
-  const [paused, oldest] = reply.slice(countedKeys.length)
+  const [paused, oldest, overdue] = reply.slice(countedKeys.length)
   return {
     counts: countsOf(reply.slice(0, countedKeys.length).map(Number)),
     paused: paused === 1,
     oldestWaiting: oldest === null || oldest === undefined ? undefined : Number(oldest),
+    overdue: Number(overdue ?? 0),
   }
 }
 

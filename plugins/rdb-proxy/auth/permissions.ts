@@ -88,6 +88,11 @@ export class Permissions {
     if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'The SQL'} does not begin a supported statement`)
     if (scan.executableComment) throw new WireError('STATEMENT_NOT_ALLOWED', 'Comments that the server executes are not allowed')
     if (scan.readsFile) throw new WireError('STATEMENT_NOT_ALLOWED', 'LOAD_FILE is not allowed')
+    if (scan.runsText)
+      throw new WireError(
+        'STATEMENT_NOT_ALLOWED',
+        'A stored program may not set roles or the session, call routines or run SQL that it makes',
+      )
     if (scan.placesFiles) throw new WireError('STATEMENT_NOT_ALLOWED', 'DATA DIRECTORY and INDEX DIRECTORY are not allowed')
     if (scan.writesFile || scan.selectsInto) throw new WireError('STATEMENT_NOT_ALLOWED', 'INTO a file or a variable is not allowed')
     if (scan.kind === 'control') throw new WireError('STATEMENT_NOT_ALLOWED', `${scan.keyword} is not allowed`)

@@ -215,7 +215,7 @@ export class WorkerNode {
     const samples = await queues.sample(asking.map(({ queue }) => queue)).catch(() => undefined)
     const waitingIn = (queue: string): number => {
       const sample = samples?.get(queue)
-      return sample === undefined || sample.paused ? 0 : sample.counts.waiting
+      return sample === undefined || sample.paused ? 0 : sample.counts.waiting + (sample.overdue ?? 0)
     }
     if (samples === undefined) return
     const check = async ({ worker, queue }: (typeof asking)[number]): Promise<void> => {
