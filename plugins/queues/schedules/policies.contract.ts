@@ -343,6 +343,7 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
       assert.equal((await queues.cancel(queue, cancelled, 'no')).outcome, 'removed')
       assert.equal(await queues.deleteJob(queue, deletedLater, undo), 'restorable')
       assert.deepEqual((await queues.purge(queue, [purgedLater])).removed, [purgedLater])
+      await worker.close()
       const next = (await planned())?.id ?? ''
       assert.equal((await queues.cancel(queue, next, 'no')).outcome, 'scheduled')
       assert.equal(await queues.deleteJob(queue, next, undo), 'tied')
