@@ -287,7 +287,13 @@ class Model {
       const { body } = await this.#system.call('GET', `/api/queue/${this.#name}/stats`)
       const { active, delayed, waiting, waitingChildren } = body
       left = { active, delayed, waiting, waitingChildren }
-      return active + delayed + waiting + waitingChildren === 0 || (this.#jobs.length === 0 && active === undefined)
+      if (this.#jobs.length === 0 && active === undefined) return true
+      // Statistics may be a second old; lists are read at once.
+      for (const status of ['active', 'waiting', 'delayed']) {
+        const { body: list } = await this.#system.call('GET', `/api/jobs/${status}?queue=${this.#name}&limit=1`)
+        if (list.pagination?.total !== 0) return false
+      }
+      return active + delayed + waiting + waitingChildren === 0
     })
     if (!met) this.#fail(`the jobs do not end: ${JSON.stringify(left)}`)
     return met
@@ -306,7 +312,11 @@ class Model {
     }
     const found = { completed: 0, failed: 0 }
     for (const job of this.#jobs) await this.#checkJob(job, found)
-    const { body: stats } = await this.#system.call('GET', `/api/queue/${this.#name}/stats`)
+    let stats: Reply['body'] = {}
+    await within(async () => {
+      stats = (await this.#system.call('GET', `/api/queue/${this.#name}/stats`)).body
+      return (stats.completed ?? 0) === found.completed && (stats.failed ?? 0) === found.failed
+    }, 5_000)
     for (const status of ['completed', 'failed'] as const) {
       const { body: list } = await this.#system.call('GET', `/api/jobs/${status}?queue=${this.#name}&limit=1`)
       const counts = [stats[status] ?? 0, list.pagination?.total ?? 0, found[status]]
@@ -387,8 +397,8 @@ function after(verb: 'start' | 'stop' | 'restart' | 'pause' | 'resume', before: 
 }
 
 /** Polls until it is true. Resolves to false after {@link patienceMs}. */
-async function within(isMet: () => Promise<boolean>): Promise<boolean> {
-  const end = performance.now() + patienceMs
+async function within(isMet: () => Promise<boolean>, ms = patienceMs): Promise<boolean> {
+  const end = performance.now() + ms
   for (let wait = 20; performance.now() < end; wait = Math.min(500, wait * 1.5)) {
     if (await isMet()) return true
     await delay(wait)

@@ -46,7 +46,8 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
     const planned = async (): Promise<Job | undefined> => (await queues.job(queue, `repeat:s:${(await stored())?.next}`))?.job
     /** Runs the planned job now. */
     const promote = async (): Promise<string> => {
-      const job = await planned()
+      let job: Job | undefined
+      await eventually('the next run exists', async () => (job = await planned()) !== undefined)
       await job?.promote()
       return job?.id ?? ''
     }
@@ -344,6 +345,7 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
       assert.equal(await queues.deleteJob(queue, deletedLater, undo), 'restorable')
       assert.deepEqual((await queues.purge(queue, [purgedLater])).removed, [purgedLater])
       await worker.close()
+      await eventually('the next run exists', async () => (await planned()) !== undefined)
       const next = (await planned())?.id ?? ''
       assert.equal((await queues.cancel(queue, next, 'no')).outcome, 'scheduled')
       assert.equal(await queues.deleteJob(queue, next, undo), 'tied')
