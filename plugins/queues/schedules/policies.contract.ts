@@ -329,9 +329,9 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
       let fails = false
       const worker = work(() => (fails ? Promise.reject(new Error('fails')) : Promise.resolve()))
       const runOnce = async (): Promise<string> => {
-        const ended = new Promise((resolve) => worker.once(fails ? 'failed' : 'completed', resolve))
         const id = await promote()
-        await ended
+        // Completed, or delayed until its retry.
+        await eventually('it has run', async () => (await queues.job(queue, id))?.state === (fails ? 'delayed' : 'completed'))
         await eventually('the next one is planned', async () => (await stored())?.next !== dueOf('s', id))
         return id
       }
