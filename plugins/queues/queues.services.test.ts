@@ -14,6 +14,7 @@ import { type Queues, queues, queuesService } from './index.js'
 import { jobOptionsContract } from './job-options.contract.js'
 import { logsContract } from './logs.contract.js'
 import { queuesContract } from './queues.contract.js'
+import { policiesContract } from './schedules/policies.contract.js'
 import { schedulesContract } from './schedules.contract.js'
 import { seamsContract } from './seams.contract.js'
 import { telemetryContract } from './telemetry.contract.js'
@@ -24,7 +25,7 @@ const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 const onRedis = async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
 for (const contract of [
   ...[queuesContract, countsContract, eventsContract, flowsContract, flowRecoveryContract, jobOptionsContract, logsContract],
-  ...[schedulesContract, seamsContract, telemetryContract],
+  ...[schedulesContract, policiesContract, seamsContract, telemetryContract],
 ])
   contract('Redis', onRedis)
 
