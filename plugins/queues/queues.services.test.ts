@@ -164,8 +164,10 @@ describe('a worker that returns a job to its queue on Redis', () => {
         await job.moveToWait(token)
         throw Object.assign(new Error('returned'), { name: 'WaitingError' })
       })
+      // A worker may take the job before its producer knows that it was added.
+      const taken = once(begun, 'job')
       const { id } = await service.add(queue, 'job', {}, { priority })
-      await once(begun, 'job')
+      await taken
       // It polls after an hour. The marker of the first fetch may be left, and it uses that up.
       const second = service.worker(queue, async () => 'done', { drainDelay: 3600 })
       const [job] = (await once(second, 'completed')) as [{ readonly id: string }]
