@@ -111,8 +111,9 @@ describe('the embedded queue, when its disk', () => {
     const completed = once(worker, 'completed')
     disk.free = ample
     await completed
+    const third = once(worker, 'completed')
     await service.add('run', 'third', {})
-    await once(worker, 'completed')
+    await third
     assert.equal((await service.job('run', first.id ?? ''))?.state, 'completed')
     assert.deepEqual(started, ['first', 'third'])
   })
