@@ -149,6 +149,7 @@ export function assemble(input: AssembleInput): WorkerParts {
         claims,
         stopLimits,
         halt: (worker, error) => desired.halt(worker, id, error),
+        tried: (worker) => desired.noteTried(worker),
       })
     : undefined
   const rule = { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER }

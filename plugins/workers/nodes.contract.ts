@@ -255,6 +255,48 @@ export function nodesContract(title: string, env: Readonly<Record<string, string
       assert.deepEqual([worker.state, worker.version, worker.desiredVersion], ['running', '1.0.0', '3.0.0'])
     })
 
+    it('a version that was activated before its worker ever ran takes no jobs until its health check passes', async (t) => {
+      const name = `nodes-${randomUUID().slice(0, 8)}`
+      const rootDir = await folderFor(t)
+      const settings = { name, rootDir, env: { WORKER_AUTO_START: 'false' } }
+      await writeProcessors(rootDir, { 'one.mjs': 'export default () => 1', 'two.mjs': 'export default () => 2' })
+      const { service } = await boot(t, settings)
+      await service.create({ name, queueName: name, processor: 'one.mjs' })
+      await service.registerVersion(name, { version: '2.0.0', processor: 'two.mjs' })
+      service.registerHealthCheck(`${name}@2.0.0`, () => ({ healthy: false, error: 'bad' }))
+      await service.activate(name, '2.0.0')
+      const { worker } = await service.start(name)
+      assert.deepEqual([worker.state, worker.version, worker.desiredVersion], ['running', '1.0.0', '2.0.0'])
+    })
+
+    it('a version that a later process is the first to run takes no jobs until its health check passes', async (t) => {
+      const name = `nodes-${randomUUID().slice(0, 8)}`
+      const rootDir = await folderFor(t)
+      await writeProcessors(rootDir, { 'one.mjs': 'export default () => 1', 'two.mjs': 'export default () => 2' })
+      const driver = { WORKER_PERSISTENCE_DRIVER: env.WORKER_PERSISTENCE_DRIVER ?? 'db' }
+      const settings = { name, rootDir, env: { ...driver, WORKER_AUTO_START: 'false' } }
+      const first = await boot(t, settings)
+      await first.service.create({ name, queueName: name, processor: 'one.mjs' })
+      await first.service.registerVersion(name, { version: '2.0.0', processor: 'two.mjs' })
+      await first.service.activate(name, '2.0.0')
+      await first.host.stop()
+
+      const second = await boot(t, settings)
+      let healthy = false
+      second.service.registerHealthCheck(`${name}@2.0.0`, () => (healthy ? { healthy } : { healthy, error: 'bad' }))
+      const { worker } = await second.service.start(name)
+      assert.deepEqual([worker.state, worker.version, worker.desiredVersion], ['running', '1.0.0', '2.0.0'])
+      healthy = true
+      await second.service.activate(name, '2.0.0')
+      await eventually('it runs', async () => (await second.service.get(name)).version === '2.0.0')
+      // It has run once: a check that fails for a moment at a later start does not take it back.
+      await second.service.stop(name)
+      await second.host.stop()
+      const third = await boot(t, settings)
+      third.service.registerHealthCheck(`${name}@2.0.0`, () => ({ healthy: false, error: 'bad' }))
+      assert.equal((await third.service.start(name)).worker.version, '2.0.0')
+    })
+
     it('a start that no node could apply is applied by the next node that can, and by no later boot', async (t) => {
       const name = `nodes-${randomUUID().slice(0, 8)}`
       const rootDir = await folderFor(t)

@@ -104,7 +104,7 @@ export class DesiredStates {
     return this.#parts.writes.write(worker.record.name, (stored) =>
       stored.desired.by === 'operator' || stored.desired.state === 'running'
         ? undefined
-        : { ...stored, desired: { ...tried(stored.desired), state: 'running' } },
+        : { ...stored, desired: { ...stored.desired, state: 'running' } },
     )
   }
 
@@ -119,11 +119,22 @@ export class DesiredStates {
     return worker
   }
 
+  /** Notes that a node runs the version that was activated last. */
+  async noteTried(worker: StoredWorker): Promise<void> {
+    const { id, record } = worker
+    await this.#parts.writes.write(record.name, (stored) => {
+      if (stored.id !== id || stored.desired.untried === undefined || activationOf(stored) !== activationOf(worker)) return undefined
+      const { untried: _, ...desired } = stored.desired
+      return { ...stored, desired }
+    })
+    await this.#parts.shared.publishChange(record.name)
+  }
+
   /** The desired state after a start or restart. */
   async #wanted({ awaitsNode: _, ...desired }: Desired, { record }: StoredWorker): Promise<Desired> {
     const placement = actingPlacement(record)
     const nobody = !(await this.#parts.shared.nodes()).some((node) => isEligible(placement, node))
-    return { ...tried(desired), state: 'running', by: 'operator', paused: false, ...(nobody && { awaitsNode: true }) }
+    return { ...desired, state: 'running', by: 'operator', paused: false, ...(nobody && { awaitsNode: true }) }
   }
 
   /** Stores that the rollout of the desired version halted on a node. A later activation is not affected. */
@@ -168,9 +179,4 @@ export class DesiredStates {
     }
     return this.#setDesired(name, paused ? 'pause' : 'resume', next, step, options)
   }
-}
-
-/** The version that was activated last will run. */
-function tried({ untried: _, ...desired }: Desired): Desired {
-  return desired
 }

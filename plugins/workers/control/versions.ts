@@ -131,17 +131,18 @@ function versionIn({ record, versions }: StoredWorker, version: string): Version
   return found
 }
 
-/** The version for nodes that cannot run `version`: never one whose rollout halted, or that no node was asked to run. */
+/** The version for nodes that cannot run `version`: never one whose rollout halted, or that no node has run. */
 function fallbackOf({ desired, halted }: StoredWorker, version: string): string | null {
   if (version === desired.version) return desired.previousVersion
   if (halted === undefined && desired.untried !== true) return desired.version
   return version === desired.previousVersion ? null : desired.previousVersion
 }
 
-/** A version that is activated while its worker is stopped has not been tried, unless it is the one before. */
+/** A version that is activated before a node has run the last one has not been tried either, unless it is the one before. */
 function activated({ untried, ...desired }: Desired, version: string): Desired {
   const known = version === desired.version ? untried !== true : version === desired.previousVersion
-  return { ...desired, version, ...(desired.state === 'stopped' && !known && { untried: true }) }
+  const runs = desired.state === 'running' && untried !== true
+  return { ...desired, version, ...(!runs && !known && { untried: true }) }
 }
 
 /** Removes a version from the candidates: the active version is not one of them. */

@@ -189,6 +189,7 @@ describe('the conditions of a local worker', () => {
   it('require the health gate for a version that replaces another one or was refused', () => {
     const version = (activation: string, next: string) => ({ activation, version: next })
     assert.equal(needsHealthGate(at('new'), version('1', '1.0.0')), false)
+    assert.equal(needsHealthGate(at('new'), version('1', '1.0.0'), true), true)
     assert.equal(needsHealthGate(at('running'), version('1', '1.0.0')), true)
     assert.equal(needsHealthGate(at('running'), version('1', '2.0.0')), false)
     assert.equal(needsHealthGate(at('stopped', refused), version('2.0.0 1', '2.0.0')), true)

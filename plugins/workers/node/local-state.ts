@@ -149,9 +149,14 @@ export function isRefused({ conditions }: LocalState, activation: string): boole
   return conditions.some((one) => one.type === 'versionRefused' && one.activation === activation)
 }
 
-/** Whether a version must pass its health check before it takes jobs, because it replaces another one or was refused. */
-export function needsHealthGate(local: LocalState, { version, activation }: Pick<DesiredState, 'version' | 'activation'>): boolean {
+/** Whether a version must pass its health check before it takes jobs: it replaces another one, was refused, or no node has run it. */
+export function needsHealthGate(
+  local: LocalState,
+  { version, activation }: Pick<DesiredState, 'version' | 'activation'>,
+  untried = false,
+): boolean {
   const { observed } = local
+  if (untried) return true
   return observed !== undefined && (observed.version !== version || isRefused(local, activation))
 }
 

@@ -2,7 +2,7 @@ import type { AsyncLocalStorage } from 'node:async_hooks'
 import type { HookSlots } from '../hook-slots.js'
 import type { Processors } from '../processors/processors.js'
 import type { NodeStatus } from '../shared/contract.js'
-import type { Desired } from '../store/contract.js'
+import type { Desired, StoredWorker } from '../store/contract.js'
 import type { Attempt } from './attempt.js'
 import type { Claims } from './claims.js'
 import type { ConsumerParts } from './consumer.js'
@@ -17,6 +17,8 @@ import type { VersionRoutes } from './version-routes.js'
 export interface LocalWorkerParts extends ConsumerParts, RefusalParts {
   readonly processors: Processors
   readonly claims: Pick<Claims, 'take' | 'release'>
+  /** Notes that this node runs the version that was activated last, which none had run before. */
+  readonly tried: (worker: StoredWorker) => Promise<void>
   readonly stopLimits: StopLimits
   /** Shared by all workers of the node. */
   readonly startLanes: StartLanes

@@ -150,6 +150,7 @@ export class LocalWorker {
       this.#note({ type: 'applied', desired: { ...desired, version: this.version ?? desired.version } })
       // Nodes that wait in a rollout react to every status: one without news must not circulate among them.
       if (steps.length > 0 || !isSameStatus(before, this.status())) this.#parts.changed()
+      await this.#noteTried(worker)
     })
   }
 
@@ -271,7 +272,7 @@ export class LocalWorker {
   async #take(step: Step, worker: StoredWorker, desired: DesiredState): Promise<void> {
     switch (step) {
       case 'start': {
-        const gate = needsHealthGate(this.#local, desired)
+        const gate = needsHealthGate(this.#local, desired, worker.desired.untried)
         this.#retry.end()
         this.#note({ type: 'starting', desired })
         this.#parts.changed()
@@ -414,7 +415,7 @@ export class LocalWorker {
       }
       const before = this.status()
       try {
-        await this.#start(worker, observed, needsHealthGate(this.#local, observed))
+        await this.#start(worker, observed, needsHealthGate(this.#local, observed, worker.desired.untried))
         if (failed && this.#consumers.current !== undefined) this.#recovered('its start has succeeded')
         await this.#keepCandidates(worker)
       } catch (error) {
@@ -423,6 +424,17 @@ export class LocalWorker {
       }
       if (this.#consumers.current === undefined) await this.#parts.claims.release(this.id)
       if (!isSameStatus(before, this.status())) this.#parts.changed()
+      await this.#noteTried(worker)
+    })
+  }
+
+  /** Until it is stored, the version must pass its health check at each start. */
+  async #noteTried(worker: StoredWorker): Promise<void> {
+    const { desired } = worker
+    if (desired.untried !== true || this.#consumers.current === undefined || this.version !== desired.version) return
+    await this.#parts.tried(worker).catch((error: unknown) => {
+      const text = `that worker "${this.name}" runs version ${desired.version} could not be stored`
+      this.#parts.log.warn({ worker: this.name, err: error }, `${text}: ${messageOf(error)}`)
     })
   }
 

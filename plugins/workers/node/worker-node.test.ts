@@ -62,6 +62,7 @@ const common = {
   middlewares: new JobMiddlewares(() => 0),
   routes: new VersionRoutes(silentLog),
   halt: async () => undefined,
+  tried: async () => undefined,
   decide: () => undefined,
   context: new AsyncLocalStorage<Attempt>(),
 }

@@ -14,7 +14,7 @@ export interface Desired {
   readonly restarts: number
   /** Whether no node could apply the last start or restart, so that the next one that can does, whatever the auto-start rule says. */
   readonly awaitsNode?: true
-  /** Whether `version` was activated while the worker was stopped, and no node was asked to run it since. */
+  /** Whether `version` was activated while the worker was stopped, and no node has run it since: its health check must pass first. */
   readonly untried?: true
   /** The version that should run. */
   readonly version: string
