@@ -1,3 +1,4 @@
+import { countText } from 'zin'
 import { percentOf } from './next-act.js'
 import type { CanaryRecord, CanarySpec } from './record.js'
 
@@ -17,18 +18,14 @@ export function replayText(
   { left, pending, replayed }: { readonly replayed: number; readonly left: number; readonly pending: number },
 ): string {
   return [
-    `${jobs(replayed)} of worker "${worker}" run again on version ${stable}`,
+    `${countText(replayed, 'job')} of worker "${worker}" run again on version ${stable}`,
     ...(left === 0 ? [] : [`${left} were no longer failed or no longer kept`]),
-    ...(pending === 0 ? [] : [`up to ${jobs(pending)} still run on version ${canary} and are replayed if they fail`]),
+    ...(pending === 0 ? [] : [`up to ${countText(pending, 'job')} still run on version ${canary} and are replayed if they fail`]),
   ].join('; ')
 }
 
 function listOf(parts: readonly string[]): string {
   return parts.length < 2 ? parts.join() : `${parts.slice(0, -1).join(', ')} and ${parts.at(-1)}`
-}
-
-function jobs(count: number): string {
-  return `${count} ${count === 1 ? 'job' : 'jobs'}`
 }
 
 function timeText(ms: number): string {

@@ -149,12 +149,12 @@ export interface Queues extends Flows, Copying {
   readonly backend: 'redis' | 'embedded'
   /** Decides who sees the payloads of jobs, redacts them, and reports each view. */
   readonly views: JobViews
-  /** The hook `beforeJobRetry`, to be called before a failed job is retried for somebody; nothing to call if it is not active. */
   /**
    * Drops the data that replaced those of the running job with this deduplication id (`keep-latest`, `debounce`), so that it does not run again
    * with them.
    */
   dropNext(queue: string, deduplicationId: string): Promise<void>
+  /** The hook `beforeJobRetry`, to be called before a failed job is retried for somebody; nothing to call if it is not active. */
   readonly retryGate: SlotOf<QueueHooks['beforeJobRetry']>
   /** The producer for a queue: one per name, shared and owned by this plugin. */
   queue(name: string): Queue

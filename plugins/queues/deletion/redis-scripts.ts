@@ -150,8 +150,8 @@ else
 end`
 
 /**
- * Deletes the jobs in a window. The number: 1 leaves out jobs that will fail. Returns how many jobs were examined, deleted, are restorable, and are tied; then the ids of the last ones that
- * stay.
+ * Deletes the jobs in a window. The number: 1 leaves out jobs that will fail. Returns how many jobs were examined, deleted, are restorable, and
+ * are tied; then the ids of the last ones that stay.
  */
 export const deleteStepScript = `${shared}${deleting}${reading}
 local deleted, restorable, tied, gone, stay = 0, 0, 0, {}, {}

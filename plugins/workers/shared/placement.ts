@@ -14,8 +14,8 @@ export function isEligible({ regions }: Placement, { alive, consumes, draining, 
 const none: ReadonlySet<string> = new Set()
 
 /**
- * Returns the ids of the nodes that should run a worker: live nodes that consume jobs, do not drain and are in a matching region, all of them or the
- * first ones up to the number in the placement. Every node computes the same result from the same nodes, and a node that joins or leaves
+ * Returns the ids of the nodes that should run a worker: live nodes that consume jobs, do not drain and are in a matching region, all of them
+ * or the first ones up to the number in the placement. Every node computes the same result from the same nodes, and a node that joins or leaves
  * moves only its own share. The order is that of a rollout.
  *
  * @param failing nodes that could not start the worker; if the placement limits the number of nodes, they come last.

@@ -1,4 +1,7 @@
-/** `worker` is a name in `statuses` and `changes`, and an id elsewhere. Times are ms since 1970 by the clock of the database. Drivers return bigint columns as number, string or bigint. */
+/**
+ * `worker` is a name in `statuses` and `changes`, and an id elsewhere. Times are ms since 1970 by the clock of the database. Drivers return
+ * bigint columns as number, string or bigint.
+ */
 export interface StateTables {
   readonly statuses: {
     readonly worker: string
