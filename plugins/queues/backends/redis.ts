@@ -126,21 +126,25 @@ local function consider(id)
   local since = id and ready(id)
   if since and (oldest == nil or since < oldest) then oldest = since end
 end
-consider(redis.call('LINDEX', key('wait'), -1))
-consider(redis.call('LINDEX', key('paused'), -1))
+local waiting, paused, prioritized = redis.call('LLEN', key('wait')), redis.call('LLEN', key('paused')), redis.call('ZCARD', key('prioritized'))
+local delayed, overdue = redis.call('ZCARD', key('delayed')), 0
+if waiting > 0 then consider(redis.call('LINDEX', key('wait'), -1)) end
+if paused > 0 then consider(redis.call('LINDEX', key('paused'), -1)) end
 local least = 0
-for _ = 1, 50 do
+for _ = 1, prioritized > 0 and 50 or 0 do
   local first = redis.call('ZRANGEBYSCORE', key('prioritized'), least, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if not first[1] then break end
   consider(first[1])
   least = (math.floor(tonumber(first[2]) / ${levelScore}) + 1) * ${levelScore}
 end
+if delayed > 0 then
+  local due = (tonumber(redis.call('TIME')[1]) - ${overdueS}) * 1000 * ${delayedScore}
+  overdue = redis.call('ZCOUNT', key('delayed'), '-inf', string.format('%.0f', due))
+end
 return {
-  redis.call('LLEN', key('wait')), redis.call('LLEN', key('paused')), redis.call('ZCARD', key('prioritized')),
-  redis.call('LLEN', key('active')), redis.call('ZCARD', key('delayed')), redis.call('ZCARD', key('completed')),
+  waiting, paused, prioritized, redis.call('LLEN', key('active')), delayed, redis.call('ZCARD', key('completed')),
   redis.call('ZCARD', key('failed')), redis.call('ZCARD', key('waiting-children')),
-  redis.call('HEXISTS', key('meta'), 'paused'), oldest and string.format('%.0f', oldest) or false,
-  redis.call('ZCOUNT', key('delayed'), '-inf', string.format('%.0f', (tonumber(redis.call('TIME')[1]) - ${overdueS}) * 1000 * ${delayedScore}))
+  redis.call('HEXISTS', key('meta'), 'paused'), oldest and string.format('%.0f', oldest) or false, overdue
 }`
 
 /** The start times of the jobs at the end of the list of running ones, which started first. KEYS[1]: the key prefix of the queue. */
