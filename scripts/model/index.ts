@@ -26,12 +26,15 @@ const limitMs = values.minutes === undefined ? undefined : Number(values.minutes
 async function drive(backend: string, nodes: number, env: Env): Promise<boolean> {
   const started = performance.now()
   let done = 0
+  let isOver = false
   let system = await startSystem(nodes, env)
   const property = fc.asyncProperty(sequences({ steps: Number(values.steps), kills: values.kills }), async (steps) => {
     try {
       await runModel(system, steps)
       done++
     } catch (error) {
+      // The time was up: the system that this sequence used is gone.
+      if (isOver) return
       console.error(`\n✗ ${backend}: ${(error as Error).message}`)
       // What hangs would make every shorter sequence fail, too.
       await system.stop()
@@ -51,6 +54,7 @@ async function drive(backend: string, nodes: number, env: Env): Promise<boolean>
     )
     return !failed
   } finally {
+    isOver = true
     await system.stop()
   }
 }
