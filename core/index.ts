@@ -13,6 +13,7 @@ export type { ShutdownReport, StopRow } from './host/shutdown.js'
 
 // Plugins.
 
+export { checkedValue } from './host/checked-value.js'
 export type { PluginContext, PluginHooks } from './host/context.js'
 export type { Migration } from './host/migration.js'
 export type { Plugin, PluginFactory, PluginSpec } from './host/plugin.js'

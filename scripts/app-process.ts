@@ -189,9 +189,9 @@ export function copyExample(example: string, target: string): string {
 }
 
 /** The arguments for Node that run an app's tests, from its package.json. */
-export function ownTest(folder: string): readonly string[] {
+export function ownTest(folder: string, command = builtCli): readonly string[] {
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { scripts: { test: string } }
   const [program, ...args] = scripts.test.split(' ')
-  if (program !== 'node') throw new Error(`the script "test" in ${folder} does not start with "node"`)
-  return args
+  if (program !== 'zin') throw new Error(`the script "test" in ${folder} does not start with "zin"`)
+  return [command, ...args]
 }

@@ -74,7 +74,7 @@ describe('the packed package, and an app that its zin new creates from examples/
   })
 
   it("passes the app's own tests", async () => {
-    const { code, stdout, stderr } = await runNode(ownTest(app), app)
+    const { code, stdout, stderr } = await runNode(ownTest(app, cli), app)
     assert.equal(code, 0, stdout + stderr)
   })
 

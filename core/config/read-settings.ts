@@ -42,6 +42,13 @@ export class SettingsReader {
 
   /** Reads the settings of one reader. Throws ZIN_SETTING_INVALID with all invalid ones in `details`. */
   read<S extends SettingSpecs>(reader: string, specs: S): SettingValues<S> {
+    const { problems, values } = this.tryRead(reader, specs)
+    if (problems.length > 0) throw configErrors.ZIN_SETTING_INVALID(problems)
+    return values
+  }
+
+  /** The same without an error: an invalid setting has its default, and `problems` names it. */
+  tryRead<S extends SettingSpecs>(reader: string, specs: S): { readonly values: SettingValues<S>; readonly problems: readonly string[] } {
     const problems: string[] = []
     const entries = Object.entries(specs).map(([name, spec]) => {
       const family = spec.type === 'family' ? membersOf(name, this.#env.values) : {}
@@ -53,8 +60,7 @@ export class SettingsReader {
       if (other !== undefined) problems.push(declaredTwice(name, spec, reader, other))
       return [name, 'value' in parsed ? parsed.value : spec.default]
     })
-    if (problems.length > 0) throw configErrors.ZIN_SETTING_INVALID(problems)
-    return Object.fromEntries(entries)
+    return { values: Object.fromEntries(entries), problems }
   }
 
   /** Lists every setting read so far, sorted by name. */

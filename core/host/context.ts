@@ -82,7 +82,10 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   migration(migration: Migration): void
   /** Provides a service that the plugin lists in `provides`. Throws ZIN_SERVICE_UNDECLARED for any other. */
   provide<T>(ref: ServiceRef<T>, service: T): void
-  /** Adds a configuration check, run before `start` and by `zin config:check`. Throw an error to prevent the start. No I/O. */
+  /**
+   * Adds a configuration check. Those of all plugins run before any is started, and by `zin config:check`. Throw an error to prevent the
+   * start, or an AggregateError of several. No I/O.
+   */
   onCheck(check: () => void): void
   /** Adds a step to the phase `start`. Steps run in sequence. */
   onStart(step: () => void | Promise<void>): void

@@ -41,8 +41,7 @@ export interface App {
   readonly url: string | undefined
   /**
    * Boots the app; can be called once. Afterwards, all plugins are set up, started and ready, and the port is open. Throws ZIN_BOOT_FAILED
-   * with every cause in `details`, after undoing everything; ZIN_BOOT_STOPPED if the app is stopped meanwhile; ZIN_CONFIG_INVALID or
-   * ZIN_SETTING_INVALID.
+   * with every cause in `details`, after undoing everything; ZIN_BOOT_STOPPED if the app is stopped meanwhile; ZIN_CONFIG_INVALID.
    */
   start(): Promise<Address | undefined>
   /** Returns a service of the running app. Throws ZIN_SERVICE_MISSING if no plugin provides it. */

@@ -11,6 +11,7 @@ import { memoryLogger } from '../log/memory-logger.js'
 import { defineService, optional } from '../services/ref.js'
 import { createTestHost, fake } from '../testing/test-host.js'
 import { BootError } from './boot-error.js'
+import { checkedValue } from './checked-value.js'
 import type { ZinConfig } from './define-config.js'
 import { Host } from './host.js'
 import { definePlugin, registerOnly } from './plugin.js'
@@ -94,6 +95,68 @@ describe('the host', () => {
       'limits: LIMIT=many: expected an integer from 1 (read by limits)',
       'lost: depends on plugin "limit", which is not enabled; did you mean "limits"?',
     ])
+  })
+
+  it('reports invalid settings, failed setups and failed checks of all plugins at once, and starts nothing', async () => {
+    const started: string[] = []
+    const plugin = (name: string, spec: Partial<Parameters<typeof definePlugin>[0]>) =>
+      definePlugin({ name, version: '1.0.0', setup() {}, start: () => void started.push(name), ...spec })()
+    const checked = (...messages: readonly string[]): Partial<Parameters<typeof definePlugin>[0]> => ({
+      setup: ({ onCheck }) =>
+        onCheck(() => {
+          throw new AggregateError(messages.map((message) => new Error(message)))
+        }),
+    })
+    const parse = (text: string): number => {
+      throw new ZinError('D', `set D, not ${text}`)
+    }
+    const limit = defineSettings({ LIMIT: { type: 'int', default: 1, min: 1, summary: 'Limit' } })
+    const error = await bootFailure(
+      {
+        plugins: [
+          plugin('limits', { settings: limit, ...checked('is not asked, because its settings are invalid') }),
+          plugin('limited', { dependencies: ['limits'], ...checked('set A', 'set B') }),
+          plugin('broken', { setup: () => Promise.reject(new ZinError('C', 'set C')) }),
+          plugin('needy', { dependencies: ['broken'], ...checked('cannot be found before broken is mended') }),
+          plugin('fine', {}),
+          plugin('keys', {
+            setup: (ctx) => {
+              const key = checkedValue(ctx, () => parse('x'), () => 7)
+              assert.equal(key, 7)
+            },
+          }),
+        ],
+      },
+      { LIMIT: 'many', PORT: 'eighty' },
+    )
+    assert.deepEqual(error.message.split('\n').sort(), [
+      'broken: failed in setup: set C',
+      'core: PORT=eighty: expected an integer from 0 to 65535 (read by core)',
+      'keys: set D, not x',
+      'limited: set A',
+      'limited: set B',
+      'limits: LIMIT=many: expected an integer from 1 (read by limits)',
+    ])
+    assert.deepEqual(started, [])
+  })
+
+  it('starts no plugin while a check of another one fails', async () => {
+    const started: string[] = []
+    const first = definePlugin({ name: 'first', version: '1.0.0', setup() {}, start: () => void started.push('first') })
+    const last = definePlugin({
+      name: 'last',
+      version: '1.0.0',
+      dependencies: ['first'],
+      setup: ({ onCheck }) =>
+        onCheck(() => {
+          throw new Error('set A')
+        }),
+    })
+    assert.match((await bootFailure({ plugins: [first(), last()] })).message, /^last: set A/)
+    assert.deepEqual(started, [])
+    const host = await createTestHost({ plugins: [first(), last({ onBootFailure: 'continue' })] })
+    assert.deepEqual([started, host.host.view.plugins().find(({ name }) => name === 'last')?.state], [['first'], 'failed'])
+    await host.stop()
   })
 
   it('never shows the value of an invalid secret', async () => {

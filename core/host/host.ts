@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { configErrors } from '../config/errors.js'
 import { misspelledSettings } from '../config/misspelled.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
 import { messageOf } from '../errors.js'
@@ -57,6 +58,8 @@ export class Host {
   readonly #ownLog: OwnedLogger | undefined
   readonly #time: ShutdownTime
   readonly #writesRunFile: boolean
+  /** Invalid settings of the core, which have their defaults. Nothing starts with them. */
+  readonly #invalid: readonly BootCause[]
   #shutdown: Promise<ShutdownReport> | undefined
   readonly #state = hostStates()
   /** Whether `start` was called: an app that is stopped before its first start is one that was stopped while starting. */
@@ -70,7 +73,12 @@ export class Host {
     this.#writesRunFile = options.runFile ?? true
     this.#env = options.env ?? plainEnv(process.env)
     this.#settings = new SettingsReader(this.#env)
-    const settings = this.#settings.read('core', appSettings)
+    const { problems, values: settings } = this.#settings.tryRead('core', appSettings)
+    this.#invalid = problems.map((problem) => ({
+      plugin: 'core',
+      phase: 'configuration',
+      error: configErrors.ZIN_SETTING_INVALID([problem]),
+    }))
     const app = describeApp(config, settings, options.rootDir, this.#env.file)
     const clock = options.clock ?? systemClock
     const roles = options.roles ?? ['http', 'worker']
@@ -210,13 +218,14 @@ export class Host {
   async #prepare(): Promise<void> {
     this.#state.to('starting')
     const enabled = this.#units.filter((unit) => unit.plugin.enabled)
+    const causes = [...this.#invalid]
     try {
-      this.#lifecycle.adopt(enabled)
+      causes.push(...this.#lifecycle.adopt(enabled))
     } catch (error) {
-      return this.#abort((error as BootError).causes)
+      return this.#abort([...causes, ...(error as BootError).causes])
     }
-    const causes = await this.#lifecycle.runLevels('setup', new Set(enabled.map((unit) => unit.name)))
-    if (causes.length > 0) return this.#abort(causes)
+    causes.push(...(await this.#lifecycle.runLevels('setup', new Set(enabled.map((unit) => unit.name)))))
+    if (causes.length > 0) return this.#abort([...causes, ...this.#lifecycle.problems()])
     this.#parts.bus.reorder()
     const warnings: string[] = []
     try {
@@ -224,7 +233,7 @@ export class Host {
       warnings.push(...checkResponders(this.#config.responders, this.#parts.http.middlewareKeys, failed))
       this.#parts.http.compile()
     } catch (error) {
-      return this.#abort([{ plugin: 'http', phase: 'routes', error: error as Error }])
+      return this.#abort([{ plugin: 'http', phase: 'routes', error: error as Error }, ...this.#lifecycle.problems()])
     }
     for (const problem of [...warnings, ...this.#parts.bus.problems(), ...this.#misspelled()]) this.log.warn(problem)
   }

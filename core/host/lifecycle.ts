@@ -2,7 +2,6 @@ import { configErrors } from '../config/errors.js'
 import type { SettingsReader } from '../config/read-settings.js'
 import type { SettingSpec, SettingSpecs } from '../config/settings.js'
 import { OptionsValidator } from '../config/validate-options.js'
-import { messageOf } from '../errors.js'
 import { isLater, type ServiceRef, type Uses } from '../services/ref.js'
 import { type BootCause, BootError } from './boot-error.js'
 import { declarationProblems } from './declarations.js'
@@ -31,13 +30,20 @@ export interface LifecycleOptions {
 export class Lifecycle {
   readonly #options: LifecycleOptions
   graph: PluginGraph = emptyGraph
+  /** Plugins with invalid settings: the others can be set up and checked, but nothing starts. */
+  #faulty: ReadonlySet<string> = new Set()
+  /** Plugins that cannot be set up, and those that need them. */
+  #lost = new Set<string>()
 
   constructor(options: LifecycleOptions) {
     this.#options = options
   }
 
-  /** Checks the options and settings of these plugins and sorts them. Throws a {@link BootError} that lists every problem. */
-  adopt(units: readonly PluginUnit[]): void {
+  /**
+   * Checks the options and settings of these plugins and sorts them. Returns the problems with which the other plugins can still be set up,
+   * to find theirs. Throws a {@link BootError} that lists every problem if the plugins cannot be sorted.
+   */
+  adopt(units: readonly PluginUnit[]): readonly BootCause[] {
     const causes: BootCause[] = []
     const complain = (plugin: string, message: string): void => {
       causes.push({ plugin, phase: 'configuration', error: configErrors.ZIN_CONFIG_INVALID(message) })
@@ -47,54 +53,94 @@ export class Lifecycle {
     if (causes.length > 0) throw new BootError(causes)
     const development = this.#options.development ? Object.assign({}, ...specs.map((spec) => spec.developmentDefaults)) : {}
     const validator = new OptionsValidator()
+    const faulty = new Set<string>()
+    const lost = new Set<string>()
     for (const unit of units) {
       const { spec, options } = unit.plugin
       const result = validator.validate(spec, options)
       if ('options' in result) unit.options = result.options
-      else for (const problem of result.problems) complain(unit.name, problem)
-      try {
-        unit.settings = this.#options.settings.read(unit.name, withDefaults(spec.settings ?? {}, development))
-      } catch (error) {
-        complain(unit.name, messageOf(error))
+      else {
+        for (const problem of result.problems) complain(unit.name, problem)
+        lost.add(unit.name)
       }
+      const { problems, values } = this.#options.settings.tryRead(unit.name, withDefaults(spec.settings ?? {}, development))
+      unit.settings = values
+      for (const problem of problems) complain(unit.name, problem)
+      if (problems.length > 0) faulty.add(unit.name)
     }
     const result = buildGraph(units.map(nodeOf), this.#options.external)
-    if ('problems' in result) for (const problem of result.problems) complain(problem.slice(0, problem.indexOf(':')), problem)
-    if (causes.length > 0 || 'problems' in result) throw new BootError(causes)
+    if ('problems' in result) {
+      for (const problem of result.problems) complain(problem.slice(0, problem.indexOf(':')), problem)
+      throw new BootError(causes)
+    }
     this.graph = result.graph
+    this.#faulty = faulty
+    this.#lost = lost
+    return causes
   }
 
-  /** Runs one phase level by level, with the plugins of a level in parallel. Returns the failures that stop the boot. */
+  /**
+   * Runs one phase level by level, with the plugins of a level in parallel. Returns the failures that stop the boot: all those of `setup`,
+   * the problems that the checks of the plugins find before any is started, or those of a level.
+   */
   async runLevels(phase: BootPhase, names: ReadonlySet<string>): Promise<BootCause[]> {
     const busy = new Set<string>()
+    const causes: BootCause[] = phase === 'start' ? await this.#check(names) : []
     const silence = announceSlow(phase, () => [...busy], this.#options.parts.log)
     try {
       for (const level of this.levels(names)) {
-        const causes: BootCause[] = []
+        // After a failed setup, the others are still set up, so that their problems are found, too.
+        if (causes.length > 0 && (phase !== 'setup' || this.#options.phases.shutdown.begun)) return causes
         const run = async (unit: PluginUnit): Promise<void> => {
-          if (unit.state === 'failed') return
+          if (unit.state === 'failed' || this.#isLost(unit)) return
           busy.add(unit.name)
           try {
-            await this.runUnit(unit, phase)
+            await this.#runUnit(unit, phase)
           } catch (error) {
-            const cause = { plugin: unit.name, phase, error: error as Error }
-            const canContinue = unit.plugin.onBootFailure === 'continue' && !this.#options.phases.shutdown.begun
-            causes.push(...(canContinue ? await this.#continueWithout(unit, cause) : [cause]))
+            causes.push(...(await this.#failed({ plugin: unit.name, phase, error: error as Error })))
           }
           busy.delete(unit.name)
         }
         await Promise.all(level.map(run))
-        if (causes.length > 0) return causes
       }
-      return []
+      return causes
     } finally {
       silence()
     }
   }
 
-  runUnit(unit: PluginUnit, phase: BootPhase): Promise<void> {
+  /** Whether a plugin cannot be set up, because it, or one that it needs, failed to. */
+  #isLost({ name }: PluginUnit): boolean {
+    if (this.graph.edgesOf(name).some(({ on }) => this.#lost.has(on))) this.#lost.add(name)
+    return this.#lost.has(name)
+  }
+
+  /** Returns the causes why the boot cannot continue after a failure. */
+  async #failed(cause: BootCause): Promise<readonly BootCause[]> {
+    const unit = this.unit(cause.plugin)
+    if (unit.plugin.onBootFailure === 'continue' && !this.#options.phases.shutdown.begun) return this.#continueWithout(unit, cause)
+    if (cause.phase === 'setup') this.#lost.add(unit.name)
+    // It was set up with defaults instead of its invalid settings, which are reported.
+    return this.#faulty.has(unit.name) ? [] : [cause]
+  }
+
+  #runUnit(unit: PluginUnit, phase: BootPhase): Promise<void> {
     if (phase === 'setup') return this.setUp(unit)
-    return phase === 'start' ? this.startUnit(unit) : runPhase(unit, 'ready', this.#options.phases)
+    if (phase === 'ready') return runPhase(unit, 'ready', this.#options.phases)
+    // A check may have counted on a plugin that failed since.
+    return this.startUnit(unit, { checked: this.#options.units.every(({ state }) => state !== 'failed') })
+  }
+
+  /** Runs the checks of these plugins. Returns the problems because of which the app must not start. */
+  async #check(names: ReadonlySet<string>): Promise<BootCause[]> {
+    const causes: BootCause[] = []
+    for (const unit of this.levels(names).flat()) {
+      const [first, ...others] = unit.state === 'failed' ? [] : problemsOf(unit)
+      if (first === undefined) continue
+      if (unit.plugin.onBootFailure === 'continue') causes.push(...(await this.#failed({ ...first, phase: 'start' })))
+      else causes.push(first, ...others)
+    }
+    return causes
   }
 
   async setUp(unit: PluginUnit): Promise<void> {
@@ -104,11 +150,12 @@ export class Lifecycle {
     await runPhase(unit, 'setup', this.#options.phases)
   }
 
-  async startUnit(unit: PluginUnit): Promise<void> {
+  /** @param checked whether its checks have passed. */
+  async startUnit(unit: PluginUnit, { checked }: { readonly checked: boolean }): Promise<void> {
     unit.started = true
     await runPhase(unit, 'start', this.#options.phases, async () => {
-      const [problem] = unit.problems()
-      if (problem !== undefined) throw problem
+      const problems = checked ? [] : problemsOf(unit)
+      if (problems.length > 0) throw problems.length === 1 ? problems[0]?.error : new BootError(problems)
       const verdict = await this.#options.parts.bus.slot('beforePluginStart').call(unit.name)
       if (verdict.denied) throw hostErrors.ZIN_PLUGIN_START_DENIED(verdict.plugin, verdict.reason)
     })
@@ -157,14 +204,12 @@ export class Lifecycle {
     return runPhase(unit, 'ready', this.#options.phases)
   }
 
-  /** Returns the configuration problems that prevent plugins from starting. */
+  /** Returns the configuration problems that prevent the plugins that are set up from starting. */
   problems(): readonly BootCause[] {
-    const causesOf = (unit: PluginUnit): BootCause[] =>
-      unit.problems().map((error) => ({ plugin: unit.name, phase: 'configuration', error }))
     return this.levels()
       .flat()
-      .filter((unit) => unit.context !== undefined)
-      .flatMap(causesOf)
+      .filter((unit) => unit.context !== undefined && !this.#lost.has(unit.name) && !this.#faulty.has(unit.name))
+      .flatMap(problemsOf)
   }
 
   /** Stops one plugin and undoes what it registered. */
@@ -178,6 +223,10 @@ export class Lifecycle {
     const rows = await stopLevels(this.levels(), this.#options.phases)
     return endUnits(this.#options.units, rows, this.#options.phases)
   }
+}
+
+function problemsOf(unit: PluginUnit): BootCause[] {
+  return unit.problems().map((error) => ({ plugin: unit.name, phase: 'configuration', error }))
 }
 
 const emptyGraph: PluginGraph = { order: [], levels: [], edgesOf: () => [], dependentsOf: () => [], closureOf: () => new Set() }

@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.js'
+import { BootError } from './boot-error.js'
 import { hostErrors } from './errors.js'
 import type { Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
@@ -18,12 +19,16 @@ export class PluginSwitch {
     const unit = this.#lifecycle.unit(name)
     if (unit.state === 'enabled') return
     const before = this.#lifecycle.graph
-    this.#lifecycle.adopt([...this.#lifecycle.enabled(), unit])
+    const causes = this.#lifecycle.adopt([...this.#lifecycle.enabled(), unit])
+    if (causes.length > 0) {
+      this.#lifecycle.adopt(this.#lifecycle.enabled())
+      throw new BootError(causes)
+    }
     try {
       await this.#lifecycle.setUp(unit)
       this.#parts.bus.reorder()
       this.#parts.http.compile()
-      await this.#lifecycle.startUnit(unit)
+      await this.#lifecycle.startUnit(unit, { checked: false })
       await this.#lifecycle.ready(unit)
     } catch (error) {
       await this.#lifecycle.stopUnit(unit)

@@ -94,7 +94,8 @@ export class PluginUnit {
         check()
         return []
       } catch (error) {
-        return [error instanceof Error ? error : new Error(String(error))]
+        const thrown: readonly unknown[] = error instanceof AggregateError ? error.errors : [error]
+        return thrown.map((one) => (one instanceof Error ? one : new Error(String(one))))
       }
     })
   }

@@ -62,15 +62,15 @@ export type ResultOf<R> = R extends ResponseSchemas
     : Sendable<Described<R[keyof R]>> | undefined | void
   : unknown
 
-/** Text, or a value that serializes to text, such as a date. */
-type Text = string | { toJSON(key?: string): string }
-
-/** A value that serializes to `T`: lists and fields may be read-only, and an optional field may be undefined. */
+/**
+ * A value that serializes to `T`: text may be a value that serializes to text, such as a date; lists and fields may be read-only, and an
+ * optional field may be undefined.
+ */
 export type Sendable<T> = 0 extends 1 & T
   ? T
   : T extends string
     ? string extends T
-      ? Text
+      ? string | { toJSON(key?: string): string }
       : T
     : T extends readonly unknown[]
       ? { readonly [K in keyof T]: Sendable<T[K]> }

@@ -92,7 +92,7 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
         const rows = tableRows(readme, section)
         // A plugin that declares no errors may list errors of others that it passes on.
         if (section === 'Errors' && spec.errors === undefined) continue
-        const message = `the table in section "${section}" of the README does not match the declarations; it should be\n${table === undefined ? 'absent' : markdownTable(table)}\n`
+        const message = `the table in section "${section}" of the README does not match the declarations. "zin docs ${spec.name} --write <README.md>" writes it in an app that uses the plugin; it should be\n${table === undefined ? 'absent' : markdownTable(table)}\n`
         assert.deepEqual(rows, table?.rows ?? [], message)
         for (const cells of table?.rows ?? []) assert.ok(!cells.includes(''), `${section}: ${cells[0]} is not described`)
       }

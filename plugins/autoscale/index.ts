@@ -44,9 +44,12 @@ export const autoscale = definePlugin({
     ctx.describe(() => (settings.WORKER_AUTO_SCALING_ENABLED ? (settings.WORKER_AUTO_SCALING_DRY_RUN ? 'dry run' : 'on') : 'off'))
     ctx.onCheck(() => {
       const { regions, timeZone } = options
-      if (!isTimeZone(timeZone)) throw autoscaleErrors.AUTOSCALE_MISCONFIGURED('timeZone', `"${timeZone}" is not a time zone`)
       const problem = regions === undefined ? undefined : topologyProblem(regions)
-      if (problem !== undefined) throw autoscaleErrors.AUTOSCALE_MISCONFIGURED('regions', problem)
+      const errors = [
+        ...(isTimeZone(timeZone) ? [] : [autoscaleErrors.AUTOSCALE_MISCONFIGURED('timeZone', `"${timeZone}" is not a time zone`)]),
+        ...(problem === undefined ? [] : [autoscaleErrors.AUTOSCALE_MISCONFIGURED('regions', problem)]),
+      ]
+      if (errors.length > 0) throw new AggregateError(errors)
     })
     if (!services.workers.enabled) return
     ctx.hooks.on('collectMetrics', async () => autoscaleMetrics(await current()))

@@ -19,8 +19,8 @@ export interface SecretFacts {
 /** Minimum length of a secret in production, in bytes. */
 export const MIN_SECRET_BYTES = 32
 
-/** Returns the error that prevents a start in production, if any, and the warnings for the operator. */
-export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | undefined; readonly warnings: readonly string[] } {
+/** Returns the errors that prevent a start in production, and the warnings for the operator. */
+export function checkSecrets(facts: SecretFacts): { readonly errors: readonly ZinError[]; readonly warnings: readonly string[] } {
   const { production, serving, shared, knowsHost, sharedSecretFor, appKeyBytes, deviceDriver, nonceDriver } = facts
   const uses = sharedSecretFor !== 'none'
   // Whatever the value of `sharedSecretFor`: the service for signed requests accepts the secret from callers without a device.
@@ -57,5 +57,5 @@ export function checkSecrets(facts: SecretFacts): { readonly error: ZinError | u
       ? 'devices are kept in the memory of this process and lost when it ends; enable the plugin database or kv'
       : '',
   ].filter((warning) => warning !== '')
-  return { error: production ? problems.find((problem) => problem !== undefined) : undefined, warnings }
+  return { errors: production ? problems.filter((problem) => problem !== undefined) : [], warnings }
 }

@@ -35,7 +35,7 @@ export const bulletproofErrors = defineErrors({
   },
   BULLETPROOF_APP_KEY_TOO_SHORT: {
     message: (bytes: number) =>
-      `bulletproof: APP_KEY has ${bytes} bytes and production requires 32 or more, because it encrypts the device secrets`,
+      `bulletproof: APP_KEY has ${bytes} bytes and production requires 32 or more, because it encrypts the device secrets; set a longer one in the environment or .env`,
     when: 'At boot in production: `APP_KEY` has fewer than 32 bytes',
     fix: 'Set it to 32 random bytes or more, and add the old key to `APP_KEY_BK`',
   },

@@ -74,7 +74,7 @@ export const bulletproof = definePlugin({
       maxBackups: options.maxBackups,
       minBackupBytes: host.app.production ? MIN_SECRET_BYTES : 0,
       overridden: (name) => host.settings().some((row) => row.name === name && row.source === 'environment'),
-      problemOf: (keyring) => check(keyring).error,
+      problemOf: (keyring) => check(keyring).errors[0],
       rotate: (take) => ctx.manage({ action: 'key.rotate', target: 'key:signing-secret' }, take),
       log,
     })
@@ -174,9 +174,9 @@ export const bulletproof = definePlugin({
       for (const migration of [createDevicesTable, createNoncesTable, useUnicodeInTables]) ctx.migration(migration)
 
     ctx.onCheck(() => {
-      const { error, warnings } = check(shared)
+      const { errors, warnings } = check(shared)
       for (const warning of warnings) log.warn(warning)
-      if (error !== undefined) throw error
+      if (errors.length > 0) throw new AggregateError(errors)
     })
     ctx.onStart(() => nonces.open())
     ctx.onStart(() => {

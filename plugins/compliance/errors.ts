@@ -10,6 +10,14 @@ export const complianceErrors = defineErrors({
     when: 'A management action, a login or the view of a payload cannot be written to the audit log',
     fix: 'Bring the database back; meanwhile, jobs keep running and their outcomes are buffered',
   },
+  AUDIT_IN_TRANSACTION: {
+    status: 500,
+    message: (action: string, target: string) =>
+      `"${action}" of ${target} was refused: it runs inside a transaction of the database, which holds the only connection, so it cannot be written to the audit log first. Nothing was changed; do it before or after the transaction`,
+    details: (action: string, target: string) => ({ action, target }),
+    when: 'On SQLite: code inside of `database.transaction` adds a job, or takes another action that is audited',
+    fix: 'Do it before or after the transaction',
+  },
   INVALID_AUDIT_QUERY: {
     status: 400,
     message: (what: string) => `The audit log cannot be listed: ${what}`,
@@ -52,7 +60,7 @@ export const complianceErrors = defineErrors({
     fix: 'Give all nodes the same `APP_KEY` and `APP_KEY_BK`',
   },
   COMPLIANCE_KEY_MISSING: {
-    message: (settings: string) => `APP_KEY is not set, but ${settings} requires it; set it to at least 32 random bytes`,
+    message: (settings: string) => `APP_KEY is not set, but ${settings} requires it; set it to at least 32 random bytes in the environment or .env`,
     when: 'At boot in production without `APP_KEY`, while `WORKER_AUDIT_LOG` is true',
     fix: 'Set `APP_KEY`; generate one with `node -e "console.log(crypto.randomBytes(32).toString(\'base64url\'))"`',
   },

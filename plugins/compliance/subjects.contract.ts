@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { definePlugin } from 'zin'
+import { databaseService } from 'zin/plugins/database'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
 import { eventually } from '../../scripts/testing/eventually.js'
@@ -407,6 +408,35 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       assert.match(failed.text, /add it to APP_KEY_BK/)
       await again({ APP_KEY: initial, APP_KEY_BK: JSON.stringify([next, other]) })
       assert.equal((await erase('eli')).erasure.erased, 1)
+    })
+
+    it('are added within a transaction, or refused at once where it holds the only connection, and found if it is rolled back', async () => {
+      const database = app.host.service(databaseService)
+      const codeOf = (work: Promise<unknown>) =>
+        work.then(
+          () => 'added',
+          ({ code }: { readonly code?: string }) => code,
+        )
+      let codes: unknown[] = []
+      const rolledBack = database.transaction(async (tx) => {
+        await tx.selectNoFrom((eb) => eb.lit(1).as('one')).execute()
+        codes = [
+          // Recorded in the audit log first.
+          await codeOf(add({ user: { id: 'tess' }, note: 'in a transaction' })),
+          // Past the audit log, but in the index of subjects.
+          await codeOf(queues().add('parked', 'x', {}, { subject: 'tess' })),
+          // Neither.
+          await codeOf(queues().add('parked', 'x', {})),
+        ]
+        throw new Error('rolled back')
+      })
+      await assert.rejects(rolledBack, { message: 'rolled back' })
+      const single = database.dialect === 'sqlite'
+      assert.deepEqual(codes, single ? ['AUDIT_IN_TRANSACTION', 'DATABASE_OWN_TRANSACTION', 'added'] : ['added', 'added', 'added'])
+      assert.equal((await exported('tess')).jobs.length, single ? 0 : 2)
+      assert.equal((await queues().counts('parked')).waiting, single ? 1 : 2)
+      assert.equal((await erase('tess')).erasure.erased, single ? 0 : 2)
+      assert.equal(app.host.service(complianceService).audit.downSince, null)
     })
 
     it('are refused if the subject or the erasure is invalid', async () => {

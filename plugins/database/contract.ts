@@ -29,6 +29,11 @@ export interface Database {
   // biome-ignore lint/suspicious/noExplicitAny: as tables()
   transaction<T, Tables = any>(work: (tx: Transaction<Tables>) => Promise<T>, name?: string): Promise<T>
   /**
+   * Whether the calling code was started within {@link Database.transaction} of a database with a single connection (SQLite), so that a
+   * query outside of the transaction's handle would wait for its own caller. Such a query fails with DATABASE_OWN_TRANSACTION.
+   */
+  inOwnTransaction(name?: string): boolean
+  /**
    * Runs queries in one transaction, in order: all or nothing. Works on every connection: behind a proxy it is a single request, whereas
    * {@link Database.transaction} needs a proxy that holds connections. Retried after a deadlock.
    */
@@ -36,13 +41,19 @@ export interface Database {
   /** Pings the server on a separate connection, so that a busy pool does not look like a broken server. Integer ms. */
   ping(signal?: AbortSignal): Promise<number>
   /**
-   * Why the database can be read but not written: the disk of a SQLite file is full, or a MySQL or MariaDB server is read-only. Undefined if
-   * neither is so; SQL proxies are not asked. Rejects when the server cannot be reached.
+   * Why the database can be read but not written: the disk of a SQLite file is full, or a quota of it (a write failed in the last 30 s, and
+   * none has succeeded since), or a MySQL or MariaDB server is read-only. Undefined if none is so; SQL proxies are not asked. Rejects when
+   * the server cannot be reached.
    */
   writeFault(signal?: AbortSignal): Promise<string | undefined>
   /** Inserts the row, or updates the non-key columns when the key exists; portable across both dialects. */
   upsert(table: string, key: readonly string[], row: Readonly<Record<string, unknown>>, name?: string): Promise<void>
-  /** Inserts the row unless the key exists; true when it was inserted. Atomic. */
+  /**
+   * Inserts the row unless the key exists; true when it was inserted. Atomic. The columns of `key` must have a unique index; a violation of
+   * another one throws.
+   */
+  insertIfAbsent(table: string, key: readonly string[], row: Readonly<Record<string, unknown>>, name?: string): Promise<boolean>
+  /** @deprecated Pass the key columns, as to `upsert`. Without them, the result is false if any unique key of the row exists. */
   insertIfAbsent(table: string, row: Readonly<Record<string, unknown>>, name?: string): Promise<boolean>
   /** Whether an error is a violation of a unique key. */
   isUniqueViolation(error: unknown): boolean

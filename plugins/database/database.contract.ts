@@ -175,12 +175,34 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       await database.upsert('tags', ['id'], { id: 't' })
     })
 
+    it('insertIfAbsent looks at the named key, and without one, as before, at any', async () => {
+      const tables = () => database.tables<{ pairs: { id: string; code: string } }>()
+      await tables()
+        .schema.createTable('pairs')
+        .addColumn('id', 'varchar(36)', (column) => column.primaryKey())
+        .addColumn('code', 'varchar(36)', (column) => column.notNull().unique())
+        .execute()
+      try {
+        const add = (key: readonly string[], id: string, code: string) => database.insertIfAbsent('pairs', key, { id, code })
+        assert.equal(await add(['id'], 'a', 'first'), true)
+        assert.equal(await add(['id'], 'a', 'first'), false)
+        assert.equal(await add(['id', 'code'], 'a', 'first'), false)
+        assert.equal(await add(['code'], 'b', 'first'), false)
+        await assert.rejects(add(['id'], 'b', 'first'), (error) => database.isUniqueViolation(error))
+        assert.equal(await database.insertIfAbsent('pairs', { id: 'b', code: 'first' }), false)
+        assert.equal(await database.insertIfAbsent('pairs', { id: 'b', code: 'second' }, 'default'), true)
+        assert.equal(await database.insertIfAbsent('pairs', ['id'], { id: 'c', code: 'third' }, 'default'), true)
+      } finally {
+        await tables().schema.dropTable('pairs').execute()
+      }
+    })
+
     it('insertIfAbsent lets exactly one of 20 concurrent inserts win, and does not swallow other errors', async () => {
       const won = await Promise.all(
-        Array.from({ length: 20 }, (_, i) => database.insertIfAbsent('notes', { id: 'race', title: `t${i}`, at: i })),
+        Array.from({ length: 20 }, (_, i) => database.insertIfAbsent('notes', ['id'], { id: 'race', title: `t${i}`, at: i })),
       )
       assert.equal(won.filter(Boolean).length, 1)
-      await assert.rejects(database.insertIfAbsent('notes', { id: 'other', title: null, at: 1 }))
+      await assert.rejects(database.insertIfAbsent('notes', ['id'], { id: 'other', title: null, at: 1 }))
     })
 
     it('recognizes unique violations only', async () => {
@@ -307,6 +329,34 @@ export function databaseContract(name: string, makeStore: () => Promise<Contract
       await Promise.all(holders)
       assert.ok((await notes().selectFrom('notes').select('id').execute()).length > 0)
       await impatient.close()
+    })
+
+    it('refuses a query outside of the transaction that it runs in at once, where that would wait for itself', async () => {
+      if (store.transactions === false) return
+      const one = store.config.driver === 'sqlite'
+      const read = () => notes().selectFrom('notes').select('id').execute()
+      const codeOf = (query: Promise<unknown>) =>
+        query.then(
+          () => undefined,
+          ({ code }: { readonly code?: string }) => code,
+        )
+      let background: Promise<unknown> = Promise.resolve()
+      const codes = await database.transaction(async (tx) => {
+        await tx.selectFrom('notes').select('id').execute()
+        const inside = [
+          await codeOf(read()),
+          await codeOf(database.transaction(() => read())),
+          await codeOf(database.batch([notes().selectFrom('notes').select('id')])),
+        ]
+        // Not awaited, so it waits for the end of the transaction.
+        background = read()
+        return [database.inOwnTransaction(), ...inside]
+      })
+      const own = one ? 'DATABASE_OWN_TRANSACTION' : undefined
+      assert.deepEqual(codes, [one, own, own, own])
+      await background
+      assert.equal(database.inOwnTransaction(), false)
+      await read()
     })
 
     it('refuses calls after close', async () => {

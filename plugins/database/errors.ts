@@ -49,6 +49,13 @@ export const databaseErrors = defineErrors({
     when: 'No connection became free within `DB_ACQUIRE_TIMEOUT_MS`',
     fix: "Shorten transactions, use the transaction's own handle inside of them, or raise `DB_POOL_LIMIT`",
   },
+  DATABASE_OWN_TRANSACTION: {
+    status: 500,
+    message: (name: string) =>
+      `Code inside a transaction of database "${name}" waited for a query outside of it: the database has one connection, which the transaction holds. Use the transaction's own handle, or do it before or after the transaction`,
+    when: 'On SQLite: code inside of `transaction()` queries the database, or calls a plugin that does, without the handle of the transaction',
+    fix: "Use the transaction's own handle, or call the plugin before or after the transaction",
+  },
   DATABASE_NO_TRANSACTIONS: {
     status: 500,
     message: (where: string, how: string) => `Database ${where} has no interactive transactions. Use batch(), ${how}`,

@@ -1,7 +1,7 @@
-import { definePlugin } from 'zin'
+import { checkedValue, definePlugin } from 'zin'
 import { backUpTables, checkTables } from './backup.js'
 import { migrateCommand } from './cli.js'
-import { connectionConfigs, type SqliteConfig } from './connections/config.js'
+import { connectionConfigs, embeddedConfig, type SqliteConfig } from './connections/config.js'
 import { databaseService } from './contract.js'
 import { databaseErrors } from './errors.js'
 import { migrateBeforeStart } from './migrator/gate.js'
@@ -41,7 +41,12 @@ export const database = definePlugin({
   options: databaseOptions,
   setup(ctx) {
     const { settings, options, host, clock, log } = ctx
-    const configs = connectionConfigs({ settings, options, dataDir: host.app.dataDir, production: host.app.production })
+    const { dataDir, production } = host.app
+    const configs = checkedValue(
+      ctx,
+      () => connectionConfigs({ settings, options, dataDir, production }),
+      () => [embeddedConfig(dataDir)] as const,
+    )
     const parts = {
       clock,
       log,

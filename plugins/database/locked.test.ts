@@ -37,7 +37,7 @@ describe('a SQLite file that another connection has locked', () => {
     await host.stop()
     await rm(dir, { recursive: true, force: true })
   })
-  const write = (id: string, to = db) => to.insertIfAbsent('notes', { id })
+  const write = (id: string, to = db) => to.insertIfAbsent('notes', ['id'], { id })
   const ids = async () => (await sql<{ id: string }>`select id from notes order by id`.execute(db.tables())).rows.map(({ id }) => id)
 
   it('blocks neither liveness nor reads while writes and transactions wait, and these succeed in the end', async () => {

@@ -121,7 +121,7 @@ describe('the plugin database', () => {
       .addColumn('id', 'varchar(9)', (column) => column.primaryKey())
       .execute()
     await service.upsert('r', ['id'], { id: 'x' }, 'reports')
-    assert.equal(await service.insertIfAbsent('r', { id: 'x' }, 'reports'), false)
+    assert.equal(await service.insertIfAbsent('r', ['id'], { id: 'x' }, 'reports'), false)
     await assert.rejects(service.tables().selectFrom('r').selectAll().execute())
     assert.deepEqual([service.dialectOf(), service.dialectOf('reports')], ['sqlite', 'sqlite'])
     assert.throws(() => service.dialectOf('nowhere'), { code: 'DATABASE_UNKNOWN_CONNECTION' })

@@ -35,6 +35,13 @@ export interface OwnedDatabase extends Database {
   close(): Promise<void>
 }
 
+type Row = Readonly<Record<string, unknown>>
+type Keyed = readonly [key: readonly string[], row: Row, name?: string]
+
+function isKeyed(args: Keyed | readonly [row: Row, name?: string]): args is Keyed {
+  return Array.isArray(args[0])
+}
+
 export function createDatabase({ configs, known = () => [], ...deps }: DatabaseDeps): OwnedDatabase {
   const queries = new QueryObservers()
   const parts = { ...deps, queries }
@@ -71,7 +78,12 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
       })
     },
     tables: (name) => named(name).tables(),
-    transaction: (work, name) => retryConflicts(() => named(name).tables().transaction().execute(work)),
+    transaction: (work, name) => {
+      const { callers, tables } = named(name)
+      const once = () => tables().transaction().execute(work)
+      return retryConflicts(() => (callers === undefined ? once() : callers.run(once)))
+    },
+    inOwnTransaction: (name) => named(name).callers?.within(({ state }) => state === 'open') ?? false,
     batch: async (queries, name) => (queries.length === 0 ? [] : named(name).batch(queries.map((query) => query.compile()))),
     ping: (signal) => main.ping(signal),
     writeFault: (signal) => main.writeFault(signal),
@@ -79,7 +91,10 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
       const { dialect, tables } = named(name)
       await upsert(tables(), dialect, table, key, row)
     },
-    insertIfAbsent: async (table, row, name) => insertIfAbsent(named(name).tables(), table, row),
+    insertIfAbsent: async (table, ...args) => {
+      const [key, row, name] = isKeyed(args) ? args : ([undefined, ...args] as const)
+      return insertIfAbsent(named(name).tables(), table, key, row)
+    },
     observe: (observer) => queries.add(observer),
     isUniqueViolation,
     isUnavailable,

@@ -29,13 +29,25 @@ export async function upsert(db: Tables, dialect: 'sqlite' | 'mysql', table: str
   await insert.onDuplicateKeyUpdate(Object.fromEntries(set)).execute()
 }
 
-/** One INSERT; false when a unique key exists already, every other error is thrown. */
-export async function insertIfAbsent(db: Tables, table: string, row: Row): Promise<boolean> {
-  try {
-    await db.insertInto(table).values(row).execute()
-    return true
-  } catch (error) {
-    if (isUniqueViolation(error)) return false
-    throw error
+/**
+ * One INSERT, and one SELECT if a unique key exists already; false if that is the given one. Without a key, any counts. Every other error is
+ * thrown.
+ */
+export async function insertIfAbsent(db: Tables, table: string, key: readonly string[] | undefined, row: Row): Promise<boolean> {
+  // The row that was in the way may be removed before it is read.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await db.insertInto(table).values(row).execute()
+      return true
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      if (key === undefined || (await exists(db, table, key, row))) return false
+      if (attempt > 1) throw error
+    }
   }
+}
+
+async function exists(db: Tables, table: string, key: readonly string[], row: Row): Promise<boolean> {
+  const found = key.reduce((query, column) => query.where(column, '=', row[column]), db.selectFrom(table).select(key[0] as string).limit(1))
+  return (await found.executeTakeFirst()) !== undefined
 }

@@ -5,7 +5,7 @@ import { openSqliteBinding, type SqliteBinding } from './local/sqlite-binding.js
 import { edgeProxyOptions } from './options.js'
 import { edgeProxyRoutes } from './routes.js'
 import { edgeProxySettings, workerSettings } from './settings.js'
-import { type EdgeConfig, EdgeConfigError, readConfig } from './worker/config.js'
+import { type EdgeConfig, EdgeConfigError, noSecret, readConfig } from './worker/config.js'
 import { createHandler, type EdgeHandler } from './worker/handler.js'
 import { timedDatabase } from './worker/timed-database.js'
 
@@ -37,13 +37,16 @@ export const edgeProxy = definePlugin({
         return handle
       }),
     )
+    const bytes = Buffer.byteLength(settings.EDGE_REMOTE_SECRET || settings.APP_KEY)
+    const short = `${settings.EDGE_REMOTE_SECRET ? 'EDGE_REMOTE_SECRET' : 'APP_KEY'} has ${bytes} bytes; production requires ${minSecretBytes} or more`
+    ctx.onCheck(() => {
+      if (bytes === 0) throw edgeProxyErrors.EDGE_PROXY_CONFIG(noSecret)
+      if (bytes < minSecretBytes && host.app.production) throw edgeProxyErrors.EDGE_PROXY_CONFIG(short)
+    })
     ctx.onStart(async () => {
       config = await readConfig(workerSettings(settings)).catch((error: unknown) => {
         throw error instanceof EdgeConfigError ? edgeProxyErrors.EDGE_PROXY_CONFIG(error.message) : error
       })
-      const bytes = Buffer.byteLength(settings.EDGE_REMOTE_SECRET || settings.APP_KEY)
-      const short = `${settings.EDGE_REMOTE_SECRET ? 'EDGE_REMOTE_SECRET' : 'APP_KEY'} has ${bytes} bytes; production requires ${minSecretBytes} or more`
-      if (bytes < minSecretBytes && host.app.production) throw edgeProxyErrors.EDGE_PROXY_CONFIG(short)
       if (bytes < minSecretBytes) log.warn(short)
       for (const warning of config.registry.warnings) log.warn(`EDGE_STATEMENTS_JSON: ${warning}`)
       if (settings.EDGE_REMOTE_MODE === 'registry' && config.registry.statements.length === 0)

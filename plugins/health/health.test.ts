@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { sql } from 'kysely'
 import { definePlugin, type Plugin, type ReadinessReport } from 'zin'
-import { type Database, databaseService } from 'zin/plugins/database'
+import { type Database, databaseService, database as sqlite } from 'zin/plugins/database'
 import { type HealthCheck, type HealthOptions, health, healthChecksService } from 'zin/plugins/health'
 import { type Kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, describePlugin, fakeClock, type TestHost } from 'zin/testing'
+import { smallDisk } from '../../scripts/testing/small-disk.js'
 
 const now = '2026-01-02T03:04:05.000Z'
 
@@ -514,3 +519,52 @@ describe('every probe', () => {
 })
 
 describePlugin(() => [], health, { readme: new URL('./README.md', import.meta.url) })
+
+describe('readiness of an app whose SQLite file cannot grow', () => {
+  const gibibyte = 2 ** 30
+
+  it('is 503 while the disk is full, and 200 when there is space, or always with database: degrade', async (t) => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'zin-full-'))
+    t.after(() => rm(dataDir, { recursive: true, force: true }))
+    const disk = smallDisk(dataDir, gibibyte)
+    t.after(() => disk.restore())
+    for (const mode of ['critical', 'degrade'] as const) {
+      const host = await createTestHost({ plugins: [sqlite(), health({ showChecks: true, database: mode })], dataDir })
+      try {
+        const ready = async () => {
+          const { body, status } = await host.inject({ path: '/health/ready' })
+          return [status, body.dependencies['database-writes'].status, body.error]
+        }
+        assert.deepEqual(await ready(), [200, 'ready', undefined])
+        disk.free = 2 ** 20
+        const [status, writes, error] = await ready()
+        assert.deepEqual([status, writes], [mode === 'critical' ? 503 : 200, 'unavailable'])
+        if (mode === 'critical') assert.match(error, /^the disk of .*app\.db is full: 1048576 bytes are free$/)
+        disk.free = gibibyte
+        assert.deepEqual(await ready(), [200, 'ready', undefined])
+      } finally {
+        await host.stop()
+      }
+    }
+  })
+
+  it('is 503 after a write failed for lack of space that does not show, until one succeeds', async () => {
+    const host = await createTestHost({ plugins: [sqlite(), health()] })
+    try {
+      const tables = host.service(databaseService).tables()
+      const ready = async () => (await host.inject({ path: '/health/ready' })).status
+      await sql`create table notes (text text)`.execute(tables)
+      await sql`pragma max_page_count = 1`.execute(tables)
+      const write = (length: number) => tables.insertInto('notes').values({ text: 'x'.repeat(length) }).execute()
+      assert.equal(await ready(), 200)
+      await assert.rejects(write(100_000), { code: 'SQLITE_FULL' })
+      assert.equal(await ready(), 503)
+      await sql`pragma max_page_count = 1000000`.execute(tables)
+      assert.equal(await ready(), 503)
+      await write(100_000)
+      assert.equal(await ready(), 200)
+    } finally {
+      await host.stop()
+    }
+  })
+})

@@ -2,6 +2,7 @@ import type { CollectSlot, Logger, PluginHooks, ReadinessReport } from 'zin'
 import { messageOf } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import type { Kv } from 'zin/plugins/kv'
+import type { HealthMeasurement } from './contract.js'
 import type { HealthOptions } from './options.js'
 import type { CheckBoard } from './service.js'
 
@@ -39,12 +40,12 @@ export function addOwnChecks(board: CheckBoard, { options, settings, services, h
       async run(signal) {
         const fault = await checkWrites(services.database, signal)
         // Whoever watches this check must not take its absence for good news.
-        if (fault === 'unreachable' && checksWrites) throw new Error('not checked: the database cannot be reached')
+        if (fault === 'unreachable' && checksWrites) return warning('not checked: the database cannot be reached')
         checksWrites ||= fault === undefined
-        return fault === undefined ? undefined : null
+        return fault === 'unreachable' ? null : fault
       },
     },
-    'warn',
+    options.database,
   )
   if (settings.CACHE_DRIVER === 'kv') {
     if (services.kv === undefined) log.warn('CACHE_DRIVER is kv and no kv plugin is enabled: readiness does not check a cache')
@@ -63,13 +64,24 @@ async function pingDatabase(database: Database, signal: AbortSignal): Promise<vo
   await database.ping(signal)
 }
 
-/** Rejects if the database refuses writes. Null: it cannot tell. That it cannot be reached is the subject of the check `database`. */
-async function checkWrites(database: Database | undefined, signal: AbortSignal): Promise<null | undefined | 'unreachable'> {
+/**
+ * Rejects if the disk of a SQLite file is full: this is the only process that uses it. A server that refuses writes only warns, because it
+ * does so for all processes, which can read. Null: there is no database. That it cannot be reached is the subject of the check `database`.
+ */
+async function checkWrites(
+  database: Database | undefined,
+  signal: AbortSignal,
+): Promise<HealthMeasurement | null | undefined | 'unreachable'> {
   if (database === undefined) return null
   if (!database.connected) return 'unreachable'
   const fault = await database.writeFault(signal).catch(() => 'unreachable' as const)
-  if (typeof fault === 'string' && fault !== 'unreachable') throw new Error(fault)
-  return fault
+  if (fault === undefined || fault === 'unreachable') return fault
+  if (database.dialect === 'sqlite') throw new Error(fault)
+  return warning(fault)
+}
+
+function warning(problem: string): HealthMeasurement {
+  return { name: 'responseTime', value: 0, unit: 'ms', problem, warns: true }
 }
 
 async function runCollectReadiness(slot: CollectSlot<[], ReadinessReport>): Promise<null | undefined> {

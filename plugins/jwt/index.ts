@@ -1,10 +1,10 @@
-import { definePlugin, messageOf, optional, reportedPath } from 'zin'
+import { checkedValue, definePlugin, messageOf, optional, reportedPath } from 'zin'
 import { type Kv, kvService } from 'zin/plugins/kv'
 import { parseSecrets } from 'zin/signing'
 import { devCommand } from './cli.js'
 import { tokensService } from './contract.js'
 import { jwtErrors } from './errors.js'
-import { readKeys } from './keys.js'
+import { type Keyring, randomKeys, readKeys } from './keys.js'
 import { authMiddleware } from './middleware.js'
 import { jwtOptions } from './options.js'
 import { kvRevocations, memoryRevocations } from './revocations.js'
@@ -25,22 +25,27 @@ export const jwt = definePlugin({
   errors: jwtErrors,
   settings: jwtSettings,
   options: jwtOptions,
-  async setup({ options, settings, services, host, clock, log, provide, middleware, command, every, onStart }) {
-    const keys = readKeys({
-      algorithm: options.algorithm ?? settings.JWT_ALGORITHM,
-      secret: settings.JWT_SECRET,
-      earlierSecrets: parseSecrets(settings.JWT_SECRET_BK, 'JWT_SECRET_BK'),
-      appKey: settings.APP_KEY,
-      earlierAppKeys: parseSecrets(settings.APP_KEY_BK, 'APP_KEY_BK'),
-      privateKey: settings.JWT_PRIVATE_KEY,
-      publicKey: settings.JWT_PUBLIC_KEY,
-      production: host.app.production,
-    })
+  async setup(ctx) {
+    const { options, settings, services, host, clock, log, provide, middleware, command, every, onStart } = ctx
+    const configured = (): Keyring =>
+      readKeys({
+        algorithm: options.algorithm ?? settings.JWT_ALGORITHM,
+        secret: settings.JWT_SECRET,
+        earlierSecrets: parseSecrets(settings.JWT_SECRET_BK, 'JWT_SECRET_BK'),
+        appKey: settings.APP_KEY,
+        earlierAppKeys: parseSecrets(settings.APP_KEY_BK, 'APP_KEY_BK'),
+        privateKey: settings.JWT_PRIVATE_KEY,
+        publicKey: settings.JWT_PUBLIC_KEY,
+        production: host.app.production,
+      })
+    const keys = checkedValue(ctx, configured, randomKeys)
     for (const warning of keys.warnings) log.warn(warning)
 
     const expiresIn = options.expiresInSeconds ?? settings.JWT_EXPIRES_IN
     const maxLifetime = options.maxLifetimeSeconds ?? Math.max(86_400, expiresIn)
-    if (expiresIn > maxLifetime) throw jwtErrors.JWT_LIFETIME_INVALID(expiresIn, maxLifetime)
+    ctx.onCheck(() => {
+      if (expiresIn > maxLifetime) throw jwtErrors.JWT_LIFETIME_INVALID(expiresIn, maxLifetime)
+    })
     const rules = {
       issuer: options.issuer ?? (settings.JWT_ISSUER || host.app.name),
       audience: options.audience ?? (settings.JWT_AUDIENCE || host.app.name),

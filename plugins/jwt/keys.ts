@@ -49,7 +49,7 @@ function secretKeys(material: KeyMaterial): Keyring {
   if (text === '') {
     if (production) throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_SECRET or APP_KEY')
     const warning = 'neither JWT_SECRET nor APP_KEY is set: tokens are signed with a random key and are valid only until this process ends'
-    return { ...keyring(algorithm, createSecretKey(randomBytes(derivedBytes)), [warning]), ephemeral: true }
+    return { ...randomKeys(), warnings: [warning] }
   }
   const bytes = Buffer.from(text, 'utf8')
   const [secrets, appKeys] = [material.earlierSecrets ?? [], material.earlierAppKeys ?? []].map((list) =>
@@ -59,14 +59,19 @@ function secretKeys(material: KeyMaterial): Keyring {
   const former = name === 'APP_KEY' ? (appKeys ?? []).map(derived) : []
   const all = [
     [name, bytes],
-    ...(secrets ?? []).map((key) => ['JWT_SECRET_BK', key]),
-    ...(appKeys ?? []).map((key) => ['APP_KEY_BK', key]),
+    ...(secrets ?? []).map((key) => ['JWT_SECRET_BK', key] as const),
+    ...(appKeys ?? []).map((key) => ['APP_KEY_BK', key] as const),
   ] as const
-  for (const [from, { length }] of all as readonly (readonly [string, Buffer])[])
-    if (length < minBytes && production) throw jwtErrors.JWT_KEY_TOO_SHORT(from, length)
+  const short = all.filter(([, { length }]) => length < minBytes && production).map(([from, { length }]) => jwtErrors.JWT_KEY_TOO_SHORT(from, length))
+  if (short.length > 0) throw short.length === 1 ? short[0] : new AggregateError(short)
   const warnings = bytes.length < minBytes ? [`${name} has ${bytes.length} bytes; production refuses fewer than ${minBytes}`] : []
   const key = name === 'APP_KEY' ? derived(bytes) : bytes
   return keyring(algorithm, createSecretKey(key), warnings, { secrets, former })
+}
+
+/** A key of this process. */
+export function randomKeys(): Keyring {
+  return { ...keyring('HS256', createSecretKey(randomBytes(derivedBytes)), []), ephemeral: true }
 }
 
 /** APP_KEY serves several purposes, so each uses a derived key; JWT_SECRET is shared with other issuers and used as is. */

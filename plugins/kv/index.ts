@@ -1,4 +1,4 @@
-import { appSlug, definePlugin, optional } from 'zin'
+import { appSlug, checkedValue, definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { checkEviction, describeRedis, openRedis, redisErrors, redisTarget } from 'zin/plugins/redis'
 import { kvService } from './contract.js'
@@ -35,8 +35,14 @@ export const kv = definePlugin({
     ctx.describe(() => (settings.REDIS_URL === '' ? 'database' : 'redis'))
     if (settings.REDIS_URL === '') {
       const { database } = services
-      if (!database) throw kvErrors.KV_NO_STORE()
       const service = createKv('database', clock)
+      if (!database) {
+        ctx.provide(kvService, service)
+        ctx.onCheck(() => {
+          throw kvErrors.KV_NO_STORE()
+        })
+        return
+      }
       ctx.migration(createKvTable)
       ctx.migration(useUnicodeInKv)
       ctx.provide(kvService, service)
@@ -48,7 +54,11 @@ export const kv = definePlugin({
       ctx.onStop(() => service.close())
       return
     }
-    const target = redisTarget('REDIS_URL', settings.REDIS_URL)
+    const target = checkedValue(
+      ctx,
+      () => redisTarget('REDIS_URL', settings.REDIS_URL),
+      () => redisTarget('REDIS_URL', 'redis://localhost'),
+    )
     const where = describeRedis(target)
     const prefix = options.prefix ?? appSlug(host.app.name)
     const service = createKv('redis', clock)

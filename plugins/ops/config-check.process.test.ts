@@ -5,6 +5,7 @@ import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
 const config = (plugins: string): string => `
 import { defineConfig } from 'zin'
 import { bulletproof } from 'zin/plugins/bulletproof'
+import { database } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { ops } from 'zin/plugins/ops'
 export default defineConfig({ app: { name: 'shop', port: 0 }, shutdown: { delayMs: 5_000 }, plugins: [${plugins}] })
@@ -53,6 +54,29 @@ describe('zin config:check', () => {
           .includes(problem ?? ''),
         started.err,
       )
+    }))
+
+  it('reports what every plugin lacks in production at once, with what to set, and so does the start', () =>
+    withApp('database(), jwt(), bulletproof(), ops()', async (app) => {
+      const env = { NODE_ENV: 'production', OPS_AUTH: 'open', DB_CONNECTION: 'rdb', BULLETPROOF_SIGNING_SECRET: 'short' }
+      const checked = await app.zin(['config:check', '--json'], env)
+      const problems = errorsOf(checked.err)
+      for (const expected of [
+        /^database: .* Create a user for this app and set DB_USERNAME and DB_PASSWORD$/,
+        /^jwt: HS256 tokens require JWT_SECRET or APP_KEY; set it in the environment or \.env/,
+        /^bulletproof: BULLETPROOF_SIGNING_SECRET has 5 bytes and production requires 32 or more; run "zin key:bulletproof"$/,
+        /^bulletproof: APP_KEY encrypts the device secrets .* set it to 32 random bytes or more in the environment or \.env$/,
+        /^ops: OPS_AUTH=open is refused in production; set it to required, or to auto$/,
+      ]) {
+        assert.equal(problems.filter((problem) => expected.test(problem)).length, 1, `${expected} in\n${problems.join('\n')}`)
+      }
+      assert.deepEqual([checked.code, problems.length], [1, 5])
+      assert.ok((JSON.parse(checked.out) as { name: string }[]).some(({ name }) => name === 'DB_USERNAME'))
+      const started = await app.zin(['start'], env)
+      assert.deepEqual([started.code, complaints(started.err, 'start').length], [1, 5], started.err)
+      const invalid = await app.zin(['config:check'], { ...env, PORT: 'eighty', JWT_EXPIRES_IN: 'soon' })
+      assert.deepEqual([invalid.code, complaints(invalid.err, 'config:check').length], [1, 6], invalid.err)
+      assert.match(invalid.err, /core: PORT=eighty: expected an integer/)
     }))
 
   it('reports no error for an app that starts', () =>

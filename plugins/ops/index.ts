@@ -1,4 +1,4 @@
-import { definePlugin, optional } from 'zin'
+import { checkedValue, definePlugin, optional } from 'zin'
 import { signedRequestsService } from 'zin/plugins/bulletproof'
 import { tokensService } from 'zin/plugins/jwt'
 import { backupCommand } from './cli.js'
@@ -28,7 +28,11 @@ export const ops = definePlugin({
   options: opsOptions,
   setup(ctx) {
     const { options, settings, services, host, log } = ctx
-    const mode = opsMode(settings.OPS_AUTH, { production: host.app.production, host: host.app.bind.host })
+    const mode = checkedValue(
+      ctx,
+      () => opsMode(settings.OPS_AUTH, { production: host.app.production, host: host.app.bind.host }),
+      () => 'required',
+    )
     const guard = new OpsGuard({
       mode,
       roles: options.roles,

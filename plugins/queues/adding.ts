@@ -3,7 +3,7 @@ import type { FlowJob, FlowProducer, Job, Queue } from 'bullmq'
 import { type Ask, repeatAdding, repeatable } from './ask.js'
 import type { QueueBackend } from './backend.js'
 import type { AddedJob, JobOptions, JobTemplate, NewJob, Queues } from './contract.js'
-import { replacesData, withDeduplication } from './deduplication.js'
+import { replacesData, scheduleDeduplicationFault, withDeduplication } from './deduplication.js'
 import { queueErrors } from './errors.js'
 import type { JobAddition } from './hooks.js'
 import { checkJob, isStorableText } from './job-check.js'
@@ -67,6 +67,9 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
     if (!isStorableText(id))
       throw queueErrors.QUEUE_INVALID_JOB(name, 'the id of its schedule contains the character NUL or a lone surrogate')
     planning.check(name, timing)
+    const { deduplication } = template.options ?? {}
+    const fault = deduplication === undefined ? undefined : scheduleDeduplicationFault(deduplication)
+    if (fault !== undefined) throw queueErrors.QUEUE_SCHEDULE_DEDUPLICATION(name, fault)
     const { jobId: _none, ...options } = template.options ?? {}
     const job = await preparedOne(name, { ...template, options }, { schedule: id })
     const { jobId: _, ...opts } = job.opts

@@ -193,7 +193,8 @@ export interface Queues extends Flows, Copying {
   addFlow(flow: FlowJob): Promise<JobNode>
   /**
    * Adds or replaces the recurring job `id` of a queue, with the checks and retention of `add`. A schedule that is stored already stays as
-   * it is. Returns the job that it runs next; undefined when the schedule has ended. Throws 400 QUEUE_INVALID_SCHEDULE.
+   * it is. Returns the job that it runs next; undefined when the schedule has ended. Throws 400 QUEUE_INVALID_SCHEDULE and
+   * QUEUE_SCHEDULE_DEDUPLICATION.
    *
    * @example
    * const { queues } = ctx.services

@@ -9,8 +9,9 @@ import { markProcess } from 'zin'
 import { type AppFolder, appFolder, type RunningApp } from '../../scripts/testing/app-folder.js'
 
 const config = `
-import { defineConfig, definePlugin } from 'zin'
+import { defineCommand, defineConfig, definePlugin } from 'zin'
 import { queues, queuesService } from 'zin/plugins/queues'
+const count = (needs, run) => defineCommand({ name: 'shop:' + needs.replaceAll(' ', '-'), summary: 'Count', needs, run })
 const shop = definePlugin({
   name: 'shop',
   version: '1.0.0',
@@ -21,6 +22,10 @@ const shop = definePlugin({
       await queues.add('orders', 'order', {}, { jobId: 'order-' + input.params.id })
       return {}
     } })
+    ctx.commands([
+      count('services', async ({ print, service }) => print.line((await service(queuesService).counts('orders')).waiting)),
+      count('running app', async ({ app, print }) => print.line((await app.request({ method: 'GET', path: '/orders' })).waiting)),
+    ])
     ctx.route({ method: 'GET', path: '/orders', handler: async () => ({ waiting: (await queues.counts('orders')).waiting }) })
   },
 })
@@ -61,6 +66,19 @@ describe('two processes on one data directory', () => {
     const [code] = (await once(child, 'close')) as [number | null]
     return { code, text }
   }
+
+  it('include a command that opens the stores, which is told what to declare instead', async () => {
+    const running = await app.start()
+    try {
+      const refused = await app.zin(['shop:services'])
+      assert.equal(refused.code, 1)
+      assert.match(refused.err, /in use by .* ask the running app instead: declare needs: 'running app' \[ZIN_DATA_IN_USE\]\n$/)
+      const asked = await app.zin(['shop:running-app'])
+      assert.deepEqual([asked.code, asked.out], [0, '0\n'], asked.err)
+    } finally {
+      await running.end()
+    }
+  })
 
   it('are refused in containers with one host name, and the running one keeps its lock and every acknowledged job', async () => {
     const running = await app.start()

@@ -42,6 +42,19 @@ export function deduplicationFault(given: JobDeduplication, delay = 0): string |
   return undefined
 }
 
+/** The modes that a schedule takes. Its runs have the data of its template, which no other run replaces. */
+export const scheduleDeduplicationModes = ['until-done', 'ttl'] as const satisfies readonly DeduplicationMode[]
+
+/** Why a deduplication cannot be that of the runs of a schedule, to follow "its deduplication"; undefined if it can. Pure. */
+export function scheduleDeduplicationFault(given: object): string | undefined {
+  const modes = scheduleDeduplicationModes.join(' and ')
+  const mode = 'mode' in given ? given.mode : undefined
+  if (mode !== undefined && !scheduleDeduplicationModes.some((one) => one === mode))
+    return `has the mode "${String(mode).slice(0, 30)}", and a schedule takes ${modes}. With overlap "queue", a run waits for the one before`
+  const unknown = Object.keys(given).find((key) => !['id', 'mode', 'ttl'].includes(key))
+  return unknown === undefined ? undefined : `has the field "${unknown.slice(0, 30)}", and a schedule takes an id, a ttl and the mode ${modes}`
+}
+
 /** Whether adding a job replaces the data of a waiting one with the same deduplication id. */
 export function replacesData(given: object | undefined): given is JobDeduplication {
   return given !== undefined && 'mode' in given && (given.mode === 'keep-latest' || given.mode === 'debounce')

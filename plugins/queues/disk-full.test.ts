@@ -118,7 +118,7 @@ describe('the embedded queue, when its disk', () => {
     assert.deepEqual(started, ['first', 'third'])
   })
 
-  it('is full at the start, reads, and warns in its health check', async (t) => {
+  it('is full at the start, reads, and is not ready until there is space', async (t) => {
     const { disk, host, service, start } = await scene(t)
     const check = async ({ inject }: Pick<typeof host, 'inject'>) => {
       const { body, status } = await inject({ path: '/health/ready' })
@@ -133,7 +133,7 @@ describe('the embedded queue, when its disk', () => {
     const reading = again.service(queuesService)
     assert.equal(await waiting(reading), 1)
     await assert.rejects(reading.add('fill', 'y', {}), { code: 'QUEUE_DISK_FULL', status: 503 })
-    assert.deepEqual(await check(again), [200, 'unavailable'])
+    assert.deepEqual(await check(again), [503, 'unavailable'])
     disk.free = ample
     await accepts(reading)
     assert.deepEqual(await check(again), [200, 'ready'])

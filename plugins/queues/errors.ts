@@ -1,5 +1,8 @@
-import { defineErrors } from 'zin'
+import { type CommandSpec, defineErrors } from 'zin'
 import { spareBytes } from './embedded/disk.js'
+
+/** What a command declares that asks the running app. */
+const asking: CommandSpec['needs'] = 'running app'
 
 export const queueErrors = defineErrors({
   QUEUES_NOT_STARTED: {
@@ -52,6 +55,12 @@ export const queueErrors = defineErrors({
     message: (queue: string, what: string) => `Invalid schedule for queue "${queue}": ${what}`,
     when: 'The pattern, interval, time zone, dates, `limit`, `overlap` or `catchUp` of a schedule is invalid',
     fix: 'Fix the part that the message names',
+  },
+  QUEUE_SCHEDULE_DEDUPLICATION: {
+    status: 400,
+    message: (queue: string, what: string) => `Invalid schedule for queue "${queue}": its deduplication ${what}`,
+    when: 'The template of a schedule has a deduplication with another mode than `until-done` and `ttl`',
+    fix: 'Use one of these modes, or `overlap`',
   },
   QUEUE_INVALID_TEXT: {
     status: 400,
@@ -123,9 +132,9 @@ export const queueErrors = defineErrors({
   },
   ZIN_DATA_IN_USE: {
     message: (dir: string, holder: string) =>
-      `The data directory ${dir} is in use by ${holder}. Only one process can use the embedded queue: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several processes. A command of a plugin can ask the running app instead: declare needs: 'app'`,
+      `The data directory ${dir} is in use by ${holder}. Only one process can use the embedded queue: stop that one, choose another ZIN_DATA_DIR, or set REDIS_URL to run several processes. A command of a plugin can ask the running app instead: declare needs: '${asking}'`,
     when: 'At boot: another process owns the data directory',
-    fix: "Stop that process, choose another `ZIN_DATA_DIR`, or set `REDIS_URL`; in a command, declare `needs: 'app'` to ask the running app",
+    fix: `Stop that process, choose another \`ZIN_DATA_DIR\`, or set \`REDIS_URL\`; in a command, declare \`needs: '${asking}'\` to ask the running app`,
   },
   QUEUE_DATA_TAKEN: {
     status: 503,

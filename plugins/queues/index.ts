@@ -1,4 +1,4 @@
-import { appSlug, definePlugin, optional } from 'zin'
+import { appSlug, checkedValue, definePlugin, optional } from 'zin'
 import { healthChecksService } from 'zin/plugins/health'
 import { redisErrors, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
@@ -38,6 +38,8 @@ export {
   deduplicationModes,
   deduplicationRule,
   type JobDeduplication,
+  scheduleDeduplicationFault,
+  scheduleDeduplicationModes,
 } from './deduplication.js'
 export type {
   CountedJobs,
@@ -95,7 +97,11 @@ export const queues = definePlugin({
   developmentDefaults: { QUEUE_FSYNC: 'off' },
   setup(ctx) {
     const { settings, hooks, host, log, clock, options, services } = ctx
-    const target = settings.REDIS_URL === '' ? undefined : redisTarget('REDIS_URL', settings.REDIS_URL)
+    const target = checkedValue(
+      ctx,
+      () => (settings.REDIS_URL === '' ? undefined : redisTarget('REDIS_URL', settings.REDIS_URL)),
+      () => undefined,
+    )
     const service = createQueues({
       backend: target ? 'redis' : 'embedded',
       clock,
@@ -134,7 +140,8 @@ export const queues = definePlugin({
       const remove = services.health?.register({
         name: 'queues',
         kind: 'readiness',
-        critical: false,
+        // The embedded store is that of this process alone; one of several processes fails for all of them.
+        critical: target === undefined,
         run: (signal) => service.ping(signal),
       })
       if (remove !== undefined) ctx.onStop(remove)

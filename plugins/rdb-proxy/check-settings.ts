@@ -22,11 +22,19 @@ export function signingRequired(settings: Settings, keys: Keys): boolean {
   return required === 'auto' ? keys.count > 0 : required === 'true'
 }
 
-/** Throws RDB_PROXY_CONFIG for unsafe or contradictory settings; returns warnings. Pure. */
-export function checkSettings({ settings, options, keys, production, loopback, serving }: CheckInput): readonly string[] {
-  const fail = (what: string): never => {
-    throw rdbProxyErrors.RDB_PROXY_CONFIG(what)
-  }
+/** Throws RDB_PROXY_CONFIG for unsafe or contradictory settings, an AggregateError for several; returns warnings. Pure. */
+export function checkSettings(input: CheckInput): readonly string[] {
+  const faults = faultsOf(input).map((what) => rdbProxyErrors.RDB_PROXY_CONFIG(what))
+  if (faults.length > 0) throw faults.length === 1 ? faults[0] : new AggregateError(faults)
+  const { keys, serving, settings } = input
+  if (!serving || signingRequired(settings, keys)) return []
+  const change = keys.count === 0 ? 'set RDB_PROXY_SECRET' : 'set RDB_PROXY_REQUIRE_SIGNING to auto or true'
+  return [`unsigned requests are accepted: every process on this machine may run SQL; ${change} to change that`]
+}
+
+function faultsOf({ settings, options, keys, production, loopback, serving }: CheckInput): readonly string[] {
+  const faults: string[] = []
+  const fail = (what: string): void => void faults.push(what)
   const ids = options.keys.map(({ id }) => id)
   const twice = ids.find((id, at) => ids.indexOf(id) < at || id === settings.RDB_PROXY_KEY_ID)
   if (twice !== undefined) fail(`two keys have the id "${twice}"; give each its own`)
@@ -37,7 +45,7 @@ export function checkSettings({ settings, options, keys, production, loopback, s
   if (settings.RDB_PROXY_MODE === 'registry' && settings.RDB_PROXY_STATEMENTS_FILE === '')
     fail('RDB_PROXY_MODE=registry requires RDB_PROXY_STATEMENTS_FILE')
   if (options.timeoutMs > options.maxTimeoutMs) fail('the option timeoutMs is larger than maxTimeoutMs')
-  if (!serving) return []
+  if (!serving) return faults
   const required = signingRequired(settings, keys)
   if (settings.RDB_PROXY_REQUIRE_SIGNING === 'true' && keys.count === 0)
     fail('RDB_PROXY_REQUIRE_SIGNING=true but no key is configured, so every request would be refused; set RDB_PROXY_SECRET')
@@ -54,7 +62,5 @@ export function checkSettings({ settings, options, keys, production, loopback, s
     if (secrets.some((secret) => Buffer.byteLength(secret) < minSecretBytes))
       fail(`production requires secrets of ${minSecretBytes} bytes or more`)
   }
-  if (required) return []
-  const change = keys.count === 0 ? 'set RDB_PROXY_SECRET' : 'set RDB_PROXY_REQUIRE_SIGNING to auto or true'
-  return [`unsigned requests are accepted: every process on this machine may run SQL; ${change} to change that`]
+  return faults
 }

@@ -126,6 +126,13 @@ describe('the documented requests of workers', () => {
       { every: 1000, limit: 0 },
       { every: 1000, startDate: '2026-01-01' },
       { every: 1000, options: { delay: 5 } },
+      ...[
+        { id: 'a' },
+        { id: 'a', ttl: 5 },
+        { id: 'a', mode: 'until-done' },
+        { id: 'a', mode: 'keep-latest' },
+        { id: 'a', mode: 'debounce', ttl: 5 },
+      ].map((deduplication) => ({ every: 1000, options: { deduplication } })),
     ]
     agree(documented.schedule.body, schedules, (spec) => scheduleProblems('ok', spec, 0, () => 1))
   })

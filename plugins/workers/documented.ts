@@ -110,6 +110,14 @@ const deduplication = Type.Union([
     ttl: Type.Integer({ minimum: 1, maximum: yearMs, description: 'ms: how long the id counts; for debounce, the quiet time' }),
   }),
 ])
+const scheduleDeduplication = Type.Union([
+  object({ id: deduplicationId, mode: Type.Optional(oneOf(['until-done'], 'Default until-done')) }),
+  object({
+    id: deduplicationId,
+    mode: Type.Optional(oneOf(['ttl'], 'Default ttl')),
+    ttl: Type.Integer({ minimum: 1, maximum: yearMs, description: 'ms: how long the id counts after a run has started' }),
+  }),
+])
 const onFailure = oneOf(['fail', 'continue'])
 const child = object({
   worker: name,
@@ -137,7 +145,7 @@ const schedule = object(
     overlap: oneOf([...overlaps], 'What a run does that is due while the previous one waits or runs, default allow'),
     catchUp: oneOf([...catchUps], 'Which runs of the last 24 h are made up that were missed while nothing was running, default one'),
     data,
-    options: object(optional({ ...options, deduplication }), 'Options of each job'),
+    options: object(optional({ ...options, deduplication: scheduleDeduplication }), 'Options of each job'),
   }),
 )
 

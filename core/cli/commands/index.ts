@@ -1,12 +1,14 @@
 import type { Command } from '../../host/command.js'
 import { configCheckCommand } from './config-check.js'
 import { devCommand } from './dev.js'
+import { docsCommand } from './docs.js'
 import { hooksCommand } from './hooks.js'
 import { makePluginCommand } from './make-plugin.js'
 import { newCommand } from './new.js'
 import { pluginsCommand } from './plugins.js'
 import { routesCommand } from './routes.js'
 import { startCommand } from './start.js'
+import { testCommand } from './test.js'
 
 /** Commands of every app, in the order of `zin help`. They import heavy modules lazily. */
 export const coreCommands: readonly Command[] = [
@@ -18,6 +20,8 @@ export const coreCommands: readonly Command[] = [
   routesCommand,
   configCheckCommand,
   makePluginCommand,
+  docsCommand,
+  testCommand,
 ]
 
 /** Whether a command handles SIGINT and SIGTERM itself, as long-running ones do. */

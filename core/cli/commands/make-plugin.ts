@@ -34,7 +34,7 @@ export const makePluginCommand = defineCommand({
     print.line('Add it to zin.config.ts:')
     print.line(`  import { ${factory} } from './plugins/${path}/index.js'`)
     print.line(`  plugins: [${factory}()]`)
-    print.line(`and run its test: node --import tsx --test plugins/${path}/${name}.test.ts`)
+    print.line(`and run its test: npx zin test plugins/${path}`)
   },
 })
 

@@ -79,6 +79,7 @@ export function createAudit(ctx: ComplianceContext, marks: Marks): Audit {
     origins,
     digestKey: keys.current.key,
     clock,
+    inTransaction: () => services.database.inOwnTransaction(),
     records: (worker) => !optOuts.has(worker),
   })
   const recording = new Recording({ store, marks, recorder, node: services.cluster.node.id, clock })

@@ -14,6 +14,7 @@ it('the audit log remembers at most 10,000 worker changes whose outcome is never
     origins: { current: () => undefined },
     digestKey: Buffer.alloc(32),
     clock: fakeClock(),
+    inTransaction: () => false,
     records: () => true,
   })
   const change = (id: number) =>

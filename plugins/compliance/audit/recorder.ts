@@ -16,6 +16,8 @@ export interface RecorderParts {
   readonly origins: Pick<Origins, 'current'>
   readonly digestKey: Buffer
   readonly clock: Clock
+  /** Whether the calling code holds the only connection of the database, so that an entry would wait for its own caller. */
+  readonly inTransaction: () => boolean
   /** Whether the job outcomes of a worker are recorded. */
   readonly records: (worker: string) => boolean
 }
@@ -133,6 +135,7 @@ export class Recorder {
   }
 
   async #store(facts: AuditFacts, onStored: (id: number) => void = () => undefined): Promise<Denial | undefined> {
+    if (this.#parts.inTransaction()) return deny(complianceErrors.AUDIT_IN_TRANSACTION(facts.action, facts.target))
     try {
       onStored(await this.#parts.writer.write(facts))
       return undefined

@@ -50,8 +50,14 @@ export function connectionConfigs(input: ConfigInput): readonly [ConnectionConfi
           },
   )
   const configs: readonly [ConnectionConfig, ...ConnectionConfig[]] = [defaultConfig(input), ...named]
-  if (input.production) for (const config of configs) refuseOpenRoot(config)
+  const open = input.production ? configs.filter(isOpenRoot).map(openRoot) : []
+  if (open.length > 0) throw open.length === 1 ? open[0] : new AggregateError(open)
   return configs
+}
+
+/** The SQLite file in the data directory. */
+export function embeddedConfig(dataDir: string): SqliteConfig {
+  return { name: 'default', driver: 'sqlite', file: join(dataDir, 'app.db') }
 }
 
 function defaultConfig({ settings, dataDir, production }: ConfigInput): ConnectionConfig {
@@ -63,7 +69,7 @@ function defaultConfig({ settings, dataDir, production }: ConfigInput): Connecti
       `USE_RDB_PROXY is true and DB_CONNECTION is "${kind}". Set DB_CONNECTION=rdb to connect through the relational proxy, or unset USE_RDB_PROXY`,
     )
   }
-  if (kind === '') return { name: 'default', driver: 'sqlite', file: join(dataDir, 'app.db') }
+  if (kind === '') return embeddedConfig(dataDir)
   if (kind !== 'rdb') {
     throw databaseErrors.DATABASE_CONFIG(
       `DB_CONNECTION is "${kind}". Supported are an empty value (SQLite in the data directory), "rdb" (MySQL or MariaDB by DB_HOST, DB_PORT, DB_DATABASE, DB_USERNAME, DB_PASSWORD, or through the relational proxy with USE_RDB_PROXY=true) and "edge-remote" (through the edge proxy)`,
@@ -81,10 +87,13 @@ function defaultConfig({ settings, dataDir, production }: ConfigInput): Connecti
   }
 }
 
-function refuseOpenRoot(config: ConnectionConfig): void {
-  if (config.driver !== 'rdb' || config.username !== 'root' || config.password !== '') return
-  const where = config.name === 'default' ? 'DB_USERNAME and DB_PASSWORD' : `username and password of connections.${config.name}`
-  throw databaseErrors.DATABASE_CONFIG(
-    `connection "${config.name}" would log in as root with an empty password, which is refused in production. Create a user for this app and set ${where}`,
+function isOpenRoot(config: ConnectionConfig): boolean {
+  return config.driver === 'rdb' && config.username === 'root' && config.password === ''
+}
+
+function openRoot({ name }: ConnectionConfig): Error {
+  const where = name === 'default' ? 'DB_USERNAME and DB_PASSWORD' : `username and password of connections.${name}`
+  return databaseErrors.DATABASE_CONFIG(
+    `connection "${name}" would log in as root with an empty password, which is refused in production. Create a user for this app and set ${where}`,
   )
 }

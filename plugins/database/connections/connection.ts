@@ -1,4 +1,5 @@
 import type { CompiledQuery, Kysely, QueryResult } from 'kysely'
+import type { Callers } from './callers.js'
 
 /** One database behind Kysely, opened and closed by the plugin. */
 export interface Connection {
@@ -7,6 +8,8 @@ export interface Connection {
   readonly connected: boolean
   /** Whether other machines can use it, so that it must belong to this app. */
   readonly shared: boolean
+  /** The calls of `transaction()`, if the database has a single connection. */
+  readonly callers?: Callers
   /** For messages: `zin on localhost:3306`, or the file. Never a user or a password. */
   readonly where: string
   /** Throws DATABASE_NOT_STARTED before the first connect and after close. */

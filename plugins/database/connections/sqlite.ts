@@ -7,10 +7,12 @@ import { type LoadedBinding, loadBinding, openSqlite, type SqliteDatabase } from
 import { databaseErrors } from '../errors.js'
 import type { QueryObservers } from '../observers.js'
 import { batchInTransaction } from './batch.js'
+import { Callers } from './callers.js'
 import type { SqliteConfig } from './config.js'
 import type { Connection } from './connection.js'
 import { sqliteDriver } from './sqlite-driver.js'
 import { type LockWait, locked, whileLocked } from './sqlite-lock.js'
+import { WriteSpace } from './write-space.js'
 
 export interface SqliteDeps {
   readonly clock: Clock
@@ -30,6 +32,8 @@ const spareBytes = 4 * 2 ** 20
 /** A SQLite file in WAL mode with full sync, on one connection. */
 export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connection {
   const { clock, log, connectTimeoutMs } = deps
+  const space = new WriteSpace()
+  const callers = new Callers()
   let open: { readonly file: SqliteDatabase; readonly tables: Kysely<unknown> } | undefined
   let opening: Promise<void> | undefined
 
@@ -61,7 +65,7 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
         createAdapter: () => dialect.createAdapter(),
         createIntrospector: (db) => dialect.createIntrospector(db),
         createQueryCompiler: () => dialect.createQueryCompiler(),
-        createDriver: () => sqliteDriver(dialect.createDriver(), { ...deps, file: made, name: config.name, path: config.file }),
+        createDriver: () => sqliteDriver(dialect.createDriver(), { ...deps, file: made, name: config.name, path: config.file, space, callers }),
       },
     })
     open = { file: made, tables }
@@ -83,6 +87,7 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
     // A file in the data directory of the app.
     shared: false,
     where: config.file,
+    callers,
     get connected() {
       return open !== undefined
     },
@@ -103,7 +108,8 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
     },
     async writeFault() {
       const free = freeBytes(dirname(config.file))
-      return free < spareBytes ? `the disk of ${config.file} is full: ${free} bytes are free` : undefined
+      if (free < spareBytes) return `the disk of ${config.file} is full: ${free} bytes are free`
+      return space.isFull ? `a write to ${config.file} failed because its disk, or a quota of it, is full` : undefined
     },
     // Every step is one transaction that reads the ledger first, so the write lock of the file is the migration lock.
     exclusive: (task) => task(),

@@ -50,6 +50,8 @@ export class EdgeConfigError extends Error {
   readonly code = 'CONFIG_ERROR'
 }
 
+export const noSecret = 'EDGE_REMOTE_SECRET is not set, and neither is APP_KEY; callers sign requests with this shared secret'
+
 export const defaultBinding = 'DB'
 export const defaultRatePerMinute = 6000
 export const defaultTotalPerMinute = 60_000
@@ -57,8 +59,7 @@ export const defaultTotalPerMinute = 60_000
 /** Reads and checks the settings. Throws an {@link EdgeConfigError}. */
 export async function readConfig(settings: EdgeSettings): Promise<EdgeConfig> {
   const secret = settings.EDGE_REMOTE_SECRET || settings.APP_KEY
-  if (!secret)
-    throw new EdgeConfigError('EDGE_REMOTE_SECRET is not set, and neither is APP_KEY; callers sign requests with this shared secret')
+  if (!secret) throw new EdgeConfigError(noSecret)
   return {
     mode: modeOf(settings.EDGE_REMOTE_MODE),
     registry: await registryOf(settings.EDGE_STATEMENTS_JSON),

@@ -34,10 +34,10 @@ export function databaseStore({ database, clock }: { readonly database: Database
   const setIfAbsent = async (key: string, value: string, ttlMs: number | undefined): Promise<boolean> => {
     const now = clock.now()
     const row = rowOf(key, value, ttlMs, now)
-    if (await database.insertIfAbsent('zin_kv', row)) return true
+    if (await database.insertIfAbsent('zin_kv', ['id'], row)) return true
     // An expired row counts as absent: remove it and retry the insert, which succeeds for one caller.
     const expired = await tables().deleteFrom('zin_kv').where('id', '=', row.id).where('expires_at', '<=', now).executeTakeFirst()
-    return expired.numDeletedRows > 0n && database.insertIfAbsent('zin_kv', row)
+    return expired.numDeletedRows > 0n && database.insertIfAbsent('zin_kv', ['id'], row)
   }
 
   const setIfValue = async (key: string, value: string, ttlMs: number | undefined, before: string): Promise<boolean> => {

@@ -59,7 +59,7 @@ export function databaseUsers(database: () => Database | undefined): Users {
       }),
     add: (user) =>
       query((store) =>
-        store.insertIfAbsent('zin_users', {
+        store.insertIfAbsent('zin_users', ['email'], {
           id: user.id,
           email: user.email,
           password_hash: user.passwordHash,

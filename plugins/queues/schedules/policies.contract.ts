@@ -177,6 +177,53 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
       })
     })
 
+    describe('with a deduplication', () => {
+      const yearly = { pattern: '0 0 1 1 *', tz: 'UTC' }
+
+      it('are skipped within its ttl, though the run before has ended', async () => {
+        fresh()
+        await schedule(yearly, { options: { deduplication: { id: 'ttl', mode: 'ttl', ttl: hour } } })
+        const worker = work(async () => undefined)
+        const completed = done(worker, 1)
+        const first = await promote()
+        await completed
+        const skipped = await promote()
+        await eventually('it is skipped', async () => (await queues.job(queue, skipped)) === undefined)
+        const other = await queues.add(queue, 'other', {}, { deduplication: { id: 'ttl', ttl: hour } })
+        assert.deepEqual([other.id, other.deduplicated], [first, true])
+      })
+
+      it('run again when its ttl has ended', async () => {
+        fresh()
+        await schedule(yearly, { options: { deduplication: { id: 'ttl', mode: 'ttl', ttl: 20 } } })
+        const ran = new Set<string | undefined>()
+        work(async (job) => void ran.add(job.id))
+        await eventually('two have run', async () => {
+          const next = await promote()
+          await eventually('it has run or was skipped', async () => ran.has(next) || (await queues.job(queue, next)) === undefined)
+          return ran.size > 1
+        })
+      })
+
+      it('of a mode that replaces data are refused, and nothing is stored', async () => {
+        fresh()
+        for (const deduplication of [
+          { id: 'd', mode: 'keep-latest' },
+          { id: 'd', mode: 'debounce', ttl: 1000 },
+          { id: 'd', keepLastIfActive: true },
+          { id: 'd', ttl: 1000, extend: true },
+          { id: 'd', mode: 'never' },
+        ]) {
+          await assert.rejects(
+            schedule(yearly, { options: { deduplication } }),
+            { code: 'QUEUE_SCHEDULE_DEDUPLICATION', status: 400, message: /takes .*until-done and ttl/ },
+            JSON.stringify(deduplication),
+          )
+        }
+        assert.deepEqual(await queues.schedules(queue), [])
+      })
+    })
+
     describe('that were missed while nothing was running', () => {
       /** Plans a schedule, lets `ms` pass, starts a worker, and returns when the runs were due that it made up, from the time of planning. */
       const madeUp = async (timing: ScheduleTiming, ms: number, expected: number): Promise<readonly number[]> => {

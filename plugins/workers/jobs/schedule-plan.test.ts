@@ -16,6 +16,8 @@ describe('a schedule', () => {
       { pattern: '  0 0 0 * * MON-THU ' },
       { pattern: '0 0 * * *', tz: 'Europe/Berlin', startDate: '2026-02-01T00:00:00Z', endDate: '2026-03-01T00:00:00+01:00', limit: 1 },
       { every: 1000, data: null, options: { priority: 'High', timeout: 5, deduplication: { id: 'x' } } },
+      { every: 1000, options: { deduplication: { id: 'x', mode: 'until-done' } } },
+      { every: 1000, options: { deduplication: { id: 'x', mode: 'ttl', ttl: 5 } } },
       { every: 1000, overlap: 'queue', catchUp: 'all' },
       { every: 1000, startDate: '2026-02-01T00:00:00Z', endDate: '2026-02-01T00:00:00Z' },
     ]) {
@@ -49,6 +51,8 @@ describe('a schedule', () => {
       [{ every: 1000, startDate: '2026-03-01T00:00:00Z', endDate: '2026-02-01T00:00:00Z' }, 'endDate'],
       [{ every: 1000, limit: 0 }, 'limit'],
       [{ every: 1000, options: { delay: 5 } }, 'options.delay'],
+      [{ every: 1000, options: { deduplication: { id: 'x', mode: 'keep-latest' } } }, 'options.deduplication'],
+      [{ every: 1000, options: { deduplication: { id: 'x', mode: 'debounce', ttl: 5 } } }, 'options.deduplication'],
       [{ every: 1000, overlap: 'wait' }, 'overlap'],
       [{ every: 1000, overlap: null }, 'overlap'],
       [{ every: 1000, catchUp: 'both' }, 'catchUp'],

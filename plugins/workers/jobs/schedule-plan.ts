@@ -1,4 +1,4 @@
-import { catchUps, overlaps, type Schedule, type ScheduleTiming } from 'zin/plugins/queues'
+import { catchUps, overlaps, type Schedule, type ScheduleTiming, scheduleDeduplicationFault } from 'zin/plugins/queues'
 import { isIntIn, isObject, type Problem, problem, unknownFields } from '../record/problem.js'
 import { jobProblems } from './job-plan.js'
 import type { ScheduleSpec, ScheduleView } from './types.js'
@@ -59,12 +59,20 @@ export function scheduleProblems(id: unknown, spec: unknown, now: number, nextRu
   for (const [field, value, values] of [['overlap', overlap, overlaps] as const, ['catchUp', catchUp, catchUps] as const]) {
     if (value !== undefined && !values.some((one) => one === value)) fault(field, `"${values[0]}", "${values[1]}" or "${values[2]}"`)
   }
-  if (options !== undefined) found.push(...jobProblems(options, 'options', ['delay', 'jobId', 'onFailure']))
+  if (options !== undefined) found.push(...optionProblems(options))
   if (pattern !== undefined && found.length === 0) {
     const fails = patternFault(pattern, typeof tz === 'string' ? tz : 'UTC', Math.max(now, start - 1), end, nextRun)
     if (fails !== undefined) found.push(problem('pattern', code, fails))
   }
   return found
+}
+
+function optionProblems(options: unknown): readonly Problem[] {
+  const found = jobProblems(options, 'options', ['delay', 'jobId', 'onFailure'])
+  const deduplication = isObject(options) ? options.deduplication : undefined
+  const fault = found.length === 0 && isObject(deduplication) ? scheduleDeduplicationFault(deduplication) : undefined
+  if (fault === undefined) return found
+  return [problem('options.deduplication', 'SCHEDULE_DEDUPLICATION', `The deduplication of a schedule ${fault}`)]
 }
 
 function patternFault(pattern: unknown, tz: string, after: number, end: number, nextRun: NextRun): string | undefined {

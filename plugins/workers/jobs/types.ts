@@ -76,7 +76,10 @@ export interface ScheduleTiming {
 
 export interface ScheduleSpec extends ScheduleTiming {
   readonly data?: unknown
-  /** Options of each job; neither delay, jobId nor onFailure. With `deduplication`, a run is skipped while another job with that id waits or runs. */
+  /**
+   * Options of each job; neither delay, jobId nor onFailure. With `deduplication`, a run is skipped while another job with that id waits or
+   * runs, or within its `ttl`; other modes than `until-done` and `ttl` are refused.
+   */
   readonly options?: Omit<EnqueueOptions, 'delay' | 'jobId' | 'onFailure'>
 }
 

@@ -49,6 +49,10 @@ export const inputErrors = defineErrors({
   INVALID_JOB_OPTIONS: invalid('The options of a job, or `jobOptions` of a record, are invalid', asNamed),
   INVALID_FLOW: invalid('A flow is malformed, too deep or too large', 'Fix the job that the message names'),
   INVALID_SCHEDULE: invalid('A schedule or its id is invalid', asNamed),
+  SCHEDULE_DEDUPLICATION: invalid(
+    'The `deduplication` of a schedule has another mode than `until-done` and `ttl`',
+    'Use one of these modes, or `overlap`',
+  ),
   INVALID_ISOLATION: invalid(
     '`isolation` is unknown, or cannot be combined with the processor',
     'Use `inline` for a function, and `process` for a URL',

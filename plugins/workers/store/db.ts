@@ -41,7 +41,7 @@ export function dbStore(database: Database, { connection, table, migrated }: DbP
       if (!migrated) await createWorkersTable(database.tables(connection), table, database.dialectOf(connection))
     },
     insert(worker) {
-      return database.insertIfAbsent(table, { ...rowOf(worker) }, connection)
+      return database.insertIfAbsent(table, ['name'], { ...rowOf(worker) }, connection)
     },
     async get(name) {
       const row = await tables().selectFrom(table).selectAll().where('name', '=', name).executeTakeFirst()

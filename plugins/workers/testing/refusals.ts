@@ -138,6 +138,10 @@ export const refusedSchedules: Refusals = {
     { every: 5000, options: { attempts: 0 } },
     { every: 5000, options: { name: '\0' } },
   ],
+  SCHEDULE_DEDUPLICATION: [
+    { every: 5000, options: { deduplication: { id: 'x', mode: 'keep-latest' } } },
+    { every: 5000, options: { deduplication: { id: 'x', mode: 'debounce', ttl: 5 } } },
+  ],
   QUEUE_INVALID_JOB: [{ every: 5000, data: ['nul \0'] }],
   INVALID_JSON: [{ every: 5000, data: ['half \ud800'] }],
   VALIDATION_FAILED: [{ cron: '* * * * *' }],

@@ -27,7 +27,7 @@ export function dbDevices(databaseNow: () => Database): DeviceStore {
         return row === undefined || row.device_id !== deviceId ? undefined : recordOf(row)
       }),
 
-    insert: (record) => databaseNow().insertIfAbsent(TABLE, { ...rowOf(record) }),
+    insert: (record) => databaseNow().insertIfAbsent(TABLE, ['device_id'], { ...rowOf(record) }),
 
     async replace(record) {
       const { device_id, user_id, ...columns } = rowOf(record)

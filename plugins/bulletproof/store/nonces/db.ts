@@ -34,7 +34,7 @@ export function dbNonces(databaseNow: () => Database, clock: Clock): NonceStore 
       }),
     // Kept longer than the request is valid here: the clock of the process that sweeps may be ahead of one that would still accept it.
     claim: (key, until) =>
-      databaseNow().insertIfAbsent(TABLE, { id: key, created_at: clock.now(), expires_at: until + 2 * CLOCK_TOLERANCE_MS }),
+      databaseNow().insertIfAbsent(TABLE, ['id'], { id: key, created_at: clock.now(), expires_at: until + 2 * CLOCK_TOLERANCE_MS }),
     async open() {
       await begin()
     },
@@ -46,5 +46,5 @@ export function dbNonces(databaseNow: () => Database, clock: Clock): NonceStore 
 
 /** Writes the birth time of the table. Returns true when there was none. */
 export function markBirth(database: Database, clock: Clock): Promise<boolean> {
-  return database.insertIfAbsent(TABLE, { id: BIRTH, created_at: clock.now(), expires_at: Number.MAX_SAFE_INTEGER })
+  return database.insertIfAbsent(TABLE, ['id'], { id: BIRTH, created_at: clock.now(), expires_at: Number.MAX_SAFE_INTEGER })
 }

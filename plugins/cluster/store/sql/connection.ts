@@ -32,8 +32,8 @@ export class SqlConnection {
   }
 
   /** Inserts a row unless its key exists; true when inserted. */
-  insertIfAbsent(table: keyof ClusterTables, row: Readonly<Record<string, unknown>>): Promise<boolean> {
-    return this.run(() => this.#database.insertIfAbsent(table, row))
+  insertIfAbsent(table: keyof ClusterTables, key: readonly string[], row: Readonly<Record<string, unknown>>): Promise<boolean> {
+    return this.run(() => this.#database.insertIfAbsent(table, key, row))
   }
 
   isUnavailable(error: unknown): boolean {

@@ -35,7 +35,7 @@ export class SqlRoles {
     })
     if (held === 'no lease') return undefined
     if (held !== undefined) return held.node === node ? Number(held.epoch) : undefined
-    return (await this.#connection.insertIfAbsent(table, { cluster, role, node, epoch: 1 })) ? 1 : undefined
+    return (await this.#connection.insertIfAbsent(table, ['cluster', 'role'], { cluster, role, node, epoch: 1 })) ? 1 : undefined
   }
 
   async epoch(role: string): Promise<number> {
