@@ -130,6 +130,18 @@ function titleOf(code: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
+/**
+ * Returns one error for several: the only one, or an AggregateError with all messages.
+ *
+ * @example
+ * const errors = ['MAIL_HOST', 'MAIL_KEY'].filter((name) => !process.env[name]).map((name) => new Error(`set ${name}`))
+ * if (errors.length > 0) throw joinErrors(errors)
+ */
+export function joinErrors(errors: readonly Error[]): Error {
+  const [only, ...others] = errors
+  return only !== undefined && others.length === 0 ? only : new AggregateError(errors, errors.map(messageOf).join('; '))
+}
+
 /** Returns the message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

@@ -124,7 +124,7 @@ export { defineCommand } from './host/command.js'
 // Errors and the log.
 
 export type { ErrorFactory, ErrorRow, ErrorTable, ZinErrorOptions } from './errors.js'
-export { defineErrors, messageOf, ZinError } from './errors.js'
+export { defineErrors, joinErrors, messageOf, ZinError } from './errors.js'
 export type { LogFields, Logger, LogLevel, LogMethod } from './log/types.js'
 
 // Time, names and processes.

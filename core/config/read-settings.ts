@@ -55,7 +55,8 @@ export class SettingsReader {
       const text = spec.type === 'family' ? Object.keys(family).join(', ') : this.#env.values[name]
       const parsed =
         spec.type === 'family' ? { value: family } : text === undefined || text === '' ? { value: spec.default } : parse(spec, text)
-      if ('expected' in parsed) problems.push(`${name}=${shown(spec, text ?? '')}: expected ${parsed.expected} (read by ${reader})`)
+      if ('expected' in parsed)
+        problems.push(`${name}=${shown(spec, text ?? '')}: expected ${parsed.expected} (${this.#placeOf(name)}read by ${reader})`)
       const other = this.#remember(reader, name, spec, text)
       if (other !== undefined) problems.push(declaredTwice(name, spec, reader, other))
       return [name, 'value' in parsed ? parsed.value : spec.default]
@@ -75,6 +76,12 @@ export class SettingsReader {
         type: row.spec.type,
         summary: row.spec.summary,
       }))
+  }
+
+  /** Where an invalid value is set, if that is known. */
+  #placeOf(name: string): string {
+    const { file } = this.#env
+    return file === undefined ? '' : `set in ${this.#env.sourceOf(name) === '.env' ? file : 'the environment'}, `
   }
 
   #sourceOf(name: string, { spec, value }: { readonly spec: SettingSpec; readonly value: string }): SettingReport['source'] {

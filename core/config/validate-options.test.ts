@@ -29,24 +29,30 @@ const url = 'smtp://mail.example'
 describe('options of a plugin', () => {
   it('are checked by format, like the input of routes', () => {
     assert.deepEqual(problems({ url }), [])
-    assert.deepEqual(problems({ url: 'mail' }), ['slow-mail: option "url" must match format "uri"'])
+    assert.deepEqual(problems({ url: 'mail' }), ['slow-mail: option "url" must match format "uri" (zin.config.ts: slowMail({ url: … }))'])
   })
 
   it('with a value outside a list are refused with the list and the nearest value', () => {
-    assert.deepEqual(problems({ url, mode: 'queue' }), ['slow-mail: option "mode" must be one of direct, queued; did you mean "queued"?'])
+    assert.deepEqual(problems({ url, mode: 'queue' }), [
+      'slow-mail: option "mode" must be one of direct, queued; did you mean "queued"? (zin.config.ts: slowMail({ mode: … }))',
+    ])
   })
 
   it('that are unknown are named, also inside an object', () => {
     assert.deepEqual(problems({ url, mod: 1 }), ['slow-mail: unknown option "mod"; did you mean "mode"?'])
     assert.deepEqual(problems({ url, server: { port: 1, prot: 2 } }), [
-      'slow-mail: option "server.prot" is not a known field; did you mean "port"?',
+      'slow-mail: option "server.prot" is not a known field; did you mean "port"? (zin.config.ts: slowMail({ server: … }))',
     ])
-    assert.deepEqual(problems({ url, server: {} }), ['slow-mail: option "server.port" is required'])
+    assert.deepEqual(problems({ url, server: {} }), [
+      'slow-mail: option "server.port" is required (zin.config.ts: slowMail({ server: … }))',
+    ])
   })
 
   it('that are declared as functions may be functions, and nothing else', () => {
     assert.deepEqual(problems({ url, onSent: () => {} }), [])
-    assert.deepEqual(problems({ url, onSent: 'log' }), ['slow-mail: option "onSent" must be a function'])
+    assert.deepEqual(problems({ url, onSent: 'log' }), [
+      'slow-mail: option "onSent" must be a function (zin.config.ts: slowMail({ onSent: … }))',
+    ])
   })
 
   it('have the types and defaults of their schema, and the defaults cannot be changed', () => {

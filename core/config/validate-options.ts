@@ -32,9 +32,7 @@ export class OptionsValidator {
       const faults = validate(options) ? [] : schemaFaults(validate.errors ?? []).filter(({ path }) => !named.has(path))
       problems.push(
         ...faults.map(({ path, keyword, message }) =>
-          keyword === 'required' && !path.includes('.')
-            ? missingOption(spec.name, path)
-            : `${spec.name}: ${path === '' ? 'options' : `option "${path}"`} ${message}`,
+          keyword === 'required' && !path.includes('.') ? missingOption(spec.name, path) : invalidOption(spec.name, path, message),
         ),
       )
     }
@@ -74,6 +72,12 @@ function unknownOption(plugin: string, key: string, keys: readonly string[]): st
   const hint =
     near !== undefined ? `did you mean "${near}"?` : keys.length > 0 ? `known options: ${keys.join(', ')}` : 'the plugin has no options'
   return `${plugin}: unknown option "${key}"; ${hint}`
+}
+
+function invalidOption(plugin: string, path: string, message: string): string {
+  if (path === '') return `${plugin}: options ${message}`
+  const [option] = path.split(/[.[]/, 1)
+  return `${plugin}: option "${path}" ${message} (zin.config.ts: ${factoryName(plugin)}({ ${option}: … }))`
 }
 
 function missingOption(plugin: string, key: string): string {

@@ -5,15 +5,16 @@ import type { PluginContext } from './context.js'
  * the setup goes on, so that `zin config:check` finds what else is wrong, also in plugins that need this one.
  *
  * @example
- * const keys = checkedValue(ctx, () => readKeys(settings), () => randomKeys())
+ * const text = process.env.MAIL_URL ?? ''
+ * const url = checkedValue(ctx, () => new URL(text), () => new URL('smtp://localhost'))
  */
-export function checkedValue<T>({ onCheck }: Pick<PluginContext, 'onCheck'>, read: () => T, fallback: () => T): T {
+export function checkedValue<T>({ onCheck }: Pick<PluginContext, 'onCheck'>, read: () => T, fallback: (error: unknown) => T): T {
   try {
     return read()
   } catch (error) {
     onCheck(() => {
       throw error
     })
-    return fallback()
+    return fallback(error)
   }
 }

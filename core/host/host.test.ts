@@ -91,7 +91,7 @@ describe('the host', () => {
     )
     assert.deepEqual(error.message.split('\n'), [
       'greeter: unknown option "wrod"; did you mean "word"?',
-      'greeter: option "word" must be string',
+      'greeter: option "word" must be string (zin.config.ts: greeter({ word: … }))',
       'limits: LIMIT=many: expected an integer from 1 (read by limits)',
       'lost: depends on plugin "limit", which is not enabled; did you mean "limits"?',
     ])
@@ -121,7 +121,11 @@ describe('the host', () => {
           plugin('fine', {}),
           plugin('keys', {
             setup: (ctx) => {
-              const key = checkedValue(ctx, () => parse('x'), () => 7)
+              const key = checkedValue(
+                ctx,
+                () => parse('x'),
+                () => 7,
+              )
               assert.equal(key, 7)
             },
           }),

@@ -82,7 +82,8 @@ export class Host {
     const app = describeApp(config, settings, options.rootDir, this.#env.file)
     const clock = options.clock ?? systemClock
     const roles = options.roles ?? ['http', 'worker']
-    const command = roles.length > 0 ? undefined : { levelIsSet: (this.#env.values.LOG_LEVEL ?? '') !== '' }
+    const levelIsSet = (this.#env.values.LOG_LEVEL ?? '') !== '' && !problems.some((problem) => problem.startsWith('LOG_LEVEL='))
+    const command = roles.length > 0 ? undefined : { levelIsSet }
     this.#ownLog = options.log === undefined ? appLogger(app, settings, command) : undefined
     const log = options.log ?? (this.#ownLog as OwnedLogger)
     this.#time = new ShutdownTime(clock, app.shutdownMs)

@@ -1,4 +1,4 @@
-import { definePlugin } from 'zin'
+import { definePlugin, joinErrors } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { decisionsService } from 'zin/plugins/decisions'
 import { kvService } from 'zin/plugins/kv'
@@ -49,7 +49,7 @@ export const autoscale = definePlugin({
         ...(isTimeZone(timeZone) ? [] : [autoscaleErrors.AUTOSCALE_MISCONFIGURED('timeZone', `"${timeZone}" is not a time zone`)]),
         ...(problem === undefined ? [] : [autoscaleErrors.AUTOSCALE_MISCONFIGURED('regions', problem)]),
       ]
-      if (errors.length > 0) throw new AggregateError(errors)
+      if (errors.length > 0) throw joinErrors(errors)
     })
     if (!services.workers.enabled) return
     ctx.hooks.on('collectMetrics', async () => autoscaleMetrics(await current()))

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { definePlugin, messageOf, optional } from 'zin'
+import { definePlugin, joinErrors, messageOf, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
@@ -176,7 +176,7 @@ export const bulletproof = definePlugin({
     ctx.onCheck(() => {
       const { errors, warnings } = check(shared)
       for (const warning of warnings) log.warn(warning)
-      if (errors.length > 0) throw new AggregateError(errors)
+      if (errors.length > 0) throw joinErrors(errors)
     })
     ctx.onStart(() => nonces.open())
     ctx.onStart(() => {

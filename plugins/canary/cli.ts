@@ -58,7 +58,11 @@ const start = defineCommand({
   json: true,
   options: {
     ...waitOption,
-    traffic: { type: 'string', summary: 'Largest share of the jobs in percent, reached in the steps of 1, 5, 10, 25 and 50 below it', default: '20' },
+    traffic: {
+      type: 'string',
+      summary: 'Largest share of the jobs in percent, reached in the steps of 1, 5, 10, 25 and 50 below it',
+      default: '20',
+    },
     minutes: { type: 'int', summary: 'Total duration of all steps in minutes', default: 60, min: 1, max: 43_200 },
     steps: { type: 'string', summary: 'Rising shares in percent, such as 5,25' },
     file: {

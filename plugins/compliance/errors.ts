@@ -60,7 +60,8 @@ export const complianceErrors = defineErrors({
     fix: 'Give all nodes the same `APP_KEY` and `APP_KEY_BK`',
   },
   COMPLIANCE_KEY_MISSING: {
-    message: (settings: string) => `APP_KEY is not set, but ${settings} requires it; set it to at least 32 random bytes in the environment or .env`,
+    message: (settings: string) =>
+      `APP_KEY is not set, but ${settings} requires it; set it to at least 32 random bytes in the environment or .env`,
     when: 'At boot in production without `APP_KEY`, while `WORKER_AUDIT_LOG` is true',
     fix: 'Set `APP_KEY`; generate one with `node -e "console.log(crypto.randomBytes(32).toString(\'base64url\'))"`',
   },

@@ -36,9 +36,9 @@ export interface OwnedDatabase extends Database {
 }
 
 type Row = Readonly<Record<string, unknown>>
-type Keyed = readonly [key: readonly string[], row: Row, name?: string]
+type Keyed = readonly [key: readonly string[], row: Row, name?: string | undefined]
 
-function isKeyed(args: Keyed | readonly [row: Row, name?: string]): args is Keyed {
+function isKeyed(args: Keyed | readonly [row: Row, name?: string | undefined]): args is Keyed {
   return Array.isArray(args[0])
 }
 
@@ -91,8 +91,9 @@ export function createDatabase({ configs, known = () => [], ...deps }: DatabaseD
       const { dialect, tables } = named(name)
       await upsert(tables(), dialect, table, key, row)
     },
-    insertIfAbsent: async (table, ...args) => {
-      const [key, row, name] = isKeyed(args) ? args : ([undefined, ...args] as const)
+    insertIfAbsent: async (table: string, ...args: Keyed | readonly [row: Row, name?: string | undefined]) => {
+      if (!isKeyed(args)) return insertIfAbsent(named(args[1]).tables(), table, undefined, args[0])
+      const [key, row, name] = args
       return insertIfAbsent(named(name).tables(), table, key, row)
     },
     observe: (observer) => queries.add(observer),

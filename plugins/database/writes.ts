@@ -48,6 +48,12 @@ export async function insertIfAbsent(db: Tables, table: string, key: readonly st
 }
 
 async function exists(db: Tables, table: string, key: readonly string[], row: Row): Promise<boolean> {
-  const found = key.reduce((query, column) => query.where(column, '=', row[column]), db.selectFrom(table).select(key[0] as string).limit(1))
+  const found = key.reduce(
+    (query, column) => query.where(column, '=', row[column]),
+    db
+      .selectFrom(table)
+      .select(key[0] as string)
+      .limit(1),
+  )
   return (await found.executeTakeFirst()) !== undefined
 }

@@ -555,7 +555,11 @@ describe('readiness of an app whose SQLite file cannot grow', () => {
       const ready = async () => (await host.inject({ path: '/health/ready' })).status
       await sql`create table notes (text text)`.execute(tables)
       await sql`pragma max_page_count = 1`.execute(tables)
-      const write = (length: number) => tables.insertInto('notes').values({ text: 'x'.repeat(length) }).execute()
+      const write = (length: number) =>
+        tables
+          .insertInto('notes')
+          .values({ text: 'x'.repeat(length) })
+          .execute()
       assert.equal(await ready(), 200)
       await assert.rejects(write(100_000), { code: 'SQLITE_FULL' })
       assert.equal(await ready(), 503)

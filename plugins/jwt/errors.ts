@@ -19,7 +19,8 @@ export const jwtErrors = defineErrors({
     fix: 'Set the key that the message names',
   },
   JWT_KEY_TOO_SHORT: {
-    message: (name: string, bytes: number) => `jwt: ${name} has ${bytes} bytes and production needs 32 or more; set a longer one in the environment or .env. A new one: ${generate}`,
+    message: (name: string, bytes: number) =>
+      `jwt: ${name} has ${bytes} bytes and production needs 32 or more; set a longer one in the environment or .env. A new one: ${generate}`,
     when: 'At boot in production: a secret has fewer than 32 bytes',
     fix: 'Set a new one; the message contains the command',
   },

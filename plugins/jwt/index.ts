@@ -38,7 +38,7 @@ export const jwt = definePlugin({
         publicKey: settings.JWT_PUBLIC_KEY,
         production: host.app.production,
       })
-    const keys = checkedValue(ctx, configured, randomKeys)
+    const keys = checkedValue(ctx, configured, (fault) => ({ ...randomKeys(), ephemeral: false, fault }))
     for (const warning of keys.warnings) log.warn(warning)
 
     const expiresIn = options.expiresInSeconds ?? settings.JWT_EXPIRES_IN

@@ -1,5 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
-import { messageOf } from 'zin'
+import { joinErrors, messageOf } from 'zin'
 import { jwtErrors } from './errors.js'
 
 export type Algorithm = 'HS256' | 'RS256' | 'ES256'
@@ -16,6 +16,8 @@ export interface Keyring {
   readonly former: ReadonlySet<string>
   /** Whether the key was generated for this process, because none is set. */
   readonly ephemeral: boolean
+  /** Why the configured keys cannot be used, if so: commands that need no started app issue no tokens with the generated one instead. */
+  readonly fault?: unknown
   /** Warnings to log at boot. */
   readonly warnings: readonly string[]
 }
@@ -62,8 +64,10 @@ function secretKeys(material: KeyMaterial): Keyring {
     ...(secrets ?? []).map((key) => ['JWT_SECRET_BK', key] as const),
     ...(appKeys ?? []).map((key) => ['APP_KEY_BK', key] as const),
   ] as const
-  const short = all.filter(([, { length }]) => length < minBytes && production).map(([from, { length }]) => jwtErrors.JWT_KEY_TOO_SHORT(from, length))
-  if (short.length > 0) throw short.length === 1 ? short[0] : new AggregateError(short)
+  const short = all
+    .filter(([, { length }]) => length < minBytes && production)
+    .map(([from, { length }]) => jwtErrors.JWT_KEY_TOO_SHORT(from, length))
+  if (short.length > 0) throw joinErrors(short)
   const warnings = bytes.length < minBytes ? [`${name} has ${bytes.length} bytes; production refuses fewer than ${minBytes}`] : []
   const key = name === 'APP_KEY' ? derived(bytes) : bytes
   return keyring(algorithm, createSecretKey(key), warnings, { secrets, former })

@@ -1,4 +1,4 @@
-import { definePlugin, optional } from 'zin'
+import { checkedValue, definePlugin, optional } from 'zin'
 import { signedRequestsService } from 'zin/plugins/bulletproof'
 import { databaseService } from 'zin/plugins/database'
 import { queuesService } from 'zin/plugins/queues'
@@ -52,13 +52,17 @@ export const observability = definePlugin({
       page: (accept?: string) => collector.page(accept),
     }
     ctx.provide(metricsService, metrics)
-    ctx.onCheck(() => void otlpTarget(settings))
     const { database, queues, signed } = services
     const workers = services.workers?.enabled === true ? services.workers : undefined
     if (workers !== undefined) ctx.onStart(() => ctx.onStop(workers.offerFeature(observabilityFeature)))
     if (enabled) ctx.routes(metricsRoutes(metrics))
 
-    const target = host.roles.size === 0 ? undefined : otlpTarget(settings)
+    const configured = checkedValue(
+      ctx,
+      () => otlpTarget(settings),
+      () => undefined,
+    )
+    const target = host.roles.size === 0 ? undefined : configured
     const app: ObservedApp = { ...ctx, database, queues, workers, signs: signed !== undefined, collector }
     const facts = workers === undefined || !(enabled || target) ? undefined : followWorkers(app, workers)
     if (enabled || target !== undefined) countFromHooks(app, facts)

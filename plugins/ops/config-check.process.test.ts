@@ -76,7 +76,7 @@ describe('zin config:check', () => {
       assert.deepEqual([started.code, complaints(started.err, 'start').length], [1, 5], started.err)
       const invalid = await app.zin(['config:check'], { ...env, PORT: 'eighty', JWT_EXPIRES_IN: 'soon' })
       assert.deepEqual([invalid.code, complaints(invalid.err, 'config:check').length], [1, 6], invalid.err)
-      assert.match(invalid.err, /core: PORT=eighty: expected an integer/)
+      assert.match(invalid.err, /core: PORT=eighty: expected an integer from 0 to 65535 \(set in the environment, read by core\)/)
     }))
 
   it('reports no error for an app that starts', () =>

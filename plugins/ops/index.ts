@@ -28,7 +28,7 @@ export const ops = definePlugin({
   options: opsOptions,
   setup(ctx) {
     const { options, settings, services, host, log } = ctx
-    const mode = checkedValue(
+    const mode = checkedValue<'open' | 'required'>(
       ctx,
       () => opsMode(settings.OPS_AUTH, { production: host.app.production, host: host.app.bind.host }),
       () => 'required',

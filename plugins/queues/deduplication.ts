@@ -52,7 +52,9 @@ export function scheduleDeduplicationFault(given: object): string | undefined {
   if (mode !== undefined && !scheduleDeduplicationModes.some((one) => one === mode))
     return `has the mode "${String(mode).slice(0, 30)}", and a schedule takes ${modes}. With overlap "queue", a run waits for the one before`
   const unknown = Object.keys(given).find((key) => !['id', 'mode', 'ttl'].includes(key))
-  return unknown === undefined ? undefined : `has the field "${unknown.slice(0, 30)}", and a schedule takes an id, a ttl and the mode ${modes}`
+  return unknown === undefined
+    ? undefined
+    : `has the field "${unknown.slice(0, 30)}", and a schedule takes an id, a ttl and the mode ${modes}`
 }
 
 /** Whether adding a job replaces the data of a waiting one with the same deduplication id. */

@@ -1,3 +1,4 @@
+import { joinErrors } from 'zin'
 import type { Settings } from './assemble.js'
 import { type Keys, sharedId } from './auth/keys.js'
 import { rdbProxyErrors } from './errors.js'
@@ -25,7 +26,7 @@ export function signingRequired(settings: Settings, keys: Keys): boolean {
 /** Throws RDB_PROXY_CONFIG for unsafe or contradictory settings, an AggregateError for several; returns warnings. Pure. */
 export function checkSettings(input: CheckInput): readonly string[] {
   const faults = faultsOf(input).map((what) => rdbProxyErrors.RDB_PROXY_CONFIG(what))
-  if (faults.length > 0) throw faults.length === 1 ? faults[0] : new AggregateError(faults)
+  if (faults.length > 0) throw joinErrors(faults)
   const { keys, serving, settings } = input
   if (!serving || signingRequired(settings, keys)) return []
   const change = keys.count === 0 ? 'set RDB_PROXY_SECRET' : 'set RDB_PROXY_REQUIRE_SIGNING to auto or true'

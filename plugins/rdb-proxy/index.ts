@@ -42,9 +42,10 @@ export const rdbProxy = definePlugin({
     })
     ctx.onCheck(() => {
       const { production, allowedHosts } = host.app
-      const serving = host.roles.has('http')
-      for (const warning of checkSettings({ settings, options, keys, production, loopback: allowedHosts !== undefined, serving }))
-        log.warn(warning)
+      // A command, such as config:check, finds what the app will.
+      const serving = host.roles.has('http') || host.roles.size === 0
+      const warnings = checkSettings({ settings, options, keys, production, loopback: allowedHosts !== undefined, serving })
+      if (host.roles.size > 0) for (const warning of warnings) log.warn(warning)
     })
     ctx.onStart(async () => {
       // Imported lazily: it loads the database driver.

@@ -1,3 +1,4 @@
+import { checkedValue } from 'zin'
 import type { ComplianceContext, CompliancePart, Control } from '../part.js'
 import type { Marks } from '../store/marks.js'
 import { Cipher, isEncrypted } from './cipher.js'
@@ -14,9 +15,15 @@ import { Reencryption, type ReencryptionProgress } from './reencryption.js'
 export function encryptionPart(ctx: ComplianceContext, marks: Marks, keepDigestKeys: () => Promise<unknown>): CompliancePart {
   const { host, log, services, settings } = ctx
   const on = settings.WORKER_ENCRYPTION
-  const keys = encryptionKeys(settings)
+  const keys = checkedValue(
+    ctx,
+    () => encryptionKeys(settings),
+    () => undefined,
+  )
   if (keys === undefined) {
-    if (on && host.app.production && host.roles.size > 0) throw encryptionErrors.COMPLIANCE_ENCRYPTION_KEY_MISSING()
+    ctx.onCheck(() => {
+      if (on && host.app.production && settings.WORKER_ENCRYPTION_KEYS === '') throw encryptionErrors.COMPLIANCE_ENCRYPTION_KEY_MISSING()
+    })
     if (on && host.roles.size > 0) log.warn('jobs are stored unencrypted: neither APP_KEY nor WORKER_ENCRYPTION_KEYS is set')
     return { controls: () => [control(on, undefined)] }
   }

@@ -3,7 +3,7 @@ import { defineErrors } from 'zin'
 export const encryptionErrors = defineErrors({
   COMPLIANCE_ENCRYPTION_KEY_MISSING: {
     message: () =>
-      'Neither APP_KEY nor WORKER_ENCRYPTION_KEYS is set, but WORKER_ENCRYPTION requires one of them; set APP_KEY to at least 32 random bytes',
+      'Neither APP_KEY nor WORKER_ENCRYPTION_KEYS is set, but WORKER_ENCRYPTION requires one of them; set APP_KEY to at least 32 random bytes in the environment or .env',
     when: 'At boot in production: `WORKER_ENCRYPTION` is true and no key is set',
     fix: 'Set `APP_KEY` or `WORKER_ENCRYPTION_KEYS`, or `WORKER_ENCRYPTION` to false',
   },

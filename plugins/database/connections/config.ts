@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import type { SettingValues } from 'zin'
+import { joinErrors, type SettingValues } from 'zin'
 import { databaseErrors } from '../errors.js'
 import type { DatabaseOptions } from '../options.js'
 import type { databaseSettings } from '../settings.js'
@@ -51,7 +51,7 @@ export function connectionConfigs(input: ConfigInput): readonly [ConnectionConfi
   )
   const configs: readonly [ConnectionConfig, ...ConnectionConfig[]] = [defaultConfig(input), ...named]
   const open = input.production ? configs.filter(isOpenRoot).map(openRoot) : []
-  if (open.length > 0) throw open.length === 1 ? open[0] : new AggregateError(open)
+  if (open.length > 0) throw joinErrors(open)
   return configs
 }
 

@@ -71,5 +71,5 @@ async function createLock(db: Kysely<LockTables>): Promise<void> {
     .addColumn('holder', 'varchar(36)', (column) => column.notNull())
     .addColumn('lease_until', 'bigint', (column) => column.notNull())
     .execute()
-  await insertIfAbsent(db, 'zin_migration_lock', { id: 1, holder: '', lease_until: 0 })
+  await insertIfAbsent(db, 'zin_migration_lock', ['id'], { id: 1, holder: '', lease_until: 0 })
 }

@@ -65,7 +65,8 @@ export function sqliteConnection(config: SqliteConfig, deps: SqliteDeps): Connec
         createAdapter: () => dialect.createAdapter(),
         createIntrospector: (db) => dialect.createIntrospector(db),
         createQueryCompiler: () => dialect.createQueryCompiler(),
-        createDriver: () => sqliteDriver(dialect.createDriver(), { ...deps, file: made, name: config.name, path: config.file, space, callers }),
+        createDriver: () =>
+          sqliteDriver(dialect.createDriver(), { ...deps, file: made, name: config.name, path: config.file, space, callers }),
       },
     })
     open = { file: made, tables }

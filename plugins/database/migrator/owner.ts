@@ -28,7 +28,7 @@ export async function claimDatabase(db: Kysely<any>, app: App, where: string): P
     .addColumn('name', 'varchar(200)', (column) => column.notNull())
     .execute()
   await useUnicode(db, 'zin_app')
-  await insertIfAbsent(db, 'zin_app', { id: 1, name: app.name })
+  await insertIfAbsent(db, 'zin_app', ['id'], { id: 1, name: app.name })
   if (app.renamedFrom !== '') await tables.updateTable('zin_app').set({ name: app.name }).where('name', '=', app.renamedFrom).execute()
   const { name } = await tables.selectFrom('zin_app').select('name').where('id', '=', 1).executeTakeFirstOrThrow()
   if (name !== app.name) throw databaseErrors.DATABASE_OTHER_APP(where, name, app.name)
