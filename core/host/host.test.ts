@@ -104,7 +104,7 @@ describe('the host', () => {
     const checked = (...messages: readonly string[]): Partial<Parameters<typeof definePlugin>[0]> => ({
       setup: ({ onCheck }) =>
         onCheck(() => {
-          throw new AggregateError(messages.map((message) => new Error(message)))
+          throw new AggregateError(messages.map((message) => new ZinError('SET', message)))
         }),
     })
     const parse = (text: string): number => {
