@@ -23,8 +23,8 @@ const shop = definePlugin({
       return {}
     } })
     ctx.commands([
-      count('services', async ({ print, service }) => print.line((await service(queuesService).counts('orders')).waiting)),
-      count('running app', async ({ app, print }) => print.line((await app.request({ method: 'GET', path: '/orders' })).waiting)),
+      count('services', async ({ print, service }) => print.line(String((await service(queuesService).counts('orders')).waiting))),
+      count('running app', async ({ app, print }) => print.line(String((await app.request({ method: 'GET', path: '/orders' })).waiting))),
     ])
     ctx.route({ method: 'GET', path: '/orders', handler: async () => ({ waiting: (await queues.counts('orders')).waiting }) })
   },
