@@ -1,10 +1,10 @@
-// Writes the tables that are generated from declarations (options, settings, errors) to the READMEs of the core and of each plugin, and the
-// tables of the plugin API to its reference. With --check it writes nothing and fails if a document differs.
+// Writes the tables that are generated from declarations (options, settings, errors, kinds of what needs attention) to the READMEs of the
+// core and of each plugin, and the tables of the plugin API to its reference. With --check it writes nothing and fails if a document differs.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cliErrors } from '../core/cli/errors.js'
 import { coreErrors } from '../core/host/core-errors.js'
 import type { AnyPluginSpec } from '../core/host/plugin.js'
-import { declaredTables, withTable } from '../core/testing/readme.js'
+import { declaredTables, type ReadmeTable, withTable } from '../core/testing/readme.js'
 import { moduleIn } from './docs/module-in.js'
 import { referencePath, referenceText } from './docs/reference.js'
 
@@ -37,7 +37,19 @@ function update(file: string, change: (markdown: string) => string): void {
   if (check) process.exitCode = 1
 }
 
+/** The kinds of what needs attention, of all plugins. */
+async function attentionTable(): Promise<ReadmeTable> {
+  const rows: (readonly string[])[] = []
+  for (const folder of folders.filter((path) => path.startsWith('plugins/') && existsSync(`${path}/index.ts`))) {
+    const { attention = {}, name = '' } = (await declarationsOf(folder)) as Partial<AnyPluginSpec>
+    for (const [kind, when] of Object.entries(attention)) rows.push([`\`${kind}\``, when, name])
+  }
+  return { head: ['kind', 'listed when', 'from'], rows }
+}
+
 update('core/README.md', withTables({ errors: { ...coreErrors, ...cliErrors } }))
 update(referencePath, referenceText)
 for (const folder of folders.filter((path) => existsSync(`${path}/index.ts`)))
   update(`${folder}/README.md`, withTables(await declarationsOf(folder)))
+const attention = await attentionTable()
+update('plugins/queue-monitor/README.md', (markdown) => withTable(markdown, 'What needs attention', attention))

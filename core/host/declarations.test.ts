@@ -55,6 +55,11 @@ describe('an invalid declaration stops the boot with the plugin, the field and t
       'mail: the setting "RETRIES" has an invalid declaration: "type" must be one of string, int, number, bool, list, enum, family',
     ],
     [
+      'a kind of attention that is not kebab-case',
+      { attention: { mailboxFull: 'a mailbox is full' } },
+      'mail: the kind "mailboxFull" of "attention" is not kebab-case, such as "mailbox-full"',
+    ],
+    [
       'a development default of a setting that is not declared',
       { developmentDefaults: { RETRIES: 1 } },
       'mail: "developmentDefaults" has "RETRIES", which "settings" does not declare',

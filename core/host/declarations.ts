@@ -17,6 +17,7 @@ export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly D
       ...settingProblems((spec.settings ?? {}) as SettingSpecs),
       ...developmentProblems(spec),
       ...errorProblems(spec.errors ?? {}),
+      ...attentionProblems(spec.attention ?? {}),
     ]
     return problems.map((problem) => ({ plugin: spec.name, problem }))
   })
@@ -24,6 +25,7 @@ export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly D
 }
 
 const constantName = /^[A-Z][A-Z0-9_]*$/
+const kindName = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const familyName = /^[A-Z][A-Z0-9_]*_\*$/
 
 function settingProblems(settings: SettingSpecs): readonly string[] {
@@ -60,6 +62,12 @@ function errorProblem(code: string, factory: ErrorFactory): string | undefined {
   if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status <= 599))
     return `"status" is ${String(status)}; use 400 to 599, or leave it out for an error that never appears in a response`
   return undefined
+}
+
+function attentionProblems(kinds: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(kinds).flatMap((kind) =>
+    kindName.test(kind) ? [] : [`the kind "${kind}" of "attention" is not kebab-case, such as "mailbox-full"`],
+  )
 }
 
 /** Finds codes declared with different statuses. A client may rely on a code having one status. */

@@ -35,6 +35,11 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly provides?: readonly ServiceRef<any>[]
   /** Hooks it fires, by name. Their types are added to `HookMap`. */
   readonly hooks?: Readonly<Record<string, HookSpec>>
+  /**
+   * Kinds of facts it reports in `collectAttention`, in kebab-case, with when each is listed, as one line. If the plugin cannot be asked, these
+   * kinds are named as not checked.
+   */
+  readonly attention?: Readonly<Record<string, string>>
   /** Environment settings it reads, created with `defineSettings`. */
   readonly settings?: S
   /** Defaults of its settings under `zin dev`, if they differ: `{ MAIL_TRANSPORT: 'log' }`. */

@@ -43,7 +43,7 @@ export function bootPlan(view: HostView, graph: PluginGraph, commands: readonly 
 }
 
 export function reportUnit(unit: PluginUnit, graph: PluginGraph): PluginReport {
-  const { name, version, description = '', author = '', provides = [] } = unit.plugin.spec
+  const { name, version, description = '', author = '', provides = [], attention = {} } = unit.plugin.spec
   const edges = graph.edgesOf(name)
   const report = {
     name,
@@ -59,6 +59,7 @@ export function reportUnit(unit: PluginUnit, graph: PluginGraph): PluginReport {
     level: graph.levels.findIndex((level) => level.includes(name)),
     timings: unit.timings,
     provides: provides.map((ref) => ref.id),
+    attention: Object.keys(attention),
   }
   const detail = unit.describe()
   return { ...report, ...(detail === undefined ? {} : { detail }), ...(unit.error === undefined ? {} : { error: unit.error.message }) }

@@ -20,6 +20,8 @@ export interface PluginReport {
   /** Milliseconds spent per phase so far. */
   readonly timings: Readonly<Partial<Record<PluginPhase, number>>>
   readonly provides: readonly string[]
+  /** Kinds of facts it reports in `collectAttention`. */
+  readonly attention: readonly string[]
   /** Result of the plugin's `describe`: `sqlite`. */
   readonly detail?: string
   readonly error?: string

@@ -4,6 +4,11 @@ import type { BreakerRules } from './rules.js'
 import { rulesIn } from './service.js'
 import type { Circuits, SharedCircuits } from './shared-circuits.js'
 
+/** The kinds of facts, and when each is listed. */
+export const circuitKinds = {
+  'circuit-open': 'a circuit breaker is open or half-open',
+} as const
+
 export interface CircuitReportParts {
   readonly workers: Pick<Workers, 'list'>
   readonly shared: Pick<SharedCircuits, 'readMany'>

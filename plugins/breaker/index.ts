@@ -5,7 +5,7 @@ import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { workersService } from 'zin/plugins/workers'
 import { Announcer } from './announce.js'
-import { circuitReport } from './attention.js'
+import { circuitKinds, circuitReport } from './attention.js'
 import { breakerCommands } from './cli.js'
 import { breakerService } from './contract.js'
 import { breakerErrors } from './errors.js'
@@ -41,6 +41,7 @@ export const breaker = definePlugin({
   uses: { cluster: clusterService, decisions: optional(decisionsService), kv: kvService, ops: opsService, workers: workersService },
   provides: [breakerService],
   hooks: breakerHooks,
+  attention: circuitKinds,
   errors: breakerErrors,
   options: breakerOptions,
   setup(ctx) {

@@ -1,6 +1,11 @@
 import { type AttentionFact, type AttentionReport, countText } from 'zin'
 import type { CanaryRecord, PauseReason } from './record.js'
 
+/** The kinds of facts, and when each is listed. */
+export const canaryKinds = {
+  'canary-waiting': 'a canary waits for a person',
+} as const
+
 const words: Readonly<Record<PauseReason, string>> = {
   manual: 'somebody paused it',
   inconclusive: 'there was no verdict in time',

@@ -5,7 +5,7 @@ import { kvService } from 'zin/plugins/kv'
 import { opsService } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
 import { defineWorkerFeature, workersService } from 'zin/plugins/workers'
-import { canaryReport } from './attention.js'
+import { canaryKinds, canaryReport } from './attention.js'
 import { canaryCommands } from './cli.js'
 import { canaryService } from './contract.js'
 import { Controller } from './controller.js'
@@ -55,6 +55,7 @@ export const canary = definePlugin({
   },
   provides: [canaryService],
   hooks: canaryHooks,
+  attention: canaryKinds,
   errors: { ...canaryErrors, ...simulationErrors },
   options: canaryOptions,
   setup(ctx) {

@@ -1,5 +1,6 @@
 import { definePlugin } from 'zin'
 import { assemble } from './assemble.js'
+import { auditKinds } from './audit/attention.js'
 import { complianceService } from './contract.js'
 import { encryptionErrors } from './encryption/errors.js'
 import { complianceErrors } from './errors.js'
@@ -9,6 +10,7 @@ import { complianceOptions } from './options.js'
 import { reportCommands } from './report/cli.js'
 import { reportRoutes } from './report/routes.js'
 import { complianceSettings } from './settings.js'
+import { erasureKinds } from './subjects/attention.js'
 import { subjectErrors } from './subjects/errors.js'
 import { complianceUses } from './uses.js'
 
@@ -33,6 +35,7 @@ export const compliance = definePlugin({
   // The workers stop first, so that their last jobs are still recorded and encrypted.
   before: ['workers'],
   provides: [complianceService],
+  attention: { ...auditKinds, ...erasureKinds },
   errors: { ...complianceErrors, ...encryptionErrors, ...subjectErrors },
   hooks: complianceHooks,
   settings: complianceSettings,

@@ -22,6 +22,7 @@ describe('the pages of the console in Chromium, on small screens and with unusua
     await workers.create({ name: longName, queueName: longName, ...idle })
     await workers.enqueue(longName, {})
     await workers.schedule(longName, 'weekly-digest', { pattern: '0 8 * * 1' })
+    await workers.schedule(longName, 'nightly', { pattern: '0 2 * * *', overlap: 'skip', catchUp: 'all' })
     const flow = { worker: longName, data: {}, children: [{ worker: longName, data: {} }] }
     flowParent = `${longName}:${(await workers.enqueueFlow(flow)).id}`
     browser = await launch()
@@ -64,6 +65,20 @@ describe('the pages of the console in Chromium, on small screens and with unusua
       await page.close()
     })
   }
+
+  it('say in words what a schedule does with runs that overlap or were missed', async () => {
+    const page = await open('/schedules')
+    const cells = async (id: string) => {
+      const row = page.getByRole('row').filter({ hasText: id })
+      await row.waitFor()
+      return row.getByRole('cell').allTextContents()
+    }
+    assert.deepEqual((await cells('weekly-digest')).slice(4, 6), ['the next runs too', 'one is made up'])
+    assert.deepEqual((await cells('nightly')).slice(4, 6), ['the next is left out', 'all are made up'])
+    await page.getByTitle('A run that is due while the one before still waits or runs is left out').waitFor()
+    if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT })
+    await page.close()
+  })
 
   it('give the name of a flow the whole width of a phone', async () => {
     const page = await open('/flows', phone)

@@ -1,11 +1,18 @@
-import type { AttentionFact } from 'zin'
-import type { HealthClock } from './contract.js'
+import type { AttentionFact, AttentionReport } from 'zin'
+import type { ClockWatch } from './clock-watch.js'
 import type { Finding } from './service.js'
+
+/** The kinds of facts, and when each is listed. */
+export const healthKinds = {
+  'store-unavailable': 'the health check of a store fails',
+  'health-check': 'another health check fails',
+  'clock-off': 'the clock of a node differs from that of a store by more than the window of signed requests',
+} as const
 
 /** Checks of stores: those that fail cannot be read or written. */
 const stores: ReadonlySet<string> = new Set(['database', 'database-writes', 'cache', 'queues'])
 /** Checks whose subject other facts name. */
-const named: ReadonlySet<string> = new Set(['clock', 'workers', 'webhooks'])
+const named: ReadonlySet<string> = new Set(['clock', 'workers'])
 
 /** Health checks that fail. */
 export function failingChecks(findings: readonly Finding[]): readonly AttentionFact[] {
@@ -25,10 +32,15 @@ export function failingChecks(findings: readonly Finding[]): readonly AttentionF
     })
 }
 
-/** The clock of this process, if it is off. */
-export function clockFacts(problem: HealthClock['problem'], node: string): readonly AttentionFact[] {
-  if (problem === undefined) return []
-  const { isWrong, text } = problem
+/** The clock of this process, if it is off, or could not be compared. */
+export function clockReport({ report, unread }: Pick<ClockWatch, 'report' | 'unread'>, node: string): AttentionReport {
   const act = { label: 'See the nodes', href: '/console/nodes' }
-  return [{ kind: 'clock-off', subject: `node:${node}`, severity: isWrong ? 'bad' : 'warn', cause: `On node ${node}, ${text}`, act }]
+  const cause = `On node ${node}, ${report?.text}`
+  const severity = report?.state === 'wrong' ? 'bad' : 'warn'
+  const isOff = report !== undefined && report.state !== 'right'
+  const reason = `The clock of node ${node} could not be compared with any store: ${unread}`
+  return {
+    facts: isOff ? [{ kind: 'clock-off', subject: `node:${node}`, severity, cause, act }] : [],
+    notChecked: unread === undefined ? [] : [{ kind: 'clock-off', reason }],
+  }
 }

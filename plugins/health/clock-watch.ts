@@ -45,6 +45,7 @@ export class ClockWatch {
   readonly #parts: ClockWatchParts
   #running: Promise<void> | undefined
   #report: ClockReport | undefined
+  #unread: string | undefined
   /** How far the wall clock was ahead of the monotonic one at the last comparison, in ms. */
   #ahead: number | undefined
 
@@ -55,6 +56,11 @@ export class ClockWatch {
   /** Undefined while no store could be asked. */
   get report(): ClockReport | undefined {
     return this.#report
+  }
+
+  /** Why none of the clocks could be read at the last comparison; undefined if one was, or if there are none. */
+  get unread(): string | undefined {
+    return this.#unread
   }
 
   /** Never rejects. Calls during a comparison share it. */
@@ -80,7 +86,8 @@ export class ClockWatch {
     const { clock, log, others, publish, sources, windowMs } = this.#parts
     this.#ahead = clock.now() - clock.monotonic()
     const found = await Promise.all(sources().map((source) => this.#offsetOf(source)))
-    const offsets = new Map(found.flatMap((one) => (one === undefined ? [] : [one])))
+    const offsets = new Map(found.flatMap((one) => (typeof one === 'string' ? [] : [one])))
+    this.#unread = offsets.size > 0 ? undefined : found.filter((one) => typeof one === 'string').join('; ') || undefined
     if (offsets.size === 0) return
     await withDeadline(publish(offsets), readMs, late).catch(() => undefined)
     // Only a node that differs asks the others.
@@ -94,15 +101,17 @@ export class ClockWatch {
     else log.warn({ offsetMs: report.offsetMs }, report.text)
   }
 
-  async #offsetOf({ name, read }: ClockSource): Promise<readonly [string, number] | undefined> {
+  /** The offset, or why it could not be read. */
+  async #offsetOf({ name, read }: ClockSource): Promise<readonly [string, number] | string> {
     const { clock, log } = this.#parts
     const [wall, start] = [clock.now(), clock.monotonic()]
     try {
       const theirs = await withDeadline(read(), readMs, late)
       return [name, Math.round(theirs - wall - (clock.monotonic() - start) / 2)]
     } catch (error) {
-      log.debug({ source: name, why: messageOf(error) }, 'the clock of a store could not be read')
-      return undefined
+      const why = messageOf(error)
+      log.debug({ source: name, why }, 'the clock of a store could not be read')
+      return `${name}: ${why}`
     }
   }
 }

@@ -3,7 +3,7 @@ import { signedRequestsService } from 'zin/plugins/bulletproof'
 import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { kvService } from 'zin/plugins/kv'
-import { clockFacts, failingChecks } from './attention.js'
+import { clockReport, failingChecks, healthKinds } from './attention.js'
 import { ClockWatch } from './clock-watch.js'
 import { clockSources, otherOffsets, publishOffsets } from './clocks.js'
 import { type HealthClock, healthChecksService, healthClockService } from './contract.js'
@@ -36,6 +36,7 @@ export const health = definePlugin({
     signed: optional(signedRequestsService),
   },
   provides: [healthChecksService, healthClockService],
+  attention: healthKinds,
   errors: healthErrors,
   settings: healthSettings,
   options: healthOptions,
@@ -62,7 +63,7 @@ export const health = definePlugin({
     ctx.provide(healthClockService, healthClock)
     ctx.hooks.on('collectAttention', async (where) => {
       if (where === 'process') {
-        return { facts: clockFacts(healthClock.problem, services.cluster?.node.id ?? 'this process') }
+        return clockReport(watch, services.cluster?.node.id ?? 'this process')
       }
       return { facts: failingChecks(await board.run(({ kind }) => kind !== 'startup')) }
     })

@@ -34,6 +34,11 @@ export function alertActionsContract(title: string, env: () => Readonly<Record<s
             coolDown: 0,
           },
           webhookSecret: secret,
+          webhooks: [
+            { url: receiver.url('/raised'), events: ['queue.alert'] },
+            { url: receiver.url('/cleared'), events: ['queue.alert.cleared'] },
+            { url: receiver.url('/default'), queues: ['mails-b'] },
+          ],
           delivery: { retries: [1], allowPrivate: true },
           smtp: { host: '127.0.0.1', port: mail.port, from: 'zin@example.com' },
         },
@@ -71,7 +76,16 @@ export function alertActionsContract(title: string, env: () => Readonly<Record<s
         () => receiver.at(slackPath).length === 2 && receiver.at('/alerts').length === 2,
       )
       assert.match(receiver.at(slackPath)[1]?.body.text, /^:white_check_mark: .* cleared/)
-      assert.equal(receiver.at('/alerts')[1]?.body.data.status, 'cleared')
+      const { data: cleared, event } = receiver.at('/alerts')[1]?.body ?? {}
+      assert.deepEqual([event, cleared.status, cleared.rule], ['queue.alert.cleared', 'cleared', 'oldest-waiting'])
+      const told = (path: string) => receiver.at(path).map(({ body }) => `${body.event} ${body.data.status} ${body.data.rule}`)
+      await eventually('other endpoints are told', () => told('/cleared').length === 2 && told('/default').length === 4)
+      const rules = ['oldest-waiting', 'queue-size']
+      assert.deepEqual(
+        [told('/raised').toSorted(), told('/cleared').toSorted()],
+        [rules.map((rule) => `queue.alert raised ${rule}`), rules.map((rule) => `queue.alert.cleared cleared ${rule}`)],
+      )
+      assert.deepEqual(told('/default').toSorted(), [...told('/raised'), ...told('/cleared')].toSorted())
     })
 
     it('send an email to each recipient', async () => {
@@ -101,7 +115,8 @@ export function alertActionsContract(title: string, env: () => Readonly<Record<s
       const { body } = await app.call('GET', '/api/queue/webhooks')
       const log = (await app.call('GET', '/api/queue/webhooks/deliveries?limit=100')).body
       assert.doesNotMatch(JSON.stringify([body, found, log]), /very-secret|whsec/)
-      assert.deepEqual(body.webhooks.map(({ channel, rule }: Record<string, string>) => `${rule} ${channel}`).sort(), [
+      const actions = body.webhooks.filter(({ source }: Record<string, string>) => source === 'alert')
+      assert.deepEqual(actions.map(({ channel, rule }: Record<string, string>) => `${rule} ${channel}`).sort(), [
         'failure-rate email',
         'oldest-waiting webhook',
         'queue-size slack',

@@ -109,7 +109,13 @@ export function assemble(input: AssembleInput): MonitorAssembly {
   })
   hooks.on('collectAttention', (where) => (where === 'app' ? facts.report() : { facts: [] }))
   const attention = new Attention({
-    collector: new Collector({ slot: hooks.slot('collectAttention'), cluster, kv, keptMs: 3 * periodMs }),
+    collector: new Collector({
+      slot: hooks.slot('collectAttention'),
+      cluster,
+      kv,
+      kindsOf: (plugin) => host.plugins().find(({ name }) => name === plugin)?.attention ?? [],
+      keptMs: 3 * periodMs,
+    }),
     kv,
     clock,
     log,

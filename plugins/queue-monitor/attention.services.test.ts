@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { it } from 'node:test'
+import { after, it } from 'node:test'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
@@ -15,15 +15,48 @@ import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { forkApp } from '../../scripts/testing/forked-app.js'
 import { mysqlDatabase, mysqlEnv } from '../../scripts/testing/mysql-database.js'
+import { mysqlServer } from '../../scripts/testing/mysql-server.js'
 import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
 import type { AttentionList } from './attention/item.js'
 import { attentionContract } from './attention.contract.js'
+import { attentionKindsContract } from './attention-kinds.contract.js'
 import { queueMonitor } from './index.js'
 
 const redisEnv = () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' })
 
 attentionContract('Redis and MariaDB', () => ({ ...redisEnv(), ...mysqlEnv() }))
+
+const kinds = mysqlDatabase('attention_kinds')
+after(() => kinds.drop())
+
+attentionKindsContract(
+  'Redis and MariaDB',
+  async () => {
+    await kinds.create()
+    return { ...redisEnv(), ...kinds.env }
+  },
+  async (atEnd) => {
+    const mysql = await mysqlServer()
+    atEnd(() => mysql.stop())
+    const redis = await redisServer()
+    atEnd(() => redis.stop())
+    return {
+      env: { REDIS_URL: redis.url, ...mysql.env },
+      cut: async (lab) => {
+        await redis.kill()
+        mysql.hang()
+        // The clocks are compared once a minute, or when the own one was set.
+        lab.setClock(5_000)
+        return async () => {
+          mysql.resume()
+          await redis.start()
+        }
+      },
+      left: new Set(['memory']),
+    }
+  },
+)
 
 it('a worker whose only process was stopped needs attention until a process runs it; with the stores cut off, nothing is well', async (t) => {
   const atEnd = cleanUp(t)

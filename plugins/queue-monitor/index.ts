@@ -12,6 +12,7 @@ import { pluginScope } from './access/scope.js'
 import { assemble } from './assemble.js'
 import type { Asker } from './attention/attention.js'
 import { attentionCommands } from './attention/cli.js'
+import { monitorKinds } from './attention/facts.js'
 import { queueMonitorCommands } from './cli.js'
 import { attentionService, queueMonitorService } from './contract.js'
 import { monitorErrors } from './errors.js'
@@ -60,6 +61,7 @@ export const queueMonitor = definePlugin({
   },
   provides: [queueMonitorService, attentionService],
   hooks: queueMonitorHooks,
+  attention: monitorKinds,
   errors: monitorErrors,
   options: queueMonitorOptions,
   setup(ctx) {

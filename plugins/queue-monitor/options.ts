@@ -46,10 +46,7 @@ const webhooks = Type.Union([
     ]),
     { maxItems: 100 },
   ),
-  Type.Object(
-    { 'job.completed': urls, 'job.failed': urls, 'queue.alert': urls, 'attention.raised': urls, 'attention.cleared': urls },
-    closed,
-  ),
+  Type.Object(Object.fromEntries(deliveryEvents.map((name) => [name, urls])) as Readonly<Record<DeliveryEvent, typeof urls>>, closed),
 ])
 const secret = Type.String({ minLength: 1, maxLength: 200 })
 

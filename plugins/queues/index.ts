@@ -6,7 +6,7 @@ import type { EmbeddedStore } from './embedded/open.js'
 import { queueErrors } from './errors.js'
 import { queueHooks } from './hooks.js'
 import { queuesOptions } from './options.js'
-import { scheduleReport } from './schedule-facts.js'
+import { scheduleKinds, scheduleReport } from './schedule-facts.js'
 import { createQueues } from './service.js'
 import { queuesSettings } from './settings.js'
 
@@ -89,6 +89,7 @@ export const queues = definePlugin({
   description: 'BullMQ queues on Redis, or on an embedded store that needs no server',
   uses: { health: optional(healthChecksService) },
   provides: [queuesService],
+  attention: scheduleKinds,
   errors: { ...queueErrors, ...redisErrors },
   hooks: queueHooks,
   options: queuesOptions,

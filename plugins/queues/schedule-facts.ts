@@ -4,6 +4,12 @@ import type { ListedState, ListPage } from './contract.js'
 import { isInternalQueue } from './job-check.js'
 import type { StoredSchedule } from './late-schedules.js'
 
+/** The kinds of facts, and when each is listed. */
+export const scheduleKinds = {
+  'schedule-overdue': 'a schedule was due 30 s ago and has not run',
+  'schedule-failed': 'the last run of a schedule failed',
+} as const
+
 /** What is read of the queues. */
 export interface ScheduledQueues {
   queue(name: string): Pick<Queue, 'getJobScheduler' | 'getJobSchedulers'>

@@ -1,6 +1,11 @@
 import type { AttentionReport } from 'zin'
 import type { Resources } from './contract.js'
 
+/** The kinds of facts, and when each is listed. */
+export const resourceKinds = {
+  'resource-alert': 'a live node has an alert',
+} as const
+
 /** The alerts of live nodes. */
 export async function resourceReport({ current }: Pick<Resources, 'current'>): Promise<AttentionReport> {
   const snapshots = await current()

@@ -5,7 +5,7 @@ import { decisionsService } from 'zin/plugins/decisions'
 import { kvService } from 'zin/plugins/kv'
 import { workersService } from 'zin/plugins/workers'
 import { assemble } from './assemble.js'
-import { resourceReport } from './attention.js'
+import { resourceKinds, resourceReport } from './attention.js'
 import { resourceCommands } from './cli.js'
 import { resourcesService } from './contract.js'
 import { resourceErrors } from './errors.js'
@@ -42,6 +42,7 @@ export const resources = definePlugin({
   },
   provides: [resourcesService],
   hooks: resourceHooks,
+  attention: resourceKinds,
   errors: resourceErrors,
   settings: resourceSettings,
   options: resourcesOptions,

@@ -2,6 +2,17 @@ import { type AttentionFact, type AttentionReport, countText, durationText, mess
 import type { QueueSample, Queues } from 'zin/plugins/queues'
 import type { NodeView, Workers, WorkerView } from './contract.js'
 
+/** The kinds of facts, and when each is listed. */
+export const workerKinds = {
+  'no-live-node': 'a worker should run, and no live node has run it for 15 s',
+  'worker-failed': 'a worker has failed on all its nodes',
+  'worker-failed-on-nodes': 'a worker has failed on some of its nodes',
+  'worker-paused': 'a worker has been paused for 20 s',
+  'rollout-halted': 'a node could not run a version, and the previous one goes on',
+  'node-lost': 'a process lost its lease in the last five minutes',
+  'counts-unwritable': 'a process cannot store the counts of attempts',
+} as const
+
 export interface AttentionParts {
   readonly workers: Pick<Workers, 'list' | 'nodes'>
   readonly queues: Pick<Queues, 'sample'>
@@ -59,13 +70,12 @@ function about({ name, queueName }: WorkerView) {
 
 /** What is wrong with a worker that runs, or has failed. Pure. */
 export function workerFacts(worker: WorkerView): readonly AttentionFact[] {
-  const { desired, failedOn = [], lastError, name, paused, rollout, state, updatedAt } = worker
+  const { desired, failedOn = [], lastError, name, paused, rollout, state } = worker
   const fact = about(worker)
   const why = lastError === undefined ? '' : `: ${cut(lastError.split('\n')[0] ?? '')}`
-  const since = Date.parse(updatedAt)
   if (state === 'FAILED') {
     const cause = `The worker "${name}" has failed and takes no jobs until it is restarted${why}`
-    return [{ ...fact, kind: 'worker-failed', severity: 'bad', cause, since }]
+    return [{ ...fact, kind: 'worker-failed', severity: 'bad', cause }]
   }
   const found: AttentionFact[] = []
   if (rollout?.state === 'halted') {
@@ -75,7 +85,7 @@ export function workerFacts(worker: WorkerView): readonly AttentionFact[] {
   }
   if (failedOn.length > 0) {
     const cause = `The worker "${name}" has failed on ${countText(failedOn.length, 'node')} (${cut(failedOn.join(', '))}) and runs on the others${why}`
-    found.push({ ...fact, kind: 'worker-failed-on-nodes', severity: 'bad', cause, count: failedOn.length, since })
+    found.push({ ...fact, kind: 'worker-failed-on-nodes', severity: 'bad', cause, count: failedOn.length })
   }
   if (desired === 'running' && paused) {
     const cause = `The worker "${name}" is paused and takes no jobs. Resume it when it may go on`

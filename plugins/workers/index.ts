@@ -8,7 +8,7 @@ import { kvService } from 'zin/plugins/kv'
 import { type Ops, opsService } from 'zin/plugins/ops'
 import { queuesService, type Viewer } from 'zin/plugins/queues'
 import { assemble } from './assemble.js'
-import { countsFact, workersReport } from './attention.js'
+import { countsFact, workerKinds, workersReport } from './attention.js'
 import { workerCommands } from './cli.js'
 import { workersService } from './contract.js'
 import { workerErrors } from './errors.js'
@@ -80,6 +80,7 @@ export const workers = definePlugin({
   },
   provides: [workersService],
   hooks: workerHooks,
+  attention: workerKinds,
   errors: workerErrors,
   settings: workerSettings,
   options: workersOptions,

@@ -2,6 +2,12 @@ import { type AttentionFact, countText } from 'zin'
 import type { PublisherState } from './places/publisher.js'
 import type { WriterState } from './writer.js'
 
+/** The kinds of facts, and when each is listed. */
+export const auditKinds = {
+  'audit-unwritable': 'a process cannot write the audit log',
+  'audit-seals-unwritable': 'a process cannot write the seals of the audit log to a second place',
+} as const
+
 /** The audit log of this process, if it or a place of its seals cannot be written. */
 export function auditFacts(
   { downSince, error = '', unkept, waiting }: WriterState,

@@ -1,6 +1,11 @@
 import type { AttentionFact, AttentionReport } from 'zin'
 import type { Erasures } from '../store/erasures.js'
 
+/** The kinds of facts, and when each is listed. */
+export const erasureKinds = {
+  'erasure-failed': 'the erasure of the data of a subject failed in the last 30 days, and none succeeded since',
+} as const
+
 /** How long a failed erasure is reported, in ms. */
 const reportedMs = 30 * 86_400_000
 

@@ -23,7 +23,7 @@ export function endpointOfAction(rule: AlertRule, { action, recipients = [], web
     channel: action,
     url: action === 'email' ? '' : webhook,
     recipients: action === 'email' ? recipients : [],
-    events: ['queue.alert'],
+    events: ['queue.alert', 'queue.alert.cleared'],
     queues: '*',
     rule,
     description: `Action of the alert ${rule}`,

@@ -1,6 +1,6 @@
 import { type Command, type CommandContext, defineCommand, durationText, messageOf, systemClock, ZinError } from 'zin'
 import { attentionService } from '../contract.js'
-import type { AttentionItem, AttentionList } from './item.js'
+import { type AttentionItem, type AttentionList, byReason } from './item.js'
 
 /** The app did not answer at its own address: a process may run without the role http. */
 const silent: ReadonlySet<string> = new Set(['ZIN_APP_UNREACHABLE', 'ZIN_APP_TIMEOUT'])
@@ -20,7 +20,7 @@ const status = defineCommand({
     else {
       for (const item of open) show(item, context)
       for (const item of items) if (item.acknowledged !== undefined) show(item, context)
-      for (const { kind, reason } of notChecked) print.line(`not checked: ${kind}: ${reason}`)
+      for (const [reason, kinds] of byReason(notChecked)) print.line(`not checked: ${kinds.join(', ')}: ${reason}`)
       if (items.length === 0 && notChecked.length === 0) print.line('Nothing needs attention')
     }
     return open.length > 0 || notChecked.length > 0 ? 1 : 0

@@ -1,4 +1,4 @@
-import { type AttentionFact, type AttentionReport, messageOf, WaitBudget } from 'zin'
+import { type AttentionFact, type AttentionReport, countText, messageOf, WaitBudget } from 'zin'
 import { failingVersions, type VersionShare } from 'zin/plugins/statistics'
 import type { Workers } from 'zin/plugins/workers'
 import { pluginScope, type Scope } from '../access/scope.js'
@@ -9,7 +9,21 @@ import type { DeliveryLog } from '../deliveries/log.js'
 import type { Endpoints } from '../webhooks/endpoints.js'
 import { alertFact, queueFacts, retriedFact, waitingFacts } from './queue-facts.js'
 import { failedAttempts, RetriedJobs } from './retried-jobs.js'
-import { webhookFacts } from './webhook-facts.js'
+import { failedDeliveries, isUndecided, webhookFacts } from './webhook-facts.js'
+
+/** The kinds of facts, and when each is listed. */
+export const monitorKinds = {
+  'queue-paused': 'a queue has been paused for 20 s',
+  'queue-broken': 'a queue cannot be read although its store responds',
+  'queue-alert': 'an alert is raised, and no job or version below explains it',
+  'waiting-too-long': 'the oldest job waits for two minutes and for longer than any did in the last day',
+  'job-retried': 'a job has failed five times and is still being retried. The first 20 active, waiting and delayed jobs are checked, in the ten queues that fail most and in ten others, in rotation',
+  'version-failing': 'more than 5 % of the attempts of a version in the last hour failed, with 95 % confidence, without those of the jobs above',
+  'webhook-failing': 'the latest deliveries to an endpoint failed, in the last day',
+  'webhook-disabled': 'an endpoint was disabled because its receiver wants no more, or because the key that owns it was revoked',
+} as const
+
+type Unchecked = NonNullable<AttentionReport['notChecked']>[number]
 
 export interface MonitorFactsParts {
   readonly monitor: Pick<QueueMonitor, 'history' | 'job' | 'jobs' | 'stats'>
@@ -23,9 +37,13 @@ export interface MonitorFactsParts {
 const scope = pluginScope('queue-monitor')
 /** Below the deadline of a listener of `collectAttention`, in ms. */
 const waitMs = 3_000
-/** Queues whose history is read, and deliveries of each state, per check. */
+/** Queues whose history is read per check. */
 const mostHistories = 50
-const mostDeliveries = 100
+/** Newest deliveries that are read per check; accepted ones only while others fail, and more of them only if the first do not decide. */
+const mostPending = 200
+const mostFailed = 1_000
+const fewDelivered = 100
+const mostDelivered = 2_000
 /** Queues with fewer failed attempts in the last hour are not checked for failing versions; limit on the workers that are compared. */
 const fewFailures = 3
 const mostCompared = 200
@@ -51,7 +69,7 @@ export class MonitorFacts {
 
   async report(): Promise<AttentionReport> {
     const facts: AttentionFact[] = []
-    const notChecked: { readonly kind: string; readonly reason: string }[] = []
+    const notChecked: Unchecked[] = []
     const budget = new WaitBudget(waitMs, 'the stores did not respond in time')
     const look = async (kinds: readonly string[], find: () => Promise<readonly AttentionFact[]>): Promise<void> => {
       try {
@@ -66,19 +84,23 @@ export class MonitorFacts {
       return Object.entries(stats.queues).flatMap(([queue, entry]) => queueFacts(queue, entry))
     })
     await look(['queue-alert'], async () => (await this.#parts.alerts.active(scope)).map(alertFact))
-    await look(['waiting-too-long'], async () => this.#waiting(known(stats)))
+    await look(['waiting-too-long'], async () => this.#waiting(known(stats), notChecked))
     await look(['job-retried', 'version-failing'], async () => this.#failing(known(stats), notChecked))
-    await look(['webhook-failing', 'webhook-disabled'], () => this.#webhooks())
+    await look(['webhook-failing', 'webhook-disabled'], () => this.#webhooks(notChecked))
     return { facts: unexplained(facts), notChecked }
   }
 
-  async #waiting({ queues, sampledAt }: QueueStats): Promise<readonly AttentionFact[]> {
+  async #waiting({ queues, sampledAt }: QueueStats, notChecked: Unchecked[]): Promise<readonly AttentionFact[]> {
     const { monitor } = this.#parts
     const now = Date.parse(sampledAt)
-    const late = Object.entries(queues)
-      .filter(([, { oldestWaitingMs }]) => (oldestWaitingMs ?? 0) >= patienceMs)
+    const all = Object.entries(queues)
+      .filter(([, { oldestWaitingMs, paused }]) => !paused && (oldestWaitingMs ?? 0) >= patienceMs)
       .sort(([, a], [, b]) => (b.oldestWaitingMs ?? 0) - (a.oldestWaitingMs ?? 0))
-      .slice(0, mostHistories)
+    const late = all.slice(0, mostHistories)
+    if (all.length > late.length) {
+      const reason = `${late.length} of the ${all.length} queues whose oldest job waits for two minutes or more were compared with their last day`
+      notChecked.push({ kind: 'waiting-too-long-in-other-queues', reason })
+    }
     const found = await Promise.all(
       late.map(async ([queue, entry]) => {
         const [minutes, hours] = await Promise.all([monitor.history(queue, 'minute'), monitor.history(queue, 'hour')])
@@ -89,7 +111,7 @@ export class MonitorFacts {
   }
 
   /** Jobs that fail repeatedly, and versions that fail too often without them. Reads nothing while nothing fails. */
-  async #failing(stats: QueueStats, notChecked: { readonly kind: string; readonly reason: string }[]): Promise<readonly AttentionFact[]> {
+  async #failing(stats: QueueStats, notChecked: Unchecked[]): Promise<readonly AttentionFact[]> {
     const { jobs, of, queues } = await this.#retried.find(stats)
     if (queues < of) {
       notChecked.push({
@@ -102,16 +124,29 @@ export class MonitorFacts {
     return [...jobs.map((job) => retriedFact(job, stats.queues[job.queue])), ...versions]
   }
 
-  async #webhooks(): Promise<readonly AttentionFact[]> {
-    const { deliveries, endpoints } = this.#parts
+  async #webhooks(notChecked: Unchecked[]): Promise<readonly AttentionFact[]> {
+    const { deliveries, endpoints, now } = this.#parts
     const all = await endpoints.list(scope)
     if (all.length === 0) return []
-    const read = async (state: DeliveryState): Promise<readonly Delivery[]> =>
-      (await deliveries.list({ state, limit: mostDeliveries }, scope)).deliveries
-    const [failed, pending, delivered] = await Promise.all([read('failed'), read('pending'), read('delivered')])
+    const at = now()
+    const read = (state: DeliveryState, limit: number) => deliveries.list({ state, limit }, scope)
+    const [failed, pending] = await Promise.all([read('failed', mostFailed), read('pending', mostPending)])
+    // Those that have not been tried yet come last.
+    const isCut = failed.deliveries.length === mostFailed || (pending.deliveries[mostPending - 1]?.attempts ?? 0) > 0
+    if (isCut) {
+      const reason = `Only the latest ${countText(mostFailed, 'delivery', 'deliveries')} that failed, and ${mostPending} that will be tried again, were looked at`
+      notChecked.push({ kind: 'webhook-failing-at-other-endpoints', reason })
+    }
+    const failing = failedDeliveries([...failed.deliveries, ...pending.deliveries], at)
+    let delivered: readonly Delivery[] = []
+    for (const limit of [fewDelivered, mostDelivered]) {
+      if (!isUndecided(failing, delivered)) break
+      delivered = (await read('delivered', limit)).deliveries
+      if (delivered.length < limit) break
+    }
     return all.flatMap((endpoint) => {
       const own = (list: readonly Delivery[]) => list.filter((one) => one.endpoint === endpoint.id)
-      return webhookFacts(endpoint, { failed: own(failed), pending: own(pending), delivered: own(delivered) })
+      return webhookFacts(endpoint, { failing: own(failing), delivered: own(delivered) })
     })
   }
 }

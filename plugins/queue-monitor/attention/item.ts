@@ -39,6 +39,13 @@ export interface NotChecked {
   readonly reason: string
 }
 
+/** The kinds that were not checked, by reason: while a store is gone, many have the same. */
+export function byReason(notChecked: readonly NotChecked[]): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>()
+  for (const { kind, reason } of notChecked) found.set(reason, [...(found.get(reason) ?? []), kind])
+  return found
+}
+
 /** The list of what needs attention. */
 export interface AttentionList {
   /** Failures first, then by age. */

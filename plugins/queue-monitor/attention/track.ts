@@ -56,7 +56,8 @@ export function isRaised(one: Tracked | undefined): one is Tracked {
 function next(id: string, fact: OwnedFact, before: Tracked | undefined, at: number): Tracked {
   const { afterMs = 0, cause, count = 1, severity = 'warn', since: given, ...rest } = fact
   const last = before?.endedAt === undefined ? before : undefined
-  const since = given ?? last?.since ?? at
+  // It does not begin again while it lasts: the fact may come from a process that has been restarted, or be about a later run or job.
+  const since = Math.min(given ?? last?.since ?? at, last?.since ?? Number.POSITIVE_INFINITY)
   const raised = last?.raised === true || Math.abs(at - since) >= afterMs
   const hour = hourOf(at)
   const earlier = (before?.hours ?? []).filter(([one]) => one > hour - barHours && one !== hour)

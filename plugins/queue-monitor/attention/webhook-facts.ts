@@ -5,17 +5,35 @@ import type { EndpointView } from '../webhooks/endpoint.js'
 import { oneLine } from './item.js'
 
 export interface EndpointDeliveries {
-  /** The latest ones in each state, newest first. */
-  readonly failed: readonly Delivery[]
-  readonly pending: readonly Delivery[]
+  /** See {@link failedDeliveries}. */
+  readonly failing: readonly Delivery[]
   readonly delivered: readonly Delivery[]
+}
+
+/** Deliveries that were accepted are kept for a day, so that nobody knows whether an earlier failure is over. */
+const dayMs = 86_400_000
+
+/** Deliveries that failed on their last attempt, in the last day. */
+export function failedDeliveries(deliveries: readonly Delivery[], now: number): readonly Delivery[] {
+  return deliveries.filter(
+    (one) => (one.state === 'failed' || (one.state === 'pending' && one.attempts > 0 && one.error !== null)) && timeOf(one) > now - dayMs,
+  )
+}
+
+/** Whether older deliveries that were accepted could show that an endpoint works again. `delivered`: the newest ones, empty if none was read. */
+export function isUndecided(failing: readonly Delivery[], delivered: readonly Delivery[]): boolean {
+  const oldest = Math.min(...delivered.map(timeOf))
+  const newest = new Map<string, number>()
+  for (const one of failing) newest.set(one.endpoint, Math.max(newest.get(one.endpoint) ?? 0, timeOf(one)))
+  const works = new Set(delivered.filter((one) => timeOf(one) > (newest.get(one.endpoint) ?? 0)).map(({ endpoint }) => endpoint))
+  return [...newest].some(([endpoint, at]) => !works.has(endpoint) && at < oldest)
 }
 
 /**
  * An endpoint whose latest deliveries fail, or that was disabled because its receiver wants no more. Once a later delivery has been accepted,
  * it works again; earlier ones that failed stay in the log of deliveries, where they can be sent again.
  */
-export function webhookFacts(endpoint: EndpointView, { delivered, failed, pending }: EndpointDeliveries): readonly AttentionFact[] {
+export function webhookFacts(endpoint: EndpointView, { delivered, failing }: EndpointDeliveries): readonly AttentionFact[] {
   const { disabled, id, queues, target } = endpoint
   const queue = queues === '*' ? '*' : queues.length === 1 ? queues[0] : undefined
   const subject = `webhook:${id}`
@@ -28,13 +46,13 @@ export function webhookFacts(endpoint: EndpointView, { delivered, failed, pendin
     return [{ ...fact, kind: 'webhook-disabled', cause, since: Date.parse(disabled.at) }]
   }
   const lastGood = Math.max(0, ...delivered.map(timeOf))
-  const dead = failed.filter((one) => timeOf(one) > lastGood)
-  const trying = pending.filter((one) => one.attempts > 0 && one.error !== null && timeOf(one) > lastGood)
-  const bad = [...dead, ...trying]
+  const bad = failing.filter((one) => timeOf(one) > lastGood)
   if (bad.length === 0) return []
+  const dead = bad.filter(({ state }) => state === 'failed').length
+  const trying = bad.length - dead
   const parts = [
-    ...(dead.length > 0 ? [`${countText(dead.length, 'delivery', 'deliveries')} failed after all attempts`] : []),
-    ...(trying.length > 0 ? [`${countText(trying.length, 'delivery', 'deliveries')} failed and will be tried again`] : []),
+    ...(dead > 0 ? [`${countText(dead, 'delivery', 'deliveries')} failed after all attempts`] : []),
+    ...(trying > 0 ? [`${countText(trying, 'delivery', 'deliveries')} failed and will be tried again`] : []),
   ]
   const [last] = bad.toSorted((a, b) => timeOf(b) - timeOf(a))
   const cause = `The webhook ${id} does not reach ${target}: ${parts.join(', ')}. The last error: ${oneLine(last?.error ?? 'none', 200)}. Mend the receiver and send them again, or remove the webhook`

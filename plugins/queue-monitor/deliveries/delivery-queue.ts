@@ -12,10 +12,10 @@ export interface DeliveryLimits {
   readonly backlog: number
 }
 
-/** BullMQ job states by delivery state. */
+/** BullMQ job states by delivery state. Delayed ones have failed and will be tried again; they come before those that were not tried yet. */
 export const deliveryLists = {
   failed: ['failed'],
-  pending: ['active', 'waiting', 'delayed'],
+  pending: ['active', 'delayed', 'waiting'],
   delivered: ['completed'],
 } as const
 

@@ -3,12 +3,19 @@ import type { ReadJob } from 'zin/plugins/queues'
 /** How a message is delivered: as a signed HTTP request, a Slack message, or an email. */
 export type Channel = 'webhook' | 'slack' | 'email'
 
-export const deliveryEvents = ['job.completed', 'job.failed', 'queue.alert', 'attention.raised', 'attention.cleared'] as const
+export const deliveryEvents = [
+  'job.completed',
+  'job.failed',
+  'queue.alert',
+  'queue.alert.cleared',
+  'attention.raised',
+  'attention.cleared',
+] as const
 
 export type DeliveryEvent = (typeof deliveryEvents)[number]
 
 /** The events of an endpoint that names none: those of queues. */
-export const defaultEvents: readonly DeliveryEvent[] = ['job.completed', 'job.failed', 'queue.alert']
+export const defaultEvents: readonly DeliveryEvent[] = ['job.completed', 'job.failed', 'queue.alert', 'queue.alert.cleared']
 
 /** A delivery attempt. */
 export interface DeliveryTry {

@@ -1,12 +1,12 @@
 import { Type } from 'zin'
-import { deliveryEvents } from '../deliveries/delivery.js'
+import { defaultEvents, deliveryEvents } from '../deliveries/delivery.js'
 import { closed, limit, maybeNumber, queueName, text, whole } from './common.js'
 
 const eventName = Type.Union(deliveryEvents.map((event) => Type.Literal(event)))
 const events = Type.Array(eventName, {
   minItems: 1,
   maxItems: deliveryEvents.length,
-  description: 'Default: job.completed, job.failed, queue.alert',
+  description: `Default: ${defaultEvents.join(', ')}`,
 })
 const endpointQueues = Type.Union([Type.Literal('*'), Type.Array(queueName, { minItems: 1, maxItems: 100 })], {
   description: 'Default: the queues covered by the credentials',

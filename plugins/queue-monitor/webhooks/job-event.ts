@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { Job } from 'bullmq'
 import type { QueueEvent } from 'zin/plugins/queues'
 import type { QueueAlert } from '../alerts/alerts.js'
-import type { DeliveryEvent } from '../deliveries/delivery.js'
 import type { AttentionChange } from '../hooks.js'
 
 /** The delivered queue events, by BullMQ name. `failed` fires once per job, after its last attempt. */
@@ -24,10 +23,15 @@ export function jobBody(event: 'job.completed' | 'job.failed', queue: string, jo
   })
 }
 
+/** The event of an alert: `queue.alert` while its threshold is exceeded, as the specification has it. */
+export function alertEvent({ state }: Pick<QueueAlert, 'state'>): 'queue.alert' | 'queue.alert.cleared' {
+  return state === 'raised' ? 'queue.alert' : 'queue.alert.cleared'
+}
+
 /** Builds the body of a delivery about an alert. Pure. */
 export function alertBody({ at, queue, reason, rule, state, threshold, value }: QueueAlert): string {
   const data = { jobId: null, queue, status: state, processingTime: null, attempts: null, rule, value, threshold, reason }
-  return JSON.stringify({ event: 'queue.alert' satisfies DeliveryEvent, timestamp: at, data })
+  return JSON.stringify({ event: alertEvent({ state }), timestamp: at, data })
 }
 
 /** The event of a change of what needs attention. */

@@ -10,7 +10,7 @@ import type { AttentionChange } from '../hooks.js'
 import { type Endpoint, wants } from './endpoint.js'
 import type { Endpoints } from './endpoints.js'
 import { Follower, forgetCursor } from './follower.js'
-import { alertBody, attentionBody, attentionEvent, messageId } from './job-event.js'
+import { alertBody, alertEvent, attentionBody, attentionEvent, messageId } from './job-event.js'
 
 export interface WebhooksOptions {
   readonly cluster: Cluster
@@ -75,8 +75,9 @@ export class Webhooks {
   async alert(alert: QueueAlert): Promise<void> {
     const { deliveries, endpoints } = this.#options
     const { at, queue, rule, state } = alert
+    const event = alertEvent(alert)
     const receivers = endpoints.all.filter(
-      (one) => wants(one, 'queue.alert', queue, rule) && endpoints.stateOf(one.id).disabled === undefined,
+      (one) => wants(one, event, queue, rule) && endpoints.stateOf(one.id).disabled === undefined,
     )
     if (receivers.length === 0) return
     const body = alertBody(alert)
@@ -85,7 +86,7 @@ export class Webhooks {
         id: messageId(id, queue, rule, state, at),
         endpoint: id,
         channel,
-        event: 'queue.alert' as const,
+        event,
         queue,
         body,
       })),

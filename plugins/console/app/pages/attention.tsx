@@ -75,6 +75,7 @@ function parted(data: Listed | undefined): { readonly open: readonly AttentionIt
 function State({ of: { at, data, error, reload } }: { readonly of: ConsoleData<Listed> }) {
   const { notChecked = [] } = data ?? {}
   const { open } = parted(data)
+  const reasons = [...new Set(notChecked.map(({ reason }) => reason))]
   return (
     <>
       {error !== undefined && <Stale at={at} message={error.message} retry={reload} />}
@@ -89,12 +90,18 @@ function State({ of: { at, data, error, reload } }: { readonly of: ConsoleData<L
       {notChecked.length > 0 && (
         <div class="not-checked" role="status">
           <p>
-            <Icon name="warn" /> Not checked: {plural(notChecked.length, 'kind')}
+            <Icon name="warn" /> Not checked: {plural(new Set(notChecked.map(({ kind }) => kind)).size, 'kind')}
           </p>
           <ul>
-            {notChecked.map(({ kind, reason }) => (
-              <li key={`${kind} ${reason}`}>
-                <b>{kind}</b> <span class="dim">{reason}</span>
+            {reasons.map((reason) => (
+              <li key={reason}>
+                <b>
+                  {notChecked
+                    .filter((one) => one.reason === reason)
+                    .map(({ kind }) => kind)
+                    .join(', ')}
+                </b>{' '}
+                <span class="dim">{reason}</span>
               </li>
             ))}
           </ul>

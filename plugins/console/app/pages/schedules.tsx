@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { CatchUp, Overlap } from 'zin/plugins/queues'
 import type { ConsoleData, ConsoleModule } from '../../contract.js'
 import { ApiError, request } from '../data/api.js'
 import { can } from '../data/session.js'
@@ -22,7 +23,22 @@ interface Schedule {
   readonly pattern?: string
   readonly every?: number
   readonly tz?: string
+  readonly overlap: Overlap
+  readonly catchUp: CatchUp
   readonly nextAt: string | null
+}
+
+/** What a run does that is due while the one before waits or runs. */
+const overlapWords: Readonly<Record<Overlap, readonly [short: string, long: string]>> = {
+  allow: ['the next runs too', 'A run that is due while the one before still waits or runs starts as well'],
+  skip: ['the next is left out', 'A run that is due while the one before still waits or runs is left out'],
+  queue: ['the next waits', 'A run that is due while the one before still waits or runs waits for its end'],
+}
+/** What happens to runs that were missed while nothing was running. */
+const catchUpWords: Readonly<Record<CatchUp, readonly [short: string, long: string]>> = {
+  none: ['are left out', 'Runs that were missed while nothing was running are left out'],
+  one: ['one is made up', 'If runs were missed in the last 24 h while nothing was running, one is made up for all of them'],
+  all: ['all are made up', 'Runs that were missed in the last 24 h while nothing was running are all made up, in order'],
 }
 
 interface Found {
@@ -91,15 +107,15 @@ function Schedules() {
         </Link>
       ),
       sort: ({ worker }) => worker,
-      width: '24%',
+      width: '17%',
     },
     {
       key: 'name',
       title: 'Job name',
-      hideOn: 'phone',
+      hideOn: 'tablet',
       cell: ({ name }) => <span title={name}>{name}</span>,
       sort: ({ name }) => name,
-      width: '24%',
+      width: '14%',
     },
     {
       key: 'timing',
@@ -112,6 +128,22 @@ function Schedules() {
         ) : (
           `every ${duration(every)}`
         ),
+    },
+    {
+      key: 'overlap',
+      title: 'While one runs',
+      hideOn: 'phone',
+      cell: ({ overlap }) => <Words of={overlapWords[overlap]} />,
+      sort: ({ overlap }) => overlap,
+      width: '14%',
+    },
+    {
+      key: 'catchUp',
+      title: 'Missed runs',
+      hideOn: 'phone',
+      cell: ({ catchUp }) => <Words of={catchUpWords[catchUp]} />,
+      sort: ({ catchUp }) => catchUp,
+      width: '13%',
     },
     {
       key: 'next',
@@ -183,4 +215,8 @@ function Schedules() {
       </Loaded>
     </Page>
   )
+}
+
+function Words({ of: [short, long] }: { readonly of: readonly [short: string, long: string] }) {
+  return <span title={long}>{short}</span>
 }
