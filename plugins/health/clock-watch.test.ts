@@ -109,9 +109,13 @@ describe('the clock of a node', () => {
   it('is not judged while no store responds, and keeps its last state', async () => {
     const { state, stores, watch } = lab()
     state.down = true
+    assert.equal(watch.unread, undefined)
     await watch.compare()
     assert.equal(await watch.measurement(), null)
+    assert.equal(watch.unread, 'Redis: the connection is down; database: the connection is down')
     state.down = false
+    await watch.compare()
+    assert.equal(watch.unread, undefined)
     Object.assign(stores, { Redis: -300_000, database: -300_000 })
     await watch.compare()
     state.down = true

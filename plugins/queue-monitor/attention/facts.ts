@@ -107,7 +107,12 @@ export class MonitorFacts {
         return waitingFacts(queue, entry, { minutes, hours }, now)
       }),
     )
-    return found.flat()
+    const unknown = late.flatMap(([queue], i) => (found[i] === undefined ? [queue] : []))
+    if (unknown.length > 0) {
+      const reason = `The oldest job of ${countText(unknown.length, 'queue')} (${unknown.slice(0, 5).join(', ')}) waits for two minutes or more, and less than half an hour of history does not tell whether that is long`
+      notChecked.push({ kind: 'waiting-too-long-in-new-queues', reason })
+    }
+    return found.flatMap((facts) => facts ?? [])
   }
 
   /** Jobs that fail repeatedly, and versions that fail too often without them. Reads nothing while nothing fails. */

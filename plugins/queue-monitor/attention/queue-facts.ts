@@ -34,13 +34,13 @@ export function queueFacts(queue: string, { broken, oldestWaitingMs, paused, rea
   return [{ ...fact, kind: 'queue-paused', cause, count: Math.max(1, waiting), afterMs: pausedMs }]
 }
 
-/** A queue whose oldest job waits for longer than any did in the last day. With less than half an hour of history, nothing is known. */
+/** A queue whose oldest job waits for longer than any did in the last day; undefined: with less than half an hour of history, nobody knows. */
 export function waitingFacts(
   queue: string,
   { oldestWaitingMs, paused, waiting }: QueueEntry,
   { hours, minutes }: { readonly hours: readonly HistoryPoint[]; readonly minutes: readonly HistoryPoint[] },
   now: number,
-): readonly AttentionFact[] {
+): readonly AttentionFact[] | undefined {
   const waited = oldestWaitingMs ?? 0
   if (paused || waited < leastWaitMs) return []
   // Without the time since this backlog began, which would be compared with itself.
@@ -48,7 +48,7 @@ export function waitingFacts(
   const before = (points: readonly HistoryPoint[], spanMs: number) =>
     points.filter(({ at }) => Date.parse(at) + spanMs <= began && Date.parse(at) >= now - dayMs)
   const [oldHours, oldMinutes] = [before(hours, hourMs), before(minutes, minuteMs)]
-  if (oldHours.length === 0 && oldMinutes.length < leastMinutes) return []
+  if (oldHours.length === 0 && oldMinutes.length < leastMinutes) return undefined
   const earlier = [...oldHours, ...oldMinutes]
   const most = earlier.reduce((longest, point) => Math.max(longest, point.oldestWaitingMs ?? 0), 0)
   if (waited <= most) return []

@@ -58,6 +58,19 @@ describe('facts over time', () => {
     assert.deepEqual(bar(t0 + 26 * hourMs - 1).slice(0, 2), [3, 0])
   })
 
+  it('keep their start while they last, also if a process that knows it only since its own start reports them', () => {
+    const first = track([], found([fact('a', { since: t0 - hourMs })]), t0).after
+    const later = track(first, found([fact('a', { since: t0 + 1 })]), t0 + 1).after
+    const earlier = track(later, found([fact('a', { since: t0 - 2 * hourMs })]), t0 + 2).after
+    const unknown = track(earlier, found([fact('a')]), t0 + 3).after
+    assert.deepEqual(
+      [first, later, earlier, unknown].map(([one]) => (one?.since ?? 0) - t0),
+      [-hourMs, -hourMs, -2 * hourMs, -2 * hourMs],
+    )
+    const back = track(track(unknown, found([]), t0 + 4).after, found([fact('a', { since: t0 + 5 })]), t0 + 5).after
+    assert.equal(back[0]?.since, t0 + 5)
+  })
+
   it('begin a new episode when they come back', () => {
     const first = track([], found([fact('a')]), t0).after
     const again = track(track(first, found([]), t0 + 1).after, found([fact('a')]), t0 + 2)
