@@ -32,6 +32,7 @@ after(() => kinds.drop())
 
 attentionKindsContract(
   'Redis and MariaDB',
+  true,
   async () => {
     await kinds.create()
     return { ...redisEnv(), ...kinds.env }

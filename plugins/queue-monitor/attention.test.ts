@@ -6,6 +6,7 @@ attentionContract('the embedded store', () => ({}))
 
 attentionKindsContract(
   'the embedded store',
+  false,
   async () => ({}),
   async () => ({
     env: { DB_ACQUIRE_TIMEOUT_MS: '200', DB_STATEMENT_TIMEOUT_MS: '200' },
@@ -18,7 +19,10 @@ attentionKindsContract(
           begun()
           await until
         }
-        lab.host.service(databaseService).transaction(work).catch(() => undefined)
+        lab.host
+          .service(databaseService)
+          .transaction(work)
+          .catch(() => undefined)
       })
       await held
       return async () => heal()

@@ -17,8 +17,10 @@ export const monitorKinds = {
   'queue-broken': 'a queue cannot be read although its store responds',
   'queue-alert': 'an alert is raised, and no job or version below explains it',
   'waiting-too-long': 'the oldest job waits for two minutes and for longer than any did in the last day',
-  'job-retried': 'a job has failed five times and is still being retried. The first 20 active, waiting and delayed jobs are checked, in the ten queues that fail most and in ten others, in rotation',
-  'version-failing': 'more than 5 % of the attempts of a version in the last hour failed, with 95 % confidence, without those of the jobs above',
+  'job-retried':
+    'a job has failed five times and is still being retried. The first 20 active, waiting and delayed jobs are checked, in the ten queues that fail most and in ten others, in rotation',
+  'version-failing':
+    'more than 5 % of the attempts of a version in the last hour failed, with 95 % confidence, without those of the jobs above',
   'webhook-failing': 'the latest deliveries to an endpoint failed, in the last day',
   'webhook-disabled': 'an endpoint was disabled because its receiver wants no more, or because the key that owns it was revoked',
 } as const

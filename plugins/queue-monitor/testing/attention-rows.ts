@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import fs from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { databaseService } from 'zin/plugins/database'
 import { healthChecksService } from 'zin/plugins/health'
@@ -16,8 +18,9 @@ export interface AttentionRow {
   readonly count?: number
   /** The store without which the kind cannot be checked. `memory`: none, it is known to the process. */
   readonly reads: 'tables' | 'queues' | 'memory' | 'clock'
-  /** Why it occurs only with servers. */
+  /** Set if it occurs, or can be caused here, on one of the backends only: why. */
   readonly servers?: string
+  readonly embedded?: string
   /** It breaks what the others need: after them. */
   readonly alone?: true
   /** Its cause ends with its process. */
@@ -28,19 +31,8 @@ export interface AttentionRow {
 
 const minuteMs = 60_000
 const jobs = (count: number, data: object = {}): readonly object[] => Array.from({ length: count }, () => data)
-const cureOf = new WeakMap<AttentionLab, Map<string, () => void>>()
-
-/** A health check that fails until it is removed. */
-const failingCheck = (name: string) => ({
-  arise: async (lab: AttentionLab) => {
-    const run = (): never => {
-      throw new Error('out of paper')
-    }
-    const remove = lab.host.service(healthChecksService).register({ name, kind: 'info', run })
-    cureOf.set(lab, (cureOf.get(lab) ?? new Map()).set(name, remove))
-  },
-  cure: async (lab: AttentionLab) => cureOf.get(lab)?.get(name)?.(),
-})
+/** Of causes that end with a call. */
+const cures = new WeakMap<AttentionLab, () => void>()
 
 async function webhook(lab: AttentionLab, path: string): Promise<void> {
   await lab.ok('POST', '/api/queue/webhooks', { url: lab.receiver.url(path), queues: ['posts'], events: ['job.completed'] })
@@ -54,7 +46,7 @@ async function lostLease(lab: AttentionLab): Promise<void> {
   await lab.host.service(databaseService).tables().insertInto('zin_cluster_nodes').values(row).execute()
 }
 
-/** Every kind that a plugin declares, except for a store that cannot be reached. */
+/** Every kind that a plugin declares. */
 export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   'no-live-node': {
     subject: /^worker:far$/,
@@ -141,7 +133,8 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   },
   'canary-waiting': {
     subject: /^worker:birds$/,
-    cause: /The canary 2\.0\.0 of "birds" waits in step 1 of \d steps? for a person because somebody paused it.*Resume, complete or roll it back/,
+    cause:
+      /The canary 2\.0\.0 of "birds" waits in step 1 of \d steps? for a person because somebody paused it.*Resume, complete or roll it back/,
     reads: 'tables',
     arise: async (lab) => {
       await lab.worker('birds', 'one.mjs')
@@ -153,7 +146,7 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   },
   'circuit-open': {
     subject: /^worker:fuses$/,
-    cause: /The circuit of the worker "fuses" is open, and its jobs are held: Opened for 60 min: 2 jobs in a row failed/,
+    cause: /The circuit of the worker "fuses" is open, and its jobs are held: 2 jobs in a row failed/,
     reads: 'tables',
     arise: async (lab) => {
       const rules = { consecutiveFailures: 2, openMs: 3_600_000, maxOpenMs: 3_600_000, minimumJobs: 100 }
@@ -218,7 +211,7 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   },
   'waiting-too-long': {
     subject: /^queue:slow$/,
-    cause: /1 job waits in the queue "slow", the oldest for 3 min.*: longer than ever in the last day \(1 s\)\. Check its workers/,
+    cause: /1 job waits in the queue "slow", the oldest for \d+ min: longer than ever in the last day \(1 s\)\. Check its workers/,
     count: 1,
     reads: 'queues',
     arise: async (lab) => {
@@ -232,11 +225,11 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   },
   'job-retried': {
     subject: /^job:stubborn:/,
-    cause: /job .+ \(.+\) has failed (\d+|1,000) of 1,000 attempts and is being retried/,
+    cause: /job .+ \(.+\) has failed \d+ of 100 attempts and is being retried/,
     reads: 'queues',
     arise: async (lab) => {
       await lab.worker('stubborn', 'shaky.mjs')
-      await lab.enqueue('stubborn', jobs(1, { bad: true }), { attempts: 1_000, backoff: { type: 'fixed', delay: 500 } })
+      await lab.enqueue('stubborn', jobs(1, { bad: true }), { attempts: 100, backoff: { type: 'fixed', delay: 2_000 } })
     },
     cure: async (lab) => {
       const item = (await lab.list()).items.find(({ kind }) => kind === 'job-retried') ?? assert.fail('it is listed')
@@ -257,7 +250,8 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   },
   'webhook-failing': {
     subject: /^webhook:/,
-    cause: /does not reach http:\/\/127\.0\.0\.1:\d+\/…: 1 delivery failed after all attempts\. The last error: The receiver responded with 500/,
+    cause:
+      /does not reach http:\/\/127\.0\.0\.1:\d+\/…: 1 delivery failed after all attempts\. The last error: The receiver responded with 500/,
     count: 1,
     reads: 'tables',
     arise: async (lab) => {
@@ -330,12 +324,28 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
       await lab.ok('DELETE', '/api/compliance/subjects/ann?wait=10000')
     },
   },
+  'store-unavailable': {
+    subject: /^check:database-writes$/,
+    cause: /The store "database-writes" cannot be read or written: the disk of .+ is full/,
+    reads: 'memory',
+    embedded: 'the servers are shared by tests; they are cut off in the last one',
+    alone: true,
+    arise: async (lab) => void cures.set(lab, fullDisk(join(lab.rootDir, 'data'))),
+    cure: async (lab) => cures.get(lab)?.(),
+  },
   'health-check': {
     subject: /^check:printer$/,
     cause: /The health check "printer" fails: out of paper/,
     reads: 'memory',
     ofProcess: true,
-    ...failingCheck('printer'),
+    arise: async (lab) => {
+      const run = (): never => {
+        throw new Error('out of paper')
+      }
+      lab.host.service(healthChecksService).register({ name: 'printer', kind: 'info', run })
+    },
+    // It ends with its process.
+    cure: async () => undefined,
   },
   'clock-off': {
     subject: /^node:/,
@@ -359,4 +369,17 @@ async function withWaitKey(
   } finally {
     client.disconnect()
   }
+}
+
+/** Reports one free byte on the disk of a folder to this process; the returned function ends it. */
+function fullDisk(folder: string): () => void {
+  const { statfsSync } = fs
+  const full = (...args: Parameters<typeof statfsSync>) =>
+    Object.assign(statfsSync(...args), args[0] === folder ? { bsize: 1, bavail: 1 } : {})
+  const set = (one: unknown): void => {
+    Object.assign(fs, { statfsSync: one })
+    syncBuiltinESMExports()
+  }
+  set(full)
+  return () => set(statfsSync)
 }
