@@ -112,7 +112,7 @@ it('a worker whose only process was stopped needs attention until a process runs
   await redis.kill()
   await eventually('what was not checked is named', async () => {
     const { notChecked } = await list()
-    return ['history', 'queues', 'queue-paused'].every((kind) => notChecked.some((one) => one.kind === kind))
+    return ['history', 'schedule-overdue', 'queue-paused'].every((kind) => notChecked.some((one) => one.kind === kind))
   })
   assert.ok((await list()).notChecked.every(({ reason }) => reason.length > 10))
   await second.kill()

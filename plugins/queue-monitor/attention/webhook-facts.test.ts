@@ -23,9 +23,11 @@ const delivery = (state: Delivery['state'], minutesAgo: number, endpoint = 'shop
   error: state === 'delivered' ? null : 'The receiver responded with 500',
   tries: [],
 })
-const endpoint = { id: 'shop', target: 'https://shop.example', queues: '*', disabled: null } as unknown as EndpointView
-const facts = (failed: readonly Delivery[], delivered: readonly Delivery[]) =>
-  webhookFacts(endpoint, { failing: failedDeliveries(failed, now), delivered })
+const facts = (failed: readonly Delivery[], delivered: readonly Delivery[], enabledDaysAgo = 9) => {
+  const createdAt = iso(now - enabledDaysAgo * 1440 * minuteMs)
+  const endpoint = { id: 'shop', target: 'https://shop.example', queues: '*', disabled: null, createdAt } as unknown as EndpointView
+  return webhookFacts(endpoint, { failing: failedDeliveries(failed, now), delivered })
+}
 
 describe('an endpoint', () => {
   it('fails from its first delivery on that was not accepted, and works again with the next one that is', () => {
@@ -34,6 +36,11 @@ describe('an endpoint', () => {
     assert.deepEqual([fact?.kind, fact?.count, fact?.since, others], ['webhook-failing', 3, now - 20 * minuteMs, []])
     assert.match(fact?.cause ?? '', /2 deliveries failed after all attempts, 1 delivery failed and will be tried again/)
     assert.deepEqual(facts(failed, [delivery('delivered', 4)]), [])
+  })
+
+  it('does not fail by what was not accepted before it was enabled', () => {
+    assert.deepEqual(facts([delivery('failed', 10)], [], 0.001), [])
+    assert.equal(facts([delivery('failed', 1)], [], 0.001).length, 1)
   })
 
   it('is not known to fail by a delivery of more than a day ago: what was accepted since may have been forgotten', () => {

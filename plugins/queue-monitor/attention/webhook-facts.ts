@@ -45,7 +45,8 @@ export function webhookFacts(endpoint: EndpointView, { delivered, failing }: End
     const cause = `The webhook ${id} to ${target} gets no more events, because it was disabled: ${oneLine(disabled.reason, 200)}. Enable it, or remove it`
     return [{ ...fact, kind: 'webhook-disabled', cause, since: Date.parse(disabled.at) }]
   }
-  const lastGood = Math.max(0, ...delivered.map(timeOf))
+  // What failed before it was enabled again says nothing about it.
+  const lastGood = Math.max(Date.parse(endpoint.createdAt), ...delivered.map(timeOf))
   const bad = failing.filter((one) => timeOf(one) > lastGood)
   if (bad.length === 0) return []
   const dead = bad.filter(({ state }) => state === 'failed').length

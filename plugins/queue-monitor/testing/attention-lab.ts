@@ -162,10 +162,10 @@ export class AttentionLab {
     return (await this.ok('GET', '/api/attention')) as unknown as AttentionList
   }
 
-  /** Kinds and subjects that webhooks were told about, sorted. */
+  /** Kinds that a webhook was told about, sorted. A message that came twice, as the end of a process can cause, counts once. */
   told(event: 'attention.raised' | 'attention.cleared', subject: RegExp): readonly string[] {
     const messages = this.#receiver.at('/attention').filter(({ body }) => body.event === event && subject.test(body.data.subject))
-    return messages.map(({ body }) => body.data.kind).sort()
+    return [...new Map(messages.map(({ body, headers }) => [headers['webhook-id'], body.data.kind])).values()].sort()
   }
 
   /** Runs `zin status`. */

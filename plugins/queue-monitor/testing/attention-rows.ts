@@ -23,6 +23,8 @@ export interface AttentionRow {
   readonly embedded?: string
   /** It breaks what the others need: after them. */
   readonly alone?: true
+  /** Nobody is told meanwhile: why. */
+  readonly untold?: string
   /** Its cause ends with its process. */
   readonly ofProcess?: true
   arise(lab: AttentionLab): Promise<unknown>
@@ -329,6 +331,7 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
     cause: /The store "database-writes" cannot be read or written: the disk of .+ is full/,
     reads: 'memory',
     embedded: 'the servers are shared by tests; they are cut off in the last one',
+    untold: 'deliveries are stored on the same disk',
     alone: true,
     arise: async (lab) => void cures.set(lab, fullDisk(join(lab.rootDir, 'data'))),
     cure: async (lab) => cures.get(lab)?.(),

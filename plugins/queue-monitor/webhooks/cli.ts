@@ -38,7 +38,8 @@ const add = defineCommand({
   options: {
     events: {
       type: 'string',
-      summary: 'Comma-separated: job.completed, job.failed, queue.alert, queue.alert.cleared (default: these), attention.raised, attention.cleared',
+      summary:
+        'Comma-separated: job.completed, job.failed, queue.alert, queue.alert.cleared (default: these), attention.raised, attention.cleared',
     },
     queues: { type: 'string', summary: 'Comma-separated names; default: all queues covered by the credentials' },
     description: { type: 'string', summary: 'Purpose of the endpoint' },

@@ -76,9 +76,7 @@ export class Webhooks {
     const { deliveries, endpoints } = this.#options
     const { at, queue, rule, state } = alert
     const event = alertEvent(alert)
-    const receivers = endpoints.all.filter(
-      (one) => wants(one, event, queue, rule) && endpoints.stateOf(one.id).disabled === undefined,
-    )
+    const receivers = endpoints.all.filter((one) => wants(one, event, queue, rule) && endpoints.stateOf(one.id).disabled === undefined)
     if (receivers.length === 0) return
     const body = alertBody(alert)
     await deliveries.add(
