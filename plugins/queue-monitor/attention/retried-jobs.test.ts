@@ -24,6 +24,26 @@ describe('jobs that fail repeatedly', () => {
     assert.deepEqual(await found(), [])
   })
 
+  it('finds a job that moves while its queue is scanned for the first time, as after a restart', async () => {
+    for (const moves of [
+      ['waiting', 'active', 'delayed', 'delayed'],
+      ['active', 'active', 'delayed', 'delayed'],
+      ['waiting', 'waiting', 'active', 'delayed'],
+      ['delayed', 'waiting', 'active', 'delayed'],
+    ]) {
+      let step = 0
+      const jobs = new RetriedJobs(() => ({
+        jobs: async (list) => (moves[step++] === list ? page(job({})) : page()),
+        job: async () => job({}),
+      }))
+      assert.deepEqual(
+        (await jobs.find(stats)).jobs.map(({ id }) => id),
+        ['1'],
+        moves.join(' '),
+      )
+    }
+  })
+
   it('scans all failing queues in rotation, twenty per scan, and keeps findings until the next scan of their queue', async () => {
     const asked = new Set<string>()
     const jobs = new RetriedJobs(() => ({

@@ -13,7 +13,8 @@ const mostRead = 20
 const mostNamed = 3
 /** Jobs reported over all queues. */
 const mostJobs = 50
-const lists = ['active', 'waiting', 'delayed'] as const
+/** In the order in which a job moves, so that none is missed because it moves meanwhile. */
+const lists = ['delayed', 'waiting', 'active', 'delayed'] as const
 
 type Reads = Pick<QueueMonitor, 'jobs' | 'job'>
 
@@ -63,9 +64,10 @@ export class RetriedJobs {
   async #findIn(queue: string): Promise<readonly JobDetails[]> {
     const monitor = this.#monitor()
     const before = this.#jobsOf(queue)
-    const pages = await Promise.all(lists.map((list) => monitor.jobs(list, { queue, limit: mostRead })))
+    const found: JobDetails[] = []
+    for (const list of lists) found.push(...(await monitor.jobs(list, { queue, limit: mostRead })).jobs)
     const known = await Promise.all(before.map(({ id }) => monitor.job(id, { queue }).catch(unlessGone)))
-    const jobs = [...pages.flatMap((page) => page.jobs), ...known.flatMap((job) => job ?? [])]
+    const jobs = [...found, ...known.flatMap((job) => job ?? [])]
     return [...new Map(jobs.map((job) => [job.id, job])).values()]
       .filter(isTriedAgain)
       .sort((a, b) => b.attempts - a.attempts)
