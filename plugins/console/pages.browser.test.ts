@@ -22,7 +22,7 @@ describe('the pages of the console in Chromium, on small screens and with unusua
     await workers.create({ name: longName, queueName: longName, ...idle })
     await workers.enqueue(longName, {})
     await workers.schedule(longName, 'weekly-digest', { pattern: '0 8 * * 1' })
-    await workers.schedule(longName, 'nightly', { pattern: '0 2 * * *', overlap: 'skip', catchUp: 'all' })
+    await workers.schedule(longName, 'every-night', { pattern: '0 2 * * *', overlap: 'skip', catchUp: 'all' })
     const flow = { worker: longName, data: {}, children: [{ worker: longName, data: {} }] }
     flowParent = `${longName}:${(await workers.enqueueFlow(flow)).id}`
     browser = await launch()
@@ -74,7 +74,7 @@ describe('the pages of the console in Chromium, on small screens and with unusua
       return row.getByRole('cell').allTextContents()
     }
     assert.deepEqual((await cells('weekly-digest')).slice(4, 6), ['the next runs too', 'one is made up'])
-    assert.deepEqual((await cells('nightly')).slice(4, 6), ['the next is left out', 'all are made up'])
+    assert.deepEqual((await cells('every-night')).slice(4, 6), ['the next is left out', 'all are made up'])
     await page.getByTitle('A run that is due while the one before still waits or runs is left out').waitFor()
     if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT })
     await page.close()
