@@ -57,7 +57,7 @@ describe('an invalid declaration stops the boot with the plugin, the field and t
     [
       'a kind of attention that is not kebab-case',
       { attention: { mailboxFull: 'a mailbox is full' } },
-      'mail: the kind "mailboxFull" of "attention" is not kebab-case, such as "mailbox-full"',
+      'mail: the kind "mailboxFull" of attention is not kebab-case, such as "mailbox-full"',
     ],
     [
       'a development default of a setting that is not declared',

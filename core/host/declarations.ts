@@ -66,7 +66,7 @@ function errorProblem(code: string, factory: ErrorFactory): string | undefined {
 
 function attentionProblems(kinds: Readonly<Record<string, string>>): readonly string[] {
   return Object.keys(kinds).flatMap((kind) =>
-    kindName.test(kind) ? [] : [`the kind "${kind}" of "attention" is not kebab-case, such as "mailbox-full"`],
+    kindName.test(kind) ? [] : [`the kind "${kind}" of attention is not kebab-case, such as "mailbox-full"`],
   )
 }
 
