@@ -30,9 +30,9 @@ interface Schedule {
 
 /** What a run does that is due while the one before waits or runs. */
 const overlapWords: Readonly<Record<Overlap, readonly [short: string, long: string]>> = {
-  allow: ['the next runs too', 'A run that is due while the one before still waits or runs starts as well'],
-  skip: ['the next is left out', 'A run that is due while the one before still waits or runs is left out'],
-  queue: ['the next waits', 'A run that is due while the one before still waits or runs waits for its end'],
+  allow: ['next runs too', 'A run that is due while the one before still waits or runs starts as well'],
+  skip: ['next is left out', 'A run that is due while the one before still waits or runs is left out'],
+  queue: ['next waits', 'A run that is due while the one before still waits or runs waits for its end'],
 }
 /** What happens to runs that were missed while nothing was running. */
 const catchUpWords: Readonly<Record<CatchUp, readonly [short: string, long: string]>> = {
