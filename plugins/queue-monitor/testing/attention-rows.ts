@@ -328,7 +328,7 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   },
   'store-unavailable': {
     subject: /^check:database-writes$/,
-    cause: /The store "database-writes" cannot be read or written: the disk of .+ is full/,
+    cause: /The store "database-writes" cannot be read or written, so that the app is not ready: the disk of .+ is full/,
     reads: 'memory',
     embedded: 'the servers are shared by tests; they are cut off in the last one',
     untold: 'deliveries are stored on the same disk',
