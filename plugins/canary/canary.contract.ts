@@ -132,6 +132,25 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       assert.equal((await lab.call(name, 'rollback')).body.code, 'NO_CANARY')
     })
 
+    it('goes one step further when two people promote it at once', async () => {
+      const name = await lab.worker(
+        'both',
+        () => 1,
+        () => 2,
+      )
+      await lab.call(name, 'start', { newVersion: '2.0.0', duration: 600_000, steps: [10, 20, 40, 80], trafficPercentage: 80 })
+      const both = await Promise.all([lab.call(name, 'promote'), lab.call(name, 'promote')])
+      assert.deepEqual(
+        both.map(({ body, status }) => [status, body.canary.step]),
+        [
+          [200, 2],
+          [200, 2],
+        ],
+      )
+      assert.equal((await lab.call(name, 'promote')).body.canary.step, 3)
+      await lab.call(name, 'rollback')
+    })
+
     it('refuses invalid requests with specific codes', async () => {
       const name = await lab.worker(
         'invalid',

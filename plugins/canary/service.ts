@@ -133,13 +133,17 @@ export class CanaryService implements Canaries {
   async promote(worker: string, options: CanaryOptions = {}): Promise<CanaryResult> {
     const live = await this.#live(worker)
     if (live.step >= live.spec.steps.length - 1) return this.complete(worker, options)
-    const record = await this.#move(worker, 'promote', ['RUNNING', 'PAUSED'], async (now) => ({
-      to: 'RUNNING',
-      actor: this.#actorOf(options),
-      reason: `Promoted manually to step ${now.step + 2}`,
-      step: Math.min(now.step + 1, now.spec.steps.length - 1),
-      excused: await this.#excused(now),
-    }))
+    const record = await this.#move(worker, 'promote', ['RUNNING', 'PAUSED'], async (now) => {
+      // Someone else has gone to the next step meanwhile: going on would skip a step that nobody has seen.
+      if (now.id !== live.id || now.step !== live.step) return undefined
+      return {
+        to: 'RUNNING',
+        actor: this.#actorOf(options),
+        reason: `Promoted manually to step ${now.step + 2}`,
+        step: now.step + 1,
+        excused: await this.#excused(now),
+      }
+    })
     return this.#result({ record }, `The canary of worker "${worker}" is in step ${record.step + 1} of ${record.spec.steps.length}`)
   }
 

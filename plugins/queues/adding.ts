@@ -54,6 +54,8 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
   const storedTree = async (node: FlowJob): Promise<FlowJob> => {
     const { queueName, data, opts: options = {}, children } = node
     const job = await preparedOne(queueName, { name: node.name, data, options: { jobId: newId(), ...options } })
+    // Its parent would wait for a job that is not added, or for one that another parent waits for.
+    if (job.opts.deduplication !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queueName, 'a job of a flow takes no deduplication')
     queue(queueName)
     return {
       ...node,
@@ -106,7 +108,11 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
       const other = stored?.get(id) !== undefined && stored.get(id) !== additions[i]
       return Object.assign(job, { deduplicated: id !== wanted[i]?.opts.jobId || other })
     })
-    const indexed = marked.filter(({ deduplicated, opts }) => !deduplicated || replacesData(opts.deduplication))
+    const indexed = marked.flatMap(({ data, deduplicated, id, opts }, i) => {
+      if (!deduplicated) return [{ id, data }]
+      // The data are now those of the existing job, or of the one that runs after it.
+      return replacesData(opts.deduplication) ? [id, wanted[i]?.opts.jobId].map((one) => ({ id: one, data })) : []
+    })
     if (indexed.length > 0 && search.covers(name)) await search.added(name, indexed)
     return marked
   }

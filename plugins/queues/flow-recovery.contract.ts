@@ -150,6 +150,34 @@ export function flowRecoveryContract(name: string, makeOptions: () => Promise<Te
       await Promise.all([child.close(), parent.close()])
     })
 
+    it('fail at once with a child that they cannot run without, also before a delay of their own, which comes after a retry', async () => {
+      for (const failing of [1, 2]) {
+        const [parents, children] = [fresh(), fresh()]
+        let fails = true
+        const child = queues.worker(children, async () => {
+          if (fails) throw new Error('no luck')
+        })
+        const parent = queues.worker(parents, async () => 'ran')
+        await queues.addFlow({
+          name: 'root',
+          queueName: parents,
+          opts: { jobId: 'g-root', delay: hour },
+          children: Array.from({ length: failing }, (_, i) => ({
+            name: 'leaf',
+            queueName: children,
+            opts: { jobId: `g-leaf-${i}`, attempts: 2, ...failsWith },
+          })),
+        })
+        await eventually('the parent fails', async () => (await stateOf(parents, 'g-root')) === 'failed')
+        await settled(children)
+        fails = false
+        await queues.retry(parents, 'g-root')
+        await eventually('the children complete', async () => (await queues.counts(children)).completed === failing)
+        await eventually('the parent waits for its delay', async () => (await stateOf(parents, 'g-root')) === 'delayed')
+        await Promise.all([child.close(), parent.close()])
+      }
+    })
+
     it('go on although a child failed that may, see which one, and wait for it again when it is retried', async () => {
       const queue = fresh()
       let failures = {}

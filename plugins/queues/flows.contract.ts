@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import type { FlowJob } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { type Queues, queuesService } from './index.js'
 
@@ -51,6 +52,11 @@ export function flowsContract(name: string, makeOptions: () => Promise<TestHostO
         { name: 'bad', queueName: children, data: 'a\0b' },
       ]
       await assert.rejects(queues.addFlow({ name: 'sum', queueName: parents, children: bad }), { code: 'QUEUE_INVALID_JOB' })
+      for (const opts of [{ opts: { deduplication: { id: 'd' } } }, { children: [{ name: 'a', queueName: children, opts: { deduplication: { id: 'd' } } }] }])
+        await assert.rejects(queues.addFlow({ name: 'sum', queueName: parents, ...opts } as FlowJob), {
+          code: 'QUEUE_INVALID_JOB',
+          message: /takes no deduplication/,
+        })
       assert.equal((await queues.counts(children)).waiting, 1)
       assert.equal((await queues.counts(parents)).waitingChildren, 1)
     })

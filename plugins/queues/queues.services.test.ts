@@ -7,6 +7,7 @@ import { Redis } from 'ioredis'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { countsContract } from './counts.contract.js'
+import { deduplicationContract } from './deduplication.contract.js'
 import { eventsContract } from './events.contract.js'
 import { flowRecoveryContract } from './flow-recovery.contract.js'
 import { flowsContract } from './flows.contract.js'
@@ -15,6 +16,7 @@ import { jobOptionsContract } from './job-options.contract.js'
 import { logsContract } from './logs.contract.js'
 import { queuesContract } from './queues.contract.js'
 import { policiesContract } from './schedules/policies.contract.js'
+import { replacingContract } from './schedules/replacing.contract.js'
 import { schedulesContract } from './schedules.contract.js'
 import { seamsContract } from './seams.contract.js'
 import { telemetryContract } from './telemetry.contract.js'
@@ -25,7 +27,7 @@ const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 const onRedis = async () => ({ plugins: [queues()], env: { REDIS_URL, APP_NAME: `test-${randomUUID()}` } })
 for (const contract of [
   ...[queuesContract, countsContract, eventsContract, flowsContract, flowRecoveryContract, jobOptionsContract, logsContract],
-  ...[schedulesContract, policiesContract, seamsContract, telemetryContract],
+  ...[schedulesContract, policiesContract, replacingContract, deduplicationContract, seamsContract, telemetryContract],
 ])
   contract('Redis', onRedis)
 

@@ -89,6 +89,26 @@ export function searchContract(name: string, makeOptions: () => Promise<TestHost
       assert.deepEqual(await ids('moved', { 'customer.id': 'before' }), [])
     })
 
+    it('finds the data of the last job that was added while one with its deduplication id waited or ran', async () => {
+      const of = (id: string) => ({ 'customer.id': id })
+      const add = (id: string) =>
+        service.add('moved', 'x', { customer: { id } }, { deduplication: { id: 'd', mode: 'keep-latest' } })
+      const first = await add('l-1')
+      await add('l-2')
+      assert.deepEqual([await ids('moved', of('l-1')), await ids('moved', of('l-2'))], [[], [first.id]])
+      let end: () => void = () => undefined
+      const gate = new Promise<void>((resolve) => (end = resolve))
+      const worker = service.worker('moved', () => gate, { concurrency: 100 })
+      await eventually('it runs', async () => (await service.job('moved', first.id ?? ''))?.state === 'active')
+      await add('l-3')
+      end()
+      await eventually('the last one is found', async () => {
+        const [found, ...others] = await ids('moved', of('l-3'))
+        return found !== undefined && found !== first.id && others.length === 0
+      })
+      await worker.close()
+    })
+
     it('searches the places that a plugin returns for a field', async () => {
       const job = await service.add('sealed', 'x', { customer: { id: 'inside' } })
       assert.deepEqual((await service.job('sealed', job.id ?? ''))?.job.data, { open: { 'customer.id': 'inside' } })

@@ -88,6 +88,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     nextRun,
     queue: (name) => queue(name),
     find: (name, id) => ask(() => findJob(name, id)),
+    remove: (name, id) => ask(() => opened().schedules.remove(name, id), repeatable),
     restored: (name, data) => payloads.restoreData(name, data),
     ask: (command, repeat) => ask(command, repeat),
   })
@@ -126,6 +127,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     const { makeQueue, remember } = opened()
     const made = throughHooks(makeQueue(name, { ...traced(), settings, defaultJobOptions: defaultRetention(keep) }))
     made.on('error', (error) => onError({ queue: name }, error))
+    made.removeJobScheduler = (id) => opened().schedules.remove(name, id)
     queues.set(name, made)
     remember(name)
     return made

@@ -75,14 +75,14 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, store, uncount 
       if (this.opts.stackTraceLimit === undefined) this.stacktrace = this.stacktrace?.slice(1 - keptStacks) ?? null
       this.#parentReady()
       const child = error.message === this.deferredFailure ? failedChild(this.deferredFailure) : undefined
-      if (child === undefined) return this.storeFailure(error, token, fetchNext)
+      if (child === undefined) return this.#hastened(() => this.storeFailure(error, token, fetchNext))
       const why = await errorOf(child.queue, child.id).catch(() => undefined)
       // BullMQ has made this error, and reports the same object to the listeners of the worker.
       const told =
         why === undefined ? ' or was removed; it no longer exists' : `: ${why.slice(0, mostReason).replaceAll(/\p{Surrogate}/gu, '')}`
       error.message = `child ${child.queue}:${child.id} failed${told}`
       error.stack = `${error.name}: ${error.message}`
-      const moved = await this.storeFailure(error, token, fetchNext)
+      const moved = await this.#hastened(() => this.storeFailure(error, token, fetchNext))
       await uncount(this.queueName, this.id ?? '').catch(() => undefined)
       this.attemptsMade--
       this.attemptsStarted--
@@ -130,6 +130,16 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, store, uncount 
         void store()
           .noteReady(this.parentKey)
           .catch(() => undefined)
+    }
+
+    /** Runs a failure after which a parent that fails with this child does not wait for its delay, as it does in BullMQ. */
+    async #hastened<T>(fail: () => Promise<T>): Promise<T> {
+      const moved = await fail()
+      if (this.parentKey !== undefined && this.opts.failParentOnFailure === true && this.finishedOn !== undefined)
+        await store()
+          .flows.hasten(this.parentKey)
+          .catch(() => undefined)
+      return moved
     }
 
     /** Runs a failure for which BullMQ reads how long to wait from the options: its own calculation has no maximum. */

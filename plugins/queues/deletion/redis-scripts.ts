@@ -1,3 +1,4 @@
+import { hasBegunFunction } from '../schedules/redis.js'
 import { erased, mostAnchors } from './contract.js'
 
 /**
@@ -40,7 +41,7 @@ local function removeMarked(list, count)
 end`
 
 /** ARGV[1..4]: the name of the batch ('' deletes permanently), ms, maximum jobs, maximum bytes. */
-export const deleting = `
+export const deleting = `${hasBegunFunction}
 local name, ms, mostJobs, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local final = name == ''
 if not final then expire() end
@@ -51,7 +52,7 @@ local function isInFlow(job, facts)
 end
 
 local function isScheduled(id, facts)
-  if not facts.schedule or facts.finished then return false end
+  if not facts.schedule or facts.finished or facts.begun then return false end
   local nextRun = call('ZSCORE', base .. 'repeat', facts.schedule)
   return nextRun ~= false and nextRun ~= nil and id == 'repeat:' .. facts.schedule .. ':' .. nextRun
 end
@@ -61,10 +62,10 @@ local function isTied(id, job, facts)
 end
 
 local function factsOf(job)
-  local f = call('HMGET', job, 'finishedOn', 'timestamp', 'atm', 'deid', 'rjk', 'parentKey', 'defa')
+  local f = call('HMGET', job, 'finishedOn', 'timestamp', 'atm', 'deid', 'rjk', 'parentKey', 'defa', 'stc')
   return {
     at = tonumber(f[1] or f[2] or '0'), finished = f[1], added = f[2], attempts = tonumber(f[3] or '0'), deduplication = f[4],
-    schedule = f[5], parent = f[6] and f[6] ~= '' and f[6], failing = f[7] and f[7] ~= ''
+    schedule = f[5], begun = hasBegun(f[3], f[8]), parent = f[6] and f[6] ~= '' and f[6], failing = f[7] and f[7] ~= ''
   }
 end
 

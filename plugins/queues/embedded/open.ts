@@ -73,6 +73,7 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
       if (!(error instanceof StoreUnavailableError)) throw error
     }
     await noteReady(pool).catch(whenSpace)
+    await guardDeduplication(pool).catch(whenSpace)
     // This process owns the directory, so the previous holder of these jobs has ended and their locks can be released now. If there is no
     // space, the locks run out by themselves, and jobs can be read.
     await pool.query("update job set locked_until_ms = 0 where state = 'active'").catch(whenSpace)
@@ -142,6 +143,28 @@ async function noteReady(pool: PglitePool): Promise<void> {
     end $$`)
   await pool.query(`create or replace trigger zin_job_ready before update of state on job
     for each row when (new.state = 'waiting' and old.state <> 'waiting') execute function zin_note_ready()`)
+}
+
+/**
+ * Lets only the job that is added with a deduplication id hold it. BullMQ gives the id to a job before it finds that one with its `jobId` exists,
+ * and that one would never release it. A job that is restored after it has ended had the id before.
+ */
+async function guardDeduplication(pool: PglitePool): Promise<void> {
+  const { rows } = await pool.query("select 1 from pg_trigger where tgname = 'zin_dedup_holder'")
+  if (rows.length > 0) return
+  await pool.query(`
+    create or replace function zin_guard_dedup() returns trigger language plpgsql as $$
+    declare j job; given jsonb;
+    begin
+      select * into j from job where queue = new.queue and id = new.job_id;
+      if not found then return new; end if;
+      given := j.opts->'deduplication';
+      if given->>'id' is distinct from new.dedup_id then return null; end if;
+      if j.state not in ('completed', 'failed') or new.expire_at_ms - (given->>'ttl')::bigint <= j.finished_at_ms then return new; end if;
+      return null;
+    end $$`)
+  await pool.query(`create or replace trigger zin_dedup_holder before insert or update of job_id on dedup
+    for each row execute function zin_guard_dedup()`)
 }
 
 async function checkVersion(dir: string): Promise<void> {

@@ -57,6 +57,8 @@ export interface FlowBackend {
    * failed waits for it again, as soon as no other child keeps it failed; so do the parents above.
    */
   retryJob(queue: string, id: string, options: RetryOptions): Promise<FlowChange>
+  /** Lets a parent that failed through its child fail at once, instead of after its delay. */
+  hasten(parentKey: string): Promise<void>
   /** Takes back an attempt that was counted for a failed job. */
   uncount(queue: string, id: string): Promise<void>
 }

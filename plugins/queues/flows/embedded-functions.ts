@@ -1,3 +1,5 @@
+import { isPlanned } from '../schedules/embedded.js'
+
 const define = (signature: string, returns: string, body: string): string =>
   `create or replace function ${signature} returns ${returns} language plpgsql as $$\n${body}\n$$;`
 
@@ -49,8 +51,7 @@ begin
   if not found or j.state = 'active' or (ended and not p_ended) then return '{"refused": "changed"}'; end if;
   awaited := exists (select 1 from job_dependency where child_queue = p_queue and child_id = p_id and status = 'pending');
   if awaited and not ended then return '{"refused": "tied"}'; end if;
-  if not ended and exists (select 1 from scheduler s where s.queue = p_queue and s.scheduler_id = j.scheduler_id
-    and j.id = 'repeat:' || s.scheduler_id || ':' || s.next_run_ms) then
+  if ${isPlanned('j')} then
     return '{"refused": "scheduled"}';
   end if;
   gone := zin_drop(p_queue, p_id, not ended and not p_keeps_below);
@@ -71,14 +72,20 @@ end`,
 const requeue = define(
   'zin_requeue(p_queue text, p_id text, p_from text, p_reset boolean)',
   'void',
-  `declare j job; place bigint := nextval('job_seq');
+  `declare j job; place bigint := nextval('job_seq'); now_ms bigint := (extract(epoch from clock_timestamp()) * 1000)::bigint;
 begin
   select * into j from job where queue = p_queue and id = p_id;
   if coalesce((j.opts->>'lifo')::boolean, false) then place := -place; end if;
   update job set state = (case when j.pending_deps > 0 then 'waiting-children' else 'waiting' end)::job_state, seq = place,
     process_at_ms = null, processed_at_ms = null, finished_at_ms = null, return_value = null, failed_reason = null, stacktrace = null,
-    deferred_failure = null, attempts_made = case when p_reset then 0 else attempts_made end
+    deferred_failure = null, stalled_count = 0, attempts_made = case when p_reset then 0 else attempts_made end
     where queue = p_queue and id = p_id;
+  -- It is deduplicated again, unless another job has its id by now, or it had the id for a time.
+  if j.dedup_id is not null and j.opts->'deduplication'->>'ttl' is null then
+    insert into dedup (queue, dedup_id, job_id) values (p_queue, j.dedup_id, p_id)
+      on conflict (queue, dedup_id) do update set job_id = excluded.job_id, expire_at_ms = null
+      where dedup.expire_at_ms <= now_ms or not exists (select 1 from job x where x.queue = p_queue and x.id = dedup.job_id);
+  end if;
   perform publish_event(p_queue, case when j.pending_deps > 0 then 'waiting-children' else 'waiting' end,
     jsonb_build_object('jobId', p_id, 'prev', p_from));
   if j.pending_deps = 0 then perform pg_notify('bullmq_jobs', p_queue); end if;

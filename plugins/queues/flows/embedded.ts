@@ -21,6 +21,17 @@ export function embeddedFlows(pool: PglitePool): FlowBackend {
     removeJob: (queue, id, { ended, keepsBelow = false }) => run('zin_remove($1, $2, $3, $4)', queue, id, ended, keepsBelow),
     removeBelow: async (queue, id) => (await run('zin_remove_below($1, $2)', queue, id)).jobs ?? [],
     retryJob: (queue, id, { resetAttempts = false }) => run('zin_retry($1, $2, $3)', queue, id, resetAttempts),
+    async hasten(parentKey) {
+      const [queue, id] = parentKey.split(':').slice(-2)
+      await pool.query(
+        `with hastened as (
+          update job set state = 'waiting', process_at_ms = null, seq = nextval('job_seq')
+          where queue = $1 and id = $2 and state = 'delayed' and deferred_failure like 'child % failed' returning id
+        )
+        select pg_notify('bullmq_jobs', $1), publish_event($1, 'waiting', jsonb_build_object('jobId', id, 'prev', 'delayed')) from hastened`,
+        [queue, id],
+      )
+    },
     async uncount(queue, id) {
       await pool.query(
         `update job set attempts_made = greatest(attempts_made - 1, 0), attempts_started = greatest(attempts_started - 1, 0)

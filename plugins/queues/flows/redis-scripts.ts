@@ -1,3 +1,5 @@
+import { hasBegunFunction } from '../schedules/redis.js'
+
 /** KEYS[1] of all scripts: the prefix of the keys of all queues. ARGV[1], ARGV[2]: queue and id. They return a `FlowChange`. */
 const shared = `
 local call, prefix, queue, id = redis.call, KEYS[1], ARGV[1], ARGV[2]
@@ -75,7 +77,7 @@ removeBelow = function(of, job)
 end`
 
 /** ARGV[3]: '1' also removes a job that has ended. ARGV[4]: '1' keeps the jobs below it. */
-export const removeScript = `${shared}${placing}${removing}
+export const removeScript = `${shared}${hasBegunFunction}${placing}${removing}
 -- A parent cannot complete without a child that it waits for: it fails, as if the child had failed it.
 local function failParent(parent, child)
   local of, job = split(parent)
@@ -88,7 +90,7 @@ local function failParent(parent, child)
 end
 
 local key = base .. id
-local facts = call('HMGET', key, 'parentKey', 'rjk', 'finishedOn', 'timestamp')
+local facts = call('HMGET', key, 'parentKey', 'rjk', 'finishedOn', 'timestamp', 'atm', 'stc')
 if not facts[4] or (facts[3] and ARGV[3] ~= '1') then return { 'changed' } end
 local isAwaited = facts[1] and call('SISMEMBER', facts[1] .. ':dependencies', key) == 1
 if isAwaited and not facts[3] then return { 'tied' } end
@@ -102,7 +104,7 @@ if facts[3] then
   end
   return { 'changed' }
 end
-if facts[2] then
+if facts[2] and not hasBegun(facts[5], facts[6]) then
   local due = call('ZSCORE', base .. 'repeat', facts[2])
   if due and id == 'repeat:' .. facts[2] .. ':' .. due then return { 'scheduled' } end
 end
@@ -117,10 +119,20 @@ return changed`
 
 /** ARGV[3]: '1' gives the jobs all their attempts again. */
 export const retryScript = `${shared}${placing}
+-- It is deduplicated again, unless another job has its id by now, or it had the id for a time.
+local function deduplicate(of, job)
+  local facts = call('HMGET', of .. job, 'deid', 'opts')
+  if not facts[1] then return end
+  local parsed, opts = pcall(cjson.decode, facts[2] or '{}')
+  local given = parsed and type(opts) == 'table' and opts['de']
+  if type(given) == 'table' and not given['ttl'] then call('SET', of .. 'de:' .. facts[1], job, 'NX') end
+end
+
 -- Lets a job that is in no list wait: for its children, or to run.
 local function requeue(of, job, from)
   local key = of .. job
-  call('HDEL', key, 'finishedOn', 'processedOn', 'failedReason', 'defa')
+  call('HDEL', key, 'finishedOn', 'processedOn', 'failedReason', 'defa', 'stc')
+  deduplicate(of, job)
   if ARGV[3] == '1' then call('HDEL', key, 'atm') end
   if call('SCARD', key .. ':dependencies') > 0 then
     call('ZADD', of .. 'waiting-children', now, job)
@@ -202,6 +214,12 @@ if isBusy(key) then return { 'busy' } end
 down(base, id)
 up(key)
 return changed`
+
+/** ARGV: queue and id of the parent. */
+export const hastenScript = `${shared}${placing}
+local reason = call('HGET', base .. id, 'defa')
+if reason and string.find(reason, '^child .* failed$') and call('ZREM', base .. 'delayed', id) == 1 then place(base, id, 'delayed') end
+return {}`
 
 export const uncountScript = `
 local key = KEYS[1] .. ARGV[1] .. ':' .. ARGV[2]

@@ -1,6 +1,6 @@
 import type { RedisClient } from 'zin/plugins/redis'
 import type { ChangedJob, FlowBackend, FlowChange, FlowRefusal } from './contract.js'
-import { removeBelowScript, removeScript, retryScript, uncountScript } from './redis-scripts.js'
+import { hastenScript, removeBelowScript, removeScript, retryScript, uncountScript } from './redis-scripts.js'
 
 type Reply = readonly [refused: string, child?: string] | readonly (readonly string[])[]
 
@@ -13,8 +13,15 @@ export function redisFlows(redis: RedisClient, prefix: string): FlowBackend {
       changeOf(await run(removeScript, queue, id, ended ? '1' : '', keepsBelow ? '1' : '')),
     removeBelow: async (queue, id) => changeOf(await run(removeBelowScript, queue, id)).jobs ?? [],
     retryJob: async (queue, id, { resetAttempts = false }) => changeOf(await run(retryScript, queue, id, resetAttempts ? '1' : '')),
+    hasten: async (parentKey) => void (await redis.eval(hastenScript, 1, `${prefix}:`, ...placeOf(parentKey))),
     uncount: async (queue, id) => void (await run(uncountScript, queue, id)),
   }
+}
+
+/** The queue and the id of a job, from its key. */
+function placeOf(key: string): readonly [queue: string, id: string] {
+  const [queue = '', id = ''] = key.split(':').slice(-2)
+  return [queue, id]
 }
 
 function changeOf(reply: Reply): FlowChange {

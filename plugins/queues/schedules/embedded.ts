@@ -1,20 +1,33 @@
 import type { PglitePool } from '../embedded/pool.js'
 import type { ScheduleBackend } from './contract.js'
 
+/** Whether a row of jobs is a run that has not begun. One that only waited for another has not. */
+export const hasNotBegun = (row: string): string => `(${row}.attempts_made = 0 and ${row}.stalled_count = 0)`
+
 /** Whether a row of jobs is the next run of its schedule. */
 export const isPlanned = (
   row: string,
-): string => `(${row}.scheduler_id is not null and ${row}.state not in ('completed', 'failed') and exists (
+): string => `(${row}.scheduler_id is not null and ${row}.state not in ('completed', 'failed') and ${hasNotBegun(row)} and exists (
   select 1 from scheduler s where s.queue = ${row}.queue and s.scheduler_id = ${row}.scheduler_id
     and ${row}.id = 'repeat:' || s.scheduler_id || ':' || s.next_run_ms))`
 
 const drop = `with gone as (delete from job where queue = $1 and id = $2 and state = 'active' and lock_token = $3 returning id)
   select publish_event($1, 'removed', jsonb_build_object('jobId', id, 'prev', 'active')) from gone`
 
+/** BullMQ removes only a delayed run, also one that waits for a retry. */
+const remove = `with gone as (delete from scheduler where queue = $1 and scheduler_id = $2 returning queue, scheduler_id, next_run_ms),
+  run as (
+    delete from job j using gone g where j.queue = g.queue and j.id = 'repeat:' || g.scheduler_id || ':' || g.next_run_ms
+      and j.state in ('waiting', 'delayed') and ${hasNotBegun('j')} returning j.id, j.state
+  ),
+  told as (select publish_event($1, 'removed', jsonb_build_object('jobId', id, 'prev', state)) as event from run)
+  select (select count(*) from gone) as removed, (select count(event) from told) as runs`
+
 const hold = `with held as (
     insert into dedup (queue, dedup_id, job_id, expire_at_ms) values ($1, $2, $3, $4::bigint)
     on conflict (queue, dedup_id) do update set job_id = excluded.job_id, expire_at_ms = excluded.expire_at_ms
       where dedup.job_id = excluded.job_id or dedup.expire_at_ms <= $5::bigint
+        or (dedup.expire_at_ms is null and not exists (select 1 from job j where j.queue = dedup.queue and j.id = dedup.job_id))
     returning job_id
   ),
   marked as (update job set dedup_id = $2 where queue = $1 and id = $3 and exists (select 1 from held))
@@ -25,6 +38,10 @@ export function embeddedSchedules(pool: PglitePool): ScheduleBackend {
     async drop(queue, id, token) {
       const { rows } = await pool.query(drop, [queue, id, token])
       return rows.length > 0
+    },
+    async remove(queue, id) {
+      const { rows } = await pool.query<{ removed: string }>(remove, [queue, id])
+      return Number(rows[0]?.removed ?? 0) > 0
     },
     async holdDeduplication(queue, id, { id: name, ttl }) {
       const now = Date.now()

@@ -69,7 +69,7 @@ export class Occurrences {
       const job = worker.createJob(data, id)
       try {
         const decision = await this.#decide(made.name, job)
-        if (decision.kind === 'run') return await take(data, id, token)
+        if (decision.kind === 'run') return failPoison(await take(data, id, token), made.opts.maxStalledCount)
         worker.drained = false
         if (decision.kind === 'wait') await this.#wait(job, token)
         else await this.#skip(worker, made.name, job, token, decision.why)
@@ -164,6 +164,18 @@ export class Occurrences {
     const due = new Date(dueOf(schedule, id) ?? 0).toISOString()
     log.info({ queue, schedule, due }, `schedule "${schedule}" of queue "${queue}" skipped its run of ${due}: ${why}`)
   }
+}
+
+/** The error of a job that has stalled too often, in BullMQ's words. */
+const stalledTooOften = 'job stalled more than allowable limit'
+
+/**
+ * Makes a run that has stalled too often fail like any other job. BullMQ lets it run for ever, so that it plans the next run, which is planned by
+ * now.
+ */
+function failPoison(run: Job | undefined, most = 1): Job | undefined {
+  if (run !== undefined && run.stalledCounter > most) run.deferredFailure ??= stalledTooOften
+  return run
 }
 
 interface Taken {

@@ -26,6 +26,8 @@ export interface PlanningParts {
   readonly nextRun: NextRun
   readonly queue: (name: string) => Queue
   readonly find: (queue: string, id: string) => Promise<QueueJob | undefined>
+  /** Removes a schedule, and its next run unless that has begun. */
+  readonly remove: (queue: string, id: string) => Promise<boolean>
   /** The original of stored data. */
   readonly restored: (queue: string, data: unknown) => Promise<unknown>
   readonly ask: Ask
@@ -43,10 +45,27 @@ export function occurrenceId(schedule: string, at: number): string {
   return `repeat:${schedule}:${at}`
 }
 
+/** Whether a run has begun. One that only waited for another has not. */
+function hasBegun({ attemptsMade, stalledCounter }: Pick<Job, 'attemptsMade' | 'stalledCounter'>): boolean {
+  return attemptsMade > 0 || stalledCounter > 0
+}
+
+/** Maximum number of times that are examined for one without a run. */
+const mostTaken = 1_000
+
+/** Times of a schedule, in ms since 1970. */
+interface Times {
+  /** The first one; undefined if there is none. */
+  readonly from: number | undefined
+  /** That of the run that is planned and replaced. */
+  readonly next: number | undefined
+  readonly isStored: boolean
+}
+
 /** Stores schedules, and chooses when their runs are due. */
 export class Planning {
   readonly #parts: PlanningParts
-  readonly #chosen = new WeakMap<object, number>()
+  readonly #chosen = new WeakMap<object, number | undefined>()
 
   constructor(parts: PlanningParts) {
     this.#parts = parts
@@ -54,14 +73,13 @@ export class Planning {
 
   /** The strategy of BullMQ's queues and workers: the time that was chosen for these options, else the next one by the rules. */
   readonly strategy: RepeatStrategy = (now, options) => {
-    const chosen = this.#chosen.get(options)
-    if (chosen !== undefined) return chosen
+    if (this.#chosen.has(options)) return this.#chosen.get(options)
     if (options.immediately) return now
     return options.pattern === undefined ? undefined : this.firstAfter(options, now)
   }
 
-  /** Makes BullMQ plan the next run of these options for a time. */
-  choose(options: object, at: number): void {
+  /** Makes BullMQ plan the next run of these options for a time, or none. */
+  choose(options: object, at: number | undefined): void {
     this.#chosen.set(options, at)
   }
 
@@ -84,17 +102,38 @@ export class Planning {
     const wanted = wantedTiming(timing)
     const { isSame, planned, stored, waits } = await this.#stored(name, id, wanted, template)
     if (isSame) return waits ? planned?.job : undefined
-    const follows = planned === undefined || (waits && planned.state !== 'active') ? policyOf(planned?.job.opts).follows : planned.job.id
+    const begun = planned !== undefined && (planned.state === 'active' || !waits || hasBegun(planned.job))
+    const follows = begun ? planned.job.id : policyOf(planned?.job.opts).follows
     const { data, opts } = template
     const policy = { overlap: wanted.overlap, catchUp: wanted.catchUp, ...(follows !== undefined && { follows }) }
     const options = { ...opts, [policyKey]: policy } as JobsOptions
     const keeps = waits && stored !== undefined && readSchedule(stored).every === wanted.every && stored.every === undefined
     const first = keeps ? (stored.next ?? 0) : Math.max(wanted.startDate ?? 0, clock.now())
     const repeat = repeatOf(wanted, first)
-    if (plansItself(wanted)) this.choose(repeat, first)
+    if (repeat.pattern !== undefined) {
+      const from = plansItself(wanted) ? first : this.firstAfter(repeat, clock.now())
+      const next = waits && !begun ? stored?.next : undefined
+      this.choose(repeat, await this.#untaken(name, id, repeat, { from, next, isStored: stored !== undefined }))
+    }
+    // The last run waits for a retry: BullMQ would remove it as the next one.
+    if (waits && begun && planned.state !== 'active') await this.#parts.remove(name, id)
     const added = await ask(() => queue(name).upsertJobScheduler(id, repeat, { name: template.name, data, opts: options }), repeatable)
     // Typed as always defined, but undefined when the last date is past.
     return added as Job | undefined
+  }
+
+  /**
+   * The first time that has no run yet: one that was promoted has begun early, under the time for which it was planned. A run that still runs
+   * after its schedule was removed makes BullMQ refuse the schedule.
+   */
+  async #untaken(name: string, id: string, repeat: RepeatOptions, { from, isStored, next }: Times): Promise<number | undefined> {
+    let at = from
+    for (let looks = 0; at !== undefined && at !== next && looks < mostTaken; looks++) {
+      const run = await this.#parts.find(name, occurrenceId(id, at))
+      if (run === undefined || (run.state === 'active' && !isStored)) return at
+      at = this.firstAfter(repeat, Math.max(at, this.#parts.clock.now()))
+    }
+    return at
   }
 
   /** Whether `put` would change nothing. */

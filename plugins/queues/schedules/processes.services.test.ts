@@ -58,6 +58,20 @@ describe('the schedules of two processes on one Redis', () => {
     mock.restoreAll()
   })
 
+  it('run although the job that had their deduplication id is lost, for example to an eviction', async () => {
+    const [one] = both as [Queues, Queues]
+    const deduplication = { id: 'd' }
+    const { id = '' } = await one.add('lost', 'holder', {}, { deduplication })
+    const redis = await one.queue('lost').client
+    await redis.del(one.queue('lost').toKey(id))
+    const ran: string[] = []
+    const worker = one.worker('lost', async ({ name }) => void ran.push(name))
+    await one.schedule('lost', 's', { every: hour }, { name: 'tick', options: { deduplication } })
+    await eventually('it runs', () => ran.includes('tick'))
+    await one.queue('lost').removeJobScheduler('s')
+    await worker.close()
+  })
+
   it('run once when both store the same schedule at the same moment', async () => {
     const timing = { pattern: '0 0 1 1 *', tz: 'UTC', limit: 2 }
     await Promise.all([...both, ...both].map((one) => one.schedule('same', 's', timing, { name: 'tick' })))

@@ -313,7 +313,9 @@ async function jobsLeft(
   // BullMQ counts in the jobs. Its count in the schedule includes jobs from before the schedule was last changed.
   const { repeat } = (job?.opts ?? {}) as { readonly repeat?: { readonly count?: number } }
   const added = repeat?.count ?? iterationCount
-  return Math.max(0, limit - added + (state === 'delayed' ? 1 : 0))
+  const waits = job !== undefined && state !== 'active' && state !== 'completed' && state !== 'failed'
+  const hasBegun = (job?.attemptsMade ?? 0) + (job?.stalledCounter ?? 0) > 0
+  return Math.max(0, limit - added + (waits && !hasBegun ? 1 : 0))
 }
 
 /** Whether BullMQ reports that the scheduled job for that time cannot be replaced, because it runs or has run. */

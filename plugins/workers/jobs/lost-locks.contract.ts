@@ -61,5 +61,43 @@ export function describeLostLocks(lab: JobLab): void {
       )
       assert.deepEqual(lab.counted(), [{ version: '1.0.0', failed: 2, lost: 2 }])
     })
+
+    it('fail permanently when that happens too often to a run of a schedule, which goes on', async () => {
+      lab.jobLockMs = 300
+      lab.maxStalls = 1
+      let runs = 0
+      const worker = lab.work(async (job, token) => {
+        runs++
+        await drop(job, token)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      })
+      const end = worker.failed()
+      await lab.jobs().schedule(lab.record, 'poison', { every: 86_400_000 })
+      const [{ id }, error] = await end
+      const job = await lab.jobs().read(lab.record, id)
+      assert.deepEqual([job.status, runs, job.stalls], ['failed', 2, 2])
+      assert.match(error.message, /stalled more than/)
+      assert.notEqual((await lab.jobs().schedules(lab.record))[0]?.nextAt, null)
+      assert.equal((await lab.store.counts(lab.queue)).delayed, 1)
+    })
+
+    it('may lose it again as often when they were retried by hand', async () => {
+      lab.jobLockMs = 300
+      lab.maxStalls = 1
+      let runs = 0
+      const worker = lab.work(async (job, token) => {
+        if (++runs > 3) return 'done'
+        await drop(job, token)
+        await new Promise((resolve) => setTimeout(resolve, 5))
+        return 'lost'
+      })
+      const [failed, completed] = [worker.failed(), worker.completed()]
+      const { id } = await lab.jobs().add(lab.record, null, { attempts: 1 })
+      await failed
+      assert.deepEqual([runs, (await lab.store.retry(lab.queue, id)).jobs?.length], [2, 1])
+      assert.equal((await completed)[1], 'done')
+      const job = await lab.jobs().read(lab.record, id)
+      assert.deepEqual([job.status, runs, job.stalls], ['completed', 4, 1])
+    })
   })
 }
