@@ -141,6 +141,9 @@ export function createAdding(parts: AddingParts): Pick<Queues, 'add' | 'addBulk'
     },
     async addFlow(tree) {
       const checked = await storedTree(tree)
+      const root = tree.opts?.jobId === undefined ? undefined : await ask(() => queue(tree.queueName).getJob(checked.opts?.jobId ?? ''))
+      // Its children were added with it, and may have ended and be gone.
+      if (root !== undefined) return { job: root as Job }
       const added = await ask(() => flow().add(checked), repeatAdding(optionsOf(tree)))
       await search.addedTree(added)
       for (const { queueName, ...job } of nodesOf(checked)) await payloads.added(queueName, [job], {})

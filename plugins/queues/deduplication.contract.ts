@@ -100,7 +100,8 @@ export function deduplicationContract(name: string, makeOptions: () => Promise<T
           const again = await queues.add(queue, 'x', {}, { jobId, deduplication })
           assert.deepEqual([again.id, again.deduplicated], [jobId, true])
         }
-        const [bulk] = 'mode' in deduplication ? [] : await queues.addBulk(queue, [{ name: 'x', options: { jobId: 'plain', deduplication } }])
+        const [bulk] =
+          'mode' in deduplication ? [] : await queues.addBulk(queue, [{ name: 'x', options: { jobId: 'plain', deduplication } }])
         assert.notEqual(bulk?.deduplicated, false)
         const next = await queues.add(queue, 'x', {}, { deduplication })
         assert.deepEqual([next.deduplicated, JSON.stringify(deduplication)], [false, JSON.stringify(deduplication)])

@@ -38,6 +38,21 @@ export function flowsContract(name: string, makeOptions: () => Promise<TestHostO
       await Promise.all([child.close(), parent.close()])
     })
 
+    it('adds nothing when the root has a jobId that exists, also when its children have ended', async () => {
+      const queue = fresh()
+      const ran: string[] = []
+      const worker = queues.worker(queue, async (job) => void ran.push(job.name))
+      const add = () =>
+        queues.addFlow({ name: 'root', queueName: queue, opts: { jobId: 'root' }, children: [{ name: 'leaf', queueName: queue }] })
+      const ended = new Promise<void>((resolve) => worker.on('completed', ({ name: job }) => job === 'root' && resolve()))
+      await add()
+      await ended
+      assert.equal((await add()).job.id, 'root')
+      const { completed, waiting, waitingChildren } = await queues.counts(queue)
+      assert.deepEqual([ran, completed, waiting, waitingChildren], [['leaf', 'root'], 2, 0, 0])
+      await worker.close()
+    })
+
     it('adds a flow atomically, with the retention of its queues', async () => {
       const parents = fresh()
       const children = fresh()
@@ -52,7 +67,10 @@ export function flowsContract(name: string, makeOptions: () => Promise<TestHostO
         { name: 'bad', queueName: children, data: 'a\0b' },
       ]
       await assert.rejects(queues.addFlow({ name: 'sum', queueName: parents, children: bad }), { code: 'QUEUE_INVALID_JOB' })
-      for (const opts of [{ opts: { deduplication: { id: 'd' } } }, { children: [{ name: 'a', queueName: children, opts: { deduplication: { id: 'd' } } }] }])
+      for (const opts of [
+        { opts: { deduplication: { id: 'd' } } },
+        { children: [{ name: 'a', queueName: children, opts: { deduplication: { id: 'd' } } }] },
+      ])
         await assert.rejects(queues.addFlow({ name: 'sum', queueName: parents, ...opts } as FlowJob), {
           code: 'QUEUE_INVALID_JOB',
           message: /takes no deduplication/,

@@ -91,8 +91,7 @@ export function searchContract(name: string, makeOptions: () => Promise<TestHost
 
     it('finds the data of the last job that was added while one with its deduplication id waited or ran', async () => {
       const of = (id: string) => ({ 'customer.id': id })
-      const add = (id: string) =>
-        service.add('moved', 'x', { customer: { id } }, { deduplication: { id: 'd', mode: 'keep-latest' } })
+      const add = (id: string) => service.add('moved', 'x', { customer: { id } }, { deduplication: { id: 'd', mode: 'keep-latest' } })
       const first = await add('l-1')
       await add('l-2')
       assert.deepEqual([await ids('moved', of('l-1')), await ids('moved', of('l-2'))], [[], [first.id]])

@@ -20,7 +20,7 @@ const require = createRequire(import.meta.url)
 /** Lists everything that determines the content of a new data directory. */
 export function templateStamp(): string {
   const versions = ['@electric-sql/pglite', 'bullmq'].map((name) => `${name}@${versionOf(name)}`)
-  return ['3', ...versions, `postgres@${postgresMajor}`, ...initDbParams].join(' ')
+  return ['4', ...versions, `postgres@${postgresMajor}`, ...initDbParams].join(' ')
 }
 
 /** The location of the template: `dist/queue-template` of the package that this code belongs to, as source or built. */

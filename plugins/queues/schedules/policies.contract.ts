@@ -429,6 +429,7 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
         [{ every: 1000, startDate: 'soon' }, 'startDate'],
         [{ every: 1000, startDate: realNow() + 2000, endDate: realNow() + 1000 }, 'endDate'],
         [{ pattern: 'nonsense' }, 'pattern'],
+        [{ pattern: '0 0 31 2,4 *', tz: 'UTC' }, 'pattern'],
         [{ pattern: '@every 1000 0' }, 'pattern'],
         [{ pattern: '* * * * *', tz: 'Mars/Olympus' }, 'tz'],
       ] as const) {

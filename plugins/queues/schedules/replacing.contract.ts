@@ -36,8 +36,10 @@ export function replacingContract(name: string, makeOptions: () => Promise<TestH
       open.push(worker)
       return worker
     }
-    const schedule = (timing: ScheduleTiming, { data = { n: 1 }, options }: { readonly data?: object; readonly options?: JobOptions } = {}) =>
-      queues.schedule(queue, 's', timing, { name: 'tick', data, ...(options && { options }) })
+    const schedule = (
+      timing: ScheduleTiming,
+      { data = { n: 1 }, options }: { readonly data?: object; readonly options?: JobOptions } = {},
+    ) => queues.schedule(queue, 's', timing, { name: 'tick', data, ...(options && { options }) })
     const remove = () => queues.queue(queue).removeJobScheduler('s')
     const stateOf = async (id = '') => (await queues.job(queue, id))?.state
     const yearly = { pattern: '0 0 1 1 *', tz: 'UTC' } as const
@@ -52,7 +54,11 @@ export function replacingContract(name: string, makeOptions: () => Promise<TestH
     }
 
     it('go on after one that has run early, which keeps its outcome', async () => {
-      for (const timing of [yearly, { every: 2 * day, startDate: Date.now() + day }, { every: hour, startDate: Date.now() + day, catchUp: 'none' }] as const) {
+      for (const timing of [
+        yearly,
+        { every: 2 * day, startDate: Date.now() + day },
+        { every: hour, startDate: Date.now() + day, catchUp: 'none' },
+      ] as const) {
         for (const again of [() => undefined, remove]) {
           fresh()
           await schedule(timing)

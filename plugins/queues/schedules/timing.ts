@@ -109,7 +109,7 @@ export function timingFault(timing: ScheduleTiming, nextRun: (pattern: string, t
   if (pattern === undefined) return undefined
   if (typeof pattern !== 'string' || intervalOf(pattern) !== undefined) return '"pattern" must be a cron pattern'
   try {
-    nextRun(pattern.trim(), tz ?? machineZone())
+    if (nextRun(pattern.trim(), tz ?? machineZone()) === undefined) return '"pattern" is never due'
   } catch (error) {
     return `"pattern" or "tz" is invalid: ${error instanceof Error ? error.message : String(error)}`
   }
