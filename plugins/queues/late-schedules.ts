@@ -16,6 +16,7 @@ export interface LateSchedulesParts extends Pick<Queues, 'copy' | 'purgeSchedule
   /** The time by the clock of the store, in ms since 1970. */
   readonly storeTime: () => Promise<number>
   readonly nextRun: NextRun
+  readonly isClosing: () => boolean
   /** Runs a command on the store. */
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
 }
@@ -64,14 +65,15 @@ export class LateSchedules {
   }
 
   async #check(): Promise<void> {
-    const { ask, clock, log, queue, scheduled, storeTime } = this.#parts
+    const { ask, clock, isClosing, log, queue, scheduled, storeTime } = this.#parts
     const names = await scheduled()
     if (names.length === 0) return
     const ahead = Math.max(0, (await storeTime()) - clock.now())
     for (const name of names) {
+      if (isClosing()) return
       try {
         const stored = await ask(() => queue(name).getJobSchedulers(0, mostSchedules - 1))
-        for (const schedule of stored) await this.#mend(name, schedule, ahead)
+        for (const schedule of stored) if (!isClosing()) await this.#mend(name, schedule, ahead)
       } catch (error) {
         log.warn({ err: error, queue: name }, `the schedules of queue "${name}" could not be checked: ${messageOf(error)}`)
       }

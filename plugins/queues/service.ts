@@ -189,7 +189,9 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   const deletion = createDeletion({ store: () => opened().deletion, ask, checkName })
   const copy = copying({ isErased: deletion.isErased, storeTime })
   const purgeSchedule: Queues['purgeSchedule'] = (name, id) => endSchedule(queue(name), id, { backend: opened(), ask })
+  let ticking = Promise.resolve()
   const late = new LateSchedules({
+    isClosing: () => closing.signal.aborted,
     copy,
     purgeSchedule,
     clock,
@@ -367,7 +369,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       return Math.round(clock.monotonic() - started)
     },
     isUnavailable: (error) => isOwnUnavailable(error) || (backend?.isUnavailable(error) ?? false),
-    tick: () => late.tick(),
+    tick() {
+      ticking = late.tick()
+      return ticking
+    },
     scheduled,
     async open(made) {
       backend = made
@@ -382,6 +387,11 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       const ended = await Promise.all([...workers].map(async (worker) => [worker.name, await closeWorker(worker)] as const))
       const left = ended.filter(([, clean]) => !clean).map(([name]) => name)
       if (left.length > 0) log.warn({ queues: left }, 'some jobs did not finish in time; they will run again later')
+      // A command on a closed embedded store never ends.
+      await within(
+        ticking.catch(() => undefined),
+        closeMs,
+      )
       await within(Promise.all([...events, ...queues.values(), ...(flow ? [flow] : [])].map((one) => one.close())), closeMs)
       workers.clear()
       events.clear()
