@@ -62,6 +62,8 @@ export interface ErrorRow {
   readonly cause?: OfArguments<unknown>
   /** Whether a wrong command line causes it: the command exits with 2. */
   readonly usage?: boolean
+  /** False: without a stack, whose capture costs more than the rest of a small response. For what clients cause. Default: with one. */
+  readonly stack?: false
   /** When it happens; for the README and the OpenAPI document. */
   readonly when?: string
   /** How to fix it; for the README and the OpenAPI document. */
@@ -104,24 +106,35 @@ export function defineErrors<T extends Readonly<Record<string, ErrorRow>>>(table
 }
 
 function errorFactory(code: string, row: ErrorRow): ErrorFactory {
-  const build = (...args: unknown[]): ZinError =>
-    new ZinError(code, row.message(...args), {
-      ...given('status', row.status),
-      ...given('usage', row.usage),
-      ...given('title', called(row.title, args)),
-      ...given('headers', called(row.headers, args)),
-      ...given('details', row.details?.(...args)),
-      ...given('cause', row.cause?.(...args)),
-    })
+  const title = row.title ?? titleOf(code)
+  const make = (args: readonly unknown[]): ZinError => {
+    // An undefined option counts as one that is missing.
+    const options = {
+      status: row.status,
+      usage: row.usage,
+      title: called(title, args),
+      headers: called(row.headers, args),
+      details: row.details?.(...args),
+      cause: row.cause?.(...args),
+    }
+    return new ZinError(code, row.message(...args), options as ZinErrorOptions)
+  }
+  const build = (...args: unknown[]): ZinError => (row.stack === false ? withoutStack(() => make(args)) : make(args))
   return Object.assign(build, { code, row })
+}
+
+function withoutStack<T>(make: () => T): T {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return make()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
 }
 
 function called<T>(value: T | OfArguments<T> | undefined, args: readonly unknown[]): T | undefined {
   return typeof value === 'function' ? (value as OfArguments<T>)(...args) : value
-}
-
-function given<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { readonly [P in K]?: V })
 }
 
 /** `WORKER_NOT_FOUND` → `Worker not found`. */

@@ -11,18 +11,21 @@ const placeOf = ({ part, field }: InvalidInput): string => (field === '' ? part 
 export const httpErrors = defineErrors({
   BAD_REQUEST_TARGET: {
     status: 400,
+    stack: false,
     message: (why: string) => `The request target ${why}; send a path that a URL parser leaves unchanged`,
     when: 'URL parsers may interpret the path or query differently',
     fix: 'Send a path that a URL parser leaves unchanged',
   },
   DUPLICATE_HEADER: {
     status: 400,
+    stack: false,
     message: (name: string) => `The header "${name}" was sent more than once; send it once`,
     when: 'Host, Authorization or a content header was sent more than once',
     fix: 'Send it once',
   },
   UNSUPPORTED_TRANSFER_ENCODING: {
     status: 400,
+    stack: false,
     message: () => 'The only transfer coding accepted is "chunked", over HTTP/1.1; send the body without any other coding',
     when: 'Transfer-Encoding is anything but chunked',
     fix: 'Send the body without any other coding',
@@ -36,6 +39,7 @@ export const httpErrors = defineErrors({
   },
   INVALID_JSON: {
     status: 400,
+    stack: false,
     title: 'Invalid JSON',
     message: (why: string) => `The body is not valid JSON: ${why}`,
     when: 'The body is not JSON in UTF-8',
@@ -43,24 +47,28 @@ export const httpErrors = defineErrors({
   },
   INVALID_FORM: {
     status: 400,
+    stack: false,
     message: (why: string) => `The form could not be read: ${why}`,
     when: 'A urlencoded or multipart body is malformed',
     fix: 'Correct the form',
   },
   BODY_FRAGMENTED: {
     status: 400,
+    stack: false,
     message: () => 'The body arrived in too many small chunks; send larger ones',
     when: 'The framing of a chunked body is larger than the body',
     fix: 'Send larger chunks',
   },
   BODY_ABORTED: {
     status: 400,
+    stack: false,
     message: () => 'The connection ended before the body was complete',
     when: 'The client disconnected while sending the body',
     fix: 'Send the request again',
   },
   VALIDATION_FAILED: {
     status: 400,
+    stack: false,
     message: (problems: readonly [InvalidInput, ...InvalidInput[]]) => `${placeOf(problems[0])} ${problems[0].message}`,
     details: (problems: readonly [InvalidInput, ...InvalidInput[]]) =>
       problems.map((problem) => ({
@@ -73,12 +81,14 @@ export const httpErrors = defineErrors({
   },
   NOT_FOUND: {
     status: 404,
+    stack: false,
     message: (method: string, path: string) => `No route matches ${method} ${shownPath(path)}`,
     when: 'The path matches no route',
     fix: 'Correct the path; `/docs` lists the routes',
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
+    stack: false,
     message: (method: string, path: string, allow: string) => `${shownPath(path)} does not support ${method}; use ${allow}`,
     headers: (_method: string, _path: string, allow: string) => ({ Allow: allow }),
     when: 'The path has routes of other methods only; `Allow` lists them',
@@ -86,54 +96,63 @@ export const httpErrors = defineErrors({
   },
   PAYLOAD_TOO_LARGE: {
     status: 413,
+    stack: false,
     message: (limit: number) => `The body is larger than ${limit} bytes, the limit of this route`,
     when: 'The body is larger than the limit of the route',
     fix: 'Send less, or raise `bodyLimit` of the route or the app',
   },
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
+    stack: false,
     message: (expected: string) => `The body must be ${expected}`,
     when: 'The Content-Type is not one that the route accepts',
     fix: 'Send the `Content-Type` that the message names',
   },
   UNSUPPORTED_CONTENT_ENCODING: {
     status: 415,
+    stack: false,
     message: () => 'The body must not be compressed; send it without Content-Encoding',
     when: 'The body is compressed',
     fix: 'Send the body without `Content-Encoding`',
   },
   EXPECTATION_FAILED: {
     status: 417,
+    stack: false,
     message: () => 'The only expectation that this app meets is "Expect: 100-continue"',
     when: 'The header `Expect` is not `100-continue`',
     fix: 'Send the request without the header',
   },
   HOST_MISSING: {
     status: 400,
+    stack: false,
     message: () => 'The request has no Host header, which HTTP/1.1 requires',
     when: 'An HTTP/1.1 request has no `Host` header',
     fix: 'Send the header, with the name and the port of the app',
   },
   MISDIRECTED: {
     status: 421,
+    stack: false,
     message: () => 'This app does not serve the host named in the Host or X-Forwarded-Host header; see app.allowedHosts in zin.config.ts',
     when: 'The host is not one of `app.allowedHosts`',
     fix: 'Use one of the allowed names, or add this one',
   },
   OTHER_APP: {
     status: 421,
+    stack: false,
     message: () => 'The request is meant for another app, the one named in its X-Zin-App header',
     when: 'A CLI command reached a different app than its own',
     fix: 'Run the command in the folder of the app that listens there, or give each app its own port',
   },
   TOO_EARLY: {
     status: 425,
+    stack: false,
     message: () => 'Early data is accepted for GET and HEAD only; send the request again after the handshake',
     when: 'A request other than GET or HEAD was sent as early data (RFC 8470)',
     fix: 'Send the request again after the handshake',
   },
   TOO_MANY_STREAMS: {
     status: 429,
+    stack: false,
     message: (most: number) => `This client has reached the limit of ${most} open event streams; close one first`,
     when: 'A user, or an address without a user, has reached the limit of open event streams',
     fix: 'Close a stream first',
@@ -162,6 +181,7 @@ export const httpErrors = defineErrors({
   },
   FILE_NOT_FOUND: {
     status: 404,
+    stack: false,
     message: (_cause: Error) => 'The file of this response does not exist',
     cause: (cause: Error) => cause,
     when: 'A handler returned the stream of a file that does not exist',

@@ -5,6 +5,7 @@ const generate = `node -e "console.log(require('crypto').randomBytes(32).toStrin
 export const jwtErrors = defineErrors({
   UNAUTHORIZED: {
     status: 401,
+    stack: false,
     // The reason is for logs and tests only; the response never contains it.
     message: (_why: string) => 'Unauthorized',
     headers: { 'WWW-Authenticate': 'Bearer' },

@@ -36,6 +36,7 @@ const clockLeeway = 60
 /** The service `tokensService`: signing and verification depend only on the clock; revocation uses its store. */
 export function createTokens({ formerSince, keys, rules, revocations, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
+  const keyOf = keyFinder(keys)
   const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
 
   const keysOf = (claims: Claims): readonly string[] =>
@@ -86,7 +87,7 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
       const now = Math.floor(at / 1000)
       const known = verified.payloadOf(token)
       if (known !== undefined) return checkedClaims(inTime(known, now), rules, now)
-      const [kid, key] = keyOf(token, keys)
+      const [kid, key] = keyOf(token)
       let payload: unknown
       try {
         payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now, ignoreNotBefore: true })
@@ -121,11 +122,26 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
   }
 }
 
-/** The key with the id in the token's header, and the id. Nothing else in the header is trusted. */
-function keyOf(token: string, keys: Keyring): readonly [kid: string, key: KeyObject] {
+type FoundKey = readonly [kid: string, key: KeyObject]
+
+/** How many accepted headers are remembered. All tokens of one key have the same, byte by byte. */
+const mostHeaders = 32
+
+/** Returns a function that finds the key with the id in the token's header, and the id. Nothing else in the header is trusted. */
+function keyFinder(keys: Keyring): (token: string) => FoundKey {
+  const known = new Map<string, FoundKey>()
+  return (token) => {
+    const header = token.slice(0, token.indexOf('.'))
+    const found = known.get(header) ?? keyOf(header, keys)
+    if (known.size < mostHeaders) known.set(header, found)
+    return found
+  }
+}
+
+function keyOf(encoded: string, keys: Keyring): FoundKey {
   let header: unknown
   try {
-    header = JSON.parse(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString('utf8'))
+    header = JSON.parse(Buffer.from(encoded, 'base64url').toString('utf8'))
   } catch {
     throw jwtErrors.UNAUTHORIZED('the header of the token cannot be read')
   }
