@@ -1,5 +1,7 @@
 import type { Context } from 'koa'
+import { requestLogOf } from '../log/request-line.js'
 import type { Logger } from '../log/types.js'
+import { lengthOf, rawResponse } from './context.js'
 import type { RequestContext } from './request-context.js'
 
 /** A request whose response has ended. */
@@ -27,10 +29,9 @@ export function logAccess(
   { context, inbound, method, ms, path, status }: AccessRecord,
 ): void {
   const { requestId, traceId } = context
-  const { statusCode: sent, writableFinished: complete } = ctx.res
-  const line = {
+  const { statusCode: sent, writableFinished: complete } = rawResponse(ctx)
+  const facts = {
     requestId,
-    // Undefined fields are not printed.
     clientRequestId: inbound === requestId ? undefined : inbound,
     trace_id: traceId,
     method,
@@ -41,14 +42,15 @@ export function logAccess(
     bytes: bytesOf(ctx),
     complete,
   }
-  log[level](line, 'request')
+  const write = requestLogOf(log)
+  if (write) write(level, facts)
+  else log[level](facts, 'request')
 }
 
 /** Length of the response body in bytes; `undefined` for a stream. */
-function bytesOf({ method, res }: Context): number | undefined {
-  if (method === 'HEAD' || res.statusCode === 204 || res.statusCode === 304) return 0
-  const length = res.getHeader('content-length')
-  return length === undefined ? undefined : Number(length)
+function bytesOf(ctx: Context): number | undefined {
+  const { statusCode } = rawResponse(ctx)
+  return ctx.req.method === 'HEAD' || statusCode === 204 || statusCode === 304 ? 0 : lengthOf(ctx)
 }
 
 const clientLeft = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE', 'ERR_STREAM_DESTROYED'])

@@ -8,6 +8,7 @@ import type { Address } from '../util/address.js'
 import type { Clock } from '../util/clock.js'
 import type { Disposer } from '../util/disposer.js'
 import { brokenResponseLog } from './access-log.js'
+import { type ContextFactory, contextFactory } from './context.js'
 import { ErrorResponder } from './error-responder.js'
 import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
@@ -23,6 +24,7 @@ import type { Registration, Route, RouteInfo } from './route.js'
 import { infoOf } from './route.js'
 import { checkRoutes } from './route-problems.js'
 import { acceptStreams } from './send-stream.js'
+import { type Serializer, serializerOf } from './serializers.js'
 import { HttpServer } from './server.js'
 import { Schemas } from './validate.js'
 
@@ -73,10 +75,15 @@ export class HttpApp {
     this.#options = options
     this.#hosts = allowedHosts && new HostCheck(allowedHosts)
     let koa: Koa | undefined
+    let contexts: ContextFactory | undefined
     this.#parts = {
       get koa() {
         koa ??= loadKoa(options)
         return koa
+      },
+      contexts: (req, res, requestId) => {
+        contexts ??= contextFactory(this.#parts.koa)
+        return contexts(req, res, requestId)
       },
       log,
       clock,
@@ -146,6 +153,7 @@ export class HttpApp {
       info: infoOf({ plugin, route }),
       privatePath: route.privatePath === true,
       bodyLimit: route.bodyLimit ?? bodyLimit,
+      serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
       run: routeSteps(route, this.#middleware.handlersFor(use), this.#schemas, production ? undefined : log.child({ plugin })),
     }

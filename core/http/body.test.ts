@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { Type } from 'typebox'
 import fc from '../../scripts/testing/properties.js'
 import { captureBody } from './body.js'
+import { requestContext } from './request-context.js'
 import { listen, makeApp, RawClient, rawRequest, route } from './test-support.js'
 
 const anything = Type.Object({})
@@ -427,4 +430,48 @@ test('a body stream that a middleware has consumed is reported instead of awaite
   app.compile()
   assert.equal((await app.inject({ method: 'POST', path: '/json', body: {} })).status, 500)
   assert.equal((failures[0]?.error as { code?: string }).code, 'BODY_CONSUMED')
+})
+
+test('a handler runs in the async context of its request, however its body arrives', async (t) => {
+  const storage = new AsyncLocalStorage<string>()
+  const seen = (): object => ({ route: requestContext()?.route?.path, user: requestContext()?.userId ?? '', own: storage.getStore() ?? '' })
+  const post = { method: 'POST', body: anything } as const
+  const handlers = { sync: seen, async: async () => seen(), later: () => Promise.resolve().then(seen) }
+  const routes = Object.entries(handlers).map(([name, handler]) => route({ ...post, path: `/${name}`, handler }))
+  const guards = ['promise', 'returned', 'awaited', 'captured']
+  const guarded = guards.map((key) => route({ ...post, path: `/${key}`, use: [key], handler: seen }))
+  for (const withGlobal of [false, true]) {
+    const { app } = makeApp(t)
+    for (const one of [...routes, ...guarded]) app.addRoute('test', one)
+    const user = (): void => {
+      const context = requestContext()
+      if (context) context.userId = 'ada'
+    }
+    app.addMiddleware('test', {
+      key: 'promise',
+      handler: (_ctx, next) =>
+        Promise.resolve()
+          .then(user)
+          .then(() => next()),
+    })
+    app.addMiddleware('test', { key: 'returned', handler: (_ctx, next) => (user(), next()) })
+    app.addMiddleware('test', { key: 'awaited', handler: async (_ctx, next) => (user(), await next()) })
+    app.addMiddleware('test', { key: 'captured', handler: async (ctx, next) => (user(), await captureBody(ctx), next()) })
+    if (withGlobal) app.addGlobal('test', (ctx, next) => storage.run(ctx.path, next))
+    app.compile()
+    const port = await listen(app)
+    for (const path of [...routes, ...guarded].map((one) => one.path)) {
+      const expected = { route: path, user: guards.includes(path.slice(1)) ? 'ada' : '', own: withGlobal ? path : '' }
+      const headers = ['Content-Type: application/json', 'Content-Length: 11']
+      const client = await RawClient.open(port)
+      client.send(rawRequest(`POST ${path}`, headers, '{"a":'))
+      await turn()
+      client.send('"te')
+      await turn()
+      client.send('x"}')
+      await client.closed
+      assert.deepEqual(JSON.parse(client.text.slice(client.text.indexOf('\r\n\r\n'))), expected, `in pieces, ${path}`)
+      assert.deepEqual((await app.inject({ method: 'POST', path, body: { a: 'tex' } })).body, expected, `in one piece, ${path}`)
+    }
+  }
 })

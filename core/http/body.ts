@@ -1,5 +1,8 @@
+import { AsyncResource } from 'node:async_hooks'
 import { isUtf8 } from 'node:buffer'
 import type { Context } from 'koa'
+import type { MaybePromise, Waiting } from './chain.js'
+import { rawResponse } from './context.js'
 import { httpErrors } from './errors.js'
 import { announcesBody } from './headers.js'
 import { parseJson } from './json.js'
@@ -15,12 +18,42 @@ interface BodyState {
 }
 
 /** The single read of a body. */
-interface Captured {
+class Captured {
   /** Maximum size in bytes. */
   readonly limit: number
-  readonly reading: Promise<Buffer>
   /** Set when the read is complete, so that later callers need not wait. */
-  bytes?: Buffer
+  bytes: Buffer | undefined
+  #error: Error | undefined
+  readonly #waiting: { readonly done: (bytes: Buffer) => void; readonly fail: (error: Error) => void }[] = []
+
+  constructor(ctx: Context, limit: number) {
+    this.limit = limit
+    if (!announcesBody(ctx.req)) this.bytes = Buffer.alloc(0)
+    else
+      readBytes(
+        ctx.req,
+        rawResponse(ctx),
+        limit,
+        (bytes) => this.#end(bytes, undefined),
+        (error) => this.#end(undefined, error),
+      )
+  }
+
+  #end(bytes: Buffer | undefined, error: Error | undefined): void {
+    this.bytes = bytes
+    this.#error = error
+    for (const { done, fail } of this.#waiting.splice(0)) {
+      if (bytes === undefined) fail(error as Error)
+      else done(bytes)
+    }
+  }
+
+  /** Calls one of them when the body is read: at once if it is. */
+  whenRead(done: (bytes: Buffer) => void, fail: (error: Error) => void): void {
+    if (this.bytes !== undefined) done(this.bytes)
+    else if (this.#error !== undefined) fail(this.#error)
+    else this.#waiting.push({ done, fail })
+  }
 }
 
 /**
@@ -31,18 +64,15 @@ interface Captured {
  * disconnected, 500 `BODY_CONSUMED` if something else read the body before.
  */
 export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
-  const state = ctx as BodyState
   const most = limit ?? limitOf(ctx)
-  state[captured] ??= startReading(ctx, most)
-  const { reading, limit: kept } = state[captured]
-  return kept <= most ? reading : reading.then((bytes) => within(bytes, most))
+  const reading = readOnce(ctx, most)
+  return new Promise<Buffer>((resolve, reject) => reading.whenRead(resolve, reject)).then((bytes) => within(bytes, most))
 }
 
-/** Like {@link captureBody}, but synchronous if a middleware has already captured the body. */
-function bodyBytes(ctx: Context): Buffer | Promise<Buffer> {
+function readOnce(ctx: Context, limit: number): Captured {
   const state = ctx as BodyState
-  const bytes = state[captured]?.bytes
-  return bytes === undefined ? captureBody(ctx) : within(bytes, limitOf(ctx))
+  state[captured] ??= new Captured(ctx, limit)
+  return state[captured]
 }
 
 function limitOf(ctx: Context): number {
@@ -52,17 +82,6 @@ function limitOf(ctx: Context): number {
 function within(bytes: Buffer, limit: number): Buffer {
   if (bytes.length > limit) throw httpErrors.PAYLOAD_TOO_LARGE(limit)
   return bytes
-}
-
-function startReading({ req, res }: Context, limit: number): Captured {
-  if (!announcesBody(req)) return { limit, reading: Promise.resolve(Buffer.alloc(0)) }
-  const state: Captured = {
-    limit,
-    reading: readBytes(req, res, limit, (bytes) => {
-      state.bytes = bytes
-    }),
-  }
-  return state
 }
 
 /**
@@ -79,19 +98,51 @@ function leaveBody(ctx: Context): undefined {
 const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
 
 /**
- * Returns the parsed body of a request, or a promise for it; never a promise if the request announces no body. A body that the route does
- * not use is not read. An empty JSON body is `undefined`.
+ * Runs the next step of a request with its parsed body: at once if the request announces none or it has been captured, otherwise when its
+ * last piece arrives, without a promise. A body that the route does not use is not read. An empty JSON body is `undefined`.
  */
-export function readBody(ctx: Context, route: Route): unknown {
-  if (!announcesBody(ctx.req)) return route.bodyType === 'raw' ? Buffer.alloc(0) : undefined
+export function withBody(ctx: Context, route: Route, next: (body: unknown) => MaybePromise): MaybePromise {
+  if (!announcesBody(ctx.req)) return next(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
   const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
   const encoding = ctx.req.headers['content-encoding']
   const refused = refusalOf(ctx, type, encoding)
   // A proxy may send an empty body as chunked, which shows only at its end. An empty body needs no type.
   if (refused !== undefined && ctx.req.headers['transfer-encoding'] === undefined) throw refused
-  if (type === 'none' && (ctx as BodyState)[captured] === undefined) return leaveBody(ctx)
-  const bytes = bodyBytes(ctx)
-  return bytes instanceof Promise ? bytes.then((read) => parse(ctx, type, read, refused)) : parse(ctx, type, bytes, refused)
+  if (type === 'none' && (ctx as BodyState)[captured] === undefined) return next(leaveBody(ctx))
+  const limit = limitOf(ctx)
+  const reading = readOnce(ctx, limit)
+  const use = (bytes: Buffer): MaybePromise => {
+    const body = parse(ctx, type, within(bytes, limit), refused)
+    return body instanceof Promise ? body.then((read) => next(read)) : next(body)
+  }
+  return reading.bytes === undefined ? whenRead(reading, use) : use(reading.bytes)
+}
+
+/** The rest of a request whose body arrives: it runs in the async context of the request, not in that of its connection. */
+function whenRead(reading: Captured, use: (bytes: Buffer) => MaybePromise): Waiting {
+  const context = new AsyncResource('ZIN_BODY', { requireManualDestroy: true })
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: it stands for a promise
+    then(done, fail) {
+      const run = (bytes: Buffer): void => {
+        try {
+          const rest = use(bytes)
+          if (rest)
+            rest.then(
+              () => done(),
+              (reason) => fail(reason),
+            )
+          else done()
+        } catch (error) {
+          fail(error)
+        }
+      }
+      reading.whenRead(
+        (bytes) => context.runInAsyncScope(run, undefined, bytes),
+        (error) => context.runInAsyncScope(fail, undefined, error),
+      )
+    },
+  }
 }
 
 /** Why a body of this type and encoding is not read; undefined if it is. */

@@ -1,9 +1,14 @@
 import type { Context, Middleware, Next } from 'koa'
 import { isThenable } from '../util/thenable.js'
 
-export type MaybePromise = void | Promise<void>
+/** What a step waits for: a promise, or something that calls back without one. */
+export interface Waiting {
+  then(done: () => void, fail: (reason: unknown) => void): unknown
+}
 
-/** One step of a request. It returns a promise only if there is something to await. */
+export type MaybePromise = void | Waiting
+
+/** One step of a request. It returns something only if there is something to await. */
 export type Step = (ctx: Context) => MaybePromise
 
 /** Chains middleware in front of `last`. Returns `last` itself if there is none. */
@@ -25,7 +30,8 @@ export function chain(middleware: readonly Middleware[], last: Step): Step {
       (index: number): Next =>
       () => {
         try {
-          return run(index) ?? settled
+          const rest = run(index)
+          return rest === undefined ? settled : rest instanceof Promise ? rest : Promise.resolve(rest as PromiseLike<void>)
         } catch (error) {
           return Promise.reject(error)
         }

@@ -4,8 +4,10 @@ import { messageOf, ZinError } from '../errors.js'
 import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
+import { isUntouched, rawResponse } from './context.js'
 import { httpErrors, statusError } from './errors.js'
 import { reportedPath } from './matched-route.js'
+import { pathOf } from './target.js'
 
 export interface ErrorResponderOptions {
   readonly log: Logger
@@ -35,35 +37,31 @@ export class ErrorResponder {
   }
 
   /** Returns whether the error response is to be sent; false if the connection was cut or the client has left. */
-  async respond(ctx: Context, requestId: string, thrown: unknown): Promise<boolean> {
-    const { log } = this.#options
+  respond(ctx: Context, requestId: string, thrown: unknown): boolean | Promise<boolean> {
     const cause = thrown instanceof Error ? thrown : new Error(`A handler threw something that is not an error: ${messageOf(thrown)}`)
     const error = toZinError(cause)
-    const { headersSent, destroyed, writableEnded } = ctx.res
+    const { headersSent, destroyed, writableEnded, socket } = rawResponse(ctx)
     const isCut = headersSent && !destroyed && !writableEnded
     const status = isCut ? cutStatus(cause) : error.status
-    const failed: FailedRequest = { id: requestId, method: ctx.method, path: reportedPath(ctx, ctx.path), status }
+    const { method = '', url = '' } = ctx.req
+    const failed: FailedRequest = { id: requestId, method, path: reportedPath(ctx, pathOf(url)), status }
     if (status >= 500) this.#report(cause, failed)
     // Part of the response was sent; only closing the connection shows the client that it is incomplete.
     if (isCut) cut(ctx, cause)
-    if (headersSent || destroyed || !ctx.writable) return false
+    if (headersSent || destroyed || writableEnded || socket?.writable === false) return false
     const body = this.#redact(error)
-    const { transformErrorBody } = this.#options
-    let sent: ErrorBody = body
-    if (transformErrorBody.active) {
-      try {
-        sent = await transformErrorBody.call(body, cause, failed)
-      } catch (fault) {
-        log.error({ err: fault, requestId }, 'transformErrorBody failed; the body is sent unchanged')
-      }
+    if (this.#options.transformErrorBody.active) return this.#transformed(body, cause, failed).then((sent) => answer(ctx, error, sent))
+    return answer(ctx, error, body)
+  }
+
+  async #transformed(body: ErrorBody, cause: Error, failed: FailedRequest): Promise<ErrorBody> {
+    const { log, transformErrorBody } = this.#options
+    try {
+      return await transformErrorBody.call(body, cause, failed)
+    } catch (fault) {
+      log.error({ err: fault, requestId: failed.id }, 'transformErrorBody failed; the body is sent unchanged')
+      return body
     }
-    for (const name of bodyHeaders) ctx.remove(name)
-    ctx.respond = true
-    ctx.status = error.status
-    ctx.set('Cache-Control', 'no-store')
-    for (const [name, value] of Object.entries(error.headers)) ctx.set(name, value)
-    ctx.body = sent
-    return true
   }
 
   #report(error: Error, failed: FailedRequest): void {
@@ -88,6 +86,17 @@ export class ErrorResponder {
     const body = { error: error.title, message: error.message, code: error.code }
     return error.details === undefined ? body : { ...body, details: error.details }
   }
+}
+
+function answer(ctx: Context, { status, headers }: ZinError, body: ErrorBody): true {
+  // An untouched response has none of them.
+  if (!isUntouched(ctx)) for (const name of bodyHeaders) ctx.remove(name)
+  ctx.respond = true
+  ctx.status = status
+  ctx.set('Cache-Control', 'no-store')
+  for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
+  ctx.body = body
+  return true
 }
 
 function cut({ req, res }: Context, cause: Error): void {

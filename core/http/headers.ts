@@ -23,23 +23,33 @@ export function keepTrusted({ headers }: IncomingMessage, proxies: number): void
   if (protocol !== undefined && !/^https?$/i.test(String(protocol))) delete headers['x-forwarded-proto']
 }
 
-const guarded = (name: string): boolean => name === 'host' || name === 'authorization' || name.startsWith('content-')
+/** Names of headers that must be unique begin with one of these letters. */
+const H = 0x68
+const A = 0x61
+const C = 0x63
+
+/** Whether a header must be unique: `host`, `authorization`, `content-…`. Most names differ in their first letter or length. */
+function isGuarded(name: string): boolean {
+  // Makes an ASCII letter lower case.
+  const first = name.charCodeAt(0) | 0x20
+  if (first === H) return name.length === 4 && name.toLowerCase() === 'host'
+  if (first === A) return name.length === 13 && name.toLowerCase() === 'authorization'
+  return first === C && name.length > 8 && name.slice(0, 8).toLowerCase() === 'content-'
+}
 
 /**
  * Returns the name of a repeated header that must be unique. Node keeps the first of some repeated headers and joins others,
- * so that two readers may see different values. The raw list is read only if it has more names than the parsed headers.
+ * so that two readers may see different values.
  */
-export function repeatedHeader(req: IncomingMessage): string | undefined {
-  const raw = req.rawHeaders
-  let names = 0
-  for (const _ in req.headers) names++
-  if (names * 2 === raw.length) return undefined
-  const seen = new Set<string>()
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = (raw[i] as string).toLowerCase()
-    if (!guarded(name)) continue
-    if (seen.has(name)) return name
-    seen.add(name)
+export function repeatedHeader({ rawHeaders }: IncomingMessage): string | undefined {
+  let seen: string[] | undefined
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const raw = rawHeaders[i] as string
+    if (!isGuarded(raw)) continue
+    const name = raw.toLowerCase()
+    if (seen === undefined) seen = [name]
+    else if (seen.includes(name)) return name
+    else seen.push(name)
   }
   return undefined
 }

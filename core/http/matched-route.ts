@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import type { RouteInfo } from './route.js'
+import type { Serializer } from './serializers.js'
 
 const matched = Symbol('zin.route')
 
@@ -12,6 +13,8 @@ export interface MatchedRoute {
   readonly bodyLimit: number
   /** Middleware key → key of the responder for its refusals. */
   readonly refusalKeys: ReadonlyMap<string, string>
+  /** Writes JSON by the schemas of its response. */
+  readonly serialize: Serializer | undefined
 }
 
 export function setMatchedRoute(ctx: Context, route: MatchedRoute): void {

@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../log/types.js'
-import { readBody } from './body.js'
+import { withBody } from './body.js'
 import { chain, type MaybePromise, type Step } from './chain.js'
+import { type ContextFactory, hasHeader, rawResponse, requestIdOf } from './context.js'
 import type { ErrorResponder } from './error-responder.js'
 import { httpErrors, statusError } from './errors.js'
 import { inboundRequestId, keepTrusted, repeatedHeader } from './headers.js'
@@ -17,13 +18,14 @@ import type { RequestIds } from './request-ids.js'
 import type { Route } from './route.js'
 import { routeHandler } from './route-handler.js'
 import { RouteTable } from './router.js'
-import { sendResponse } from './send-response.js'
+import { sendHeld, sendResponse } from './send-response.js'
 import { originForm, pathOf, queryOf, targetProblem } from './target.js'
 import type { Schemas } from './validate.js'
 
 /** Dependencies shared by all pipelines of an app. */
 export interface PipelineParts extends RequestEndParts {
   readonly koa: Koa
+  readonly contexts: ContextFactory
   readonly ids: RequestIds
   readonly errors: ErrorResponder
   /** Absent: any host is accepted. */
@@ -80,21 +82,20 @@ export class Pipeline {
 
   /** Phases 1 and 2. */
   receive(req: IncomingMessage, res: ServerResponse): void {
-    const { koa, ids, trustedProxies } = this.#parts
+    const { contexts, ids, trustedProxies } = this.#parts
     if (trustedProxies > 0) keepTrusted(req, trustedProxies)
-    const ctx = koa.createContext(req, res) as Context
+    const inbound = inboundRequestId(req)
+    const requestId = (trustedProxies > 0 ? inbound : undefined) ?? ids.next()
+    const ctx = contexts(req, res, requestId)
     // `originalUrl` stays as it was sent: a signature covers the target in origin form only.
     req.url = originForm(req.url ?? '', req.headers.host)
     res.statusCode = 404
-    const inbound = inboundRequestId(req)
-    const requestId = (trustedProxies > 0 ? inbound : undefined) ?? ids.next()
-    res.setHeader('x-request-id', requestId)
     const probe = this.#probeFor(req)
     const context: RequestContext = { requestId, userId: undefined, route: undefined, traceId: undefined }
     followToEnd(this.#parts, ctx, { context, inbound, isProbe: probe !== undefined })
-    if (probe) this.#settle(ctx, requestId, probe)
-    else if (!this.#parts.requestEnd.active && this.#isPlain(req)) this.#settle(ctx, requestId, this.#enter)
-    else runInRequest(context, () => this.#settle(ctx, requestId, this.#enter))
+    if (probe) this.#settle(ctx, probe)
+    else if (!this.#parts.requestEnd.active && this.#isPlain(req)) this.#settle(ctx, this.#enter)
+    else runInRequest(context, () => this.#settle(ctx, this.#enter))
   }
 
   #probeFor({ method = 'GET', url = '' }: IncomingMessage): Step | undefined {
@@ -116,7 +117,7 @@ export class Pipeline {
   /** Phase 3: rejects what must not reach a plugin, because it is ambiguous or meant for another app. */
   #checkHead(ctx: Context): void {
     const { koa, hosts, appName } = this.#parts
-    const { req, res } = ctx
+    const { req } = ctx
     const { headers } = req
     if (headers.host === undefined && req.httpVersion === '1.1') throw httpErrors.HOST_MISSING()
     // Behind a trusted proxy `ctx.host` comes from X-Forwarded-Host.
@@ -135,7 +136,7 @@ export class Pipeline {
     const coding = headers['transfer-encoding']
     if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || req.httpVersion === '1.0')) {
       // A proxy in front may find the end of the body elsewhere (request smuggling).
-      res.shouldKeepAlive = false
+      rawResponse(ctx).shouldKeepAlive = false
       throw httpErrors.UNSUPPORTED_TRANSFER_ENCODING()
     }
 
@@ -172,51 +173,57 @@ export class Pipeline {
    * Runs a step, then phase 10. A synchronous step creates no promise: with async context tracking,
    * each promise costs as much as a route match.
    */
-  #settle(ctx: Context, requestId: string, step: Step): void {
+  #settle(ctx: Context, step: Step): void {
     try {
       const pending = step(ctx)
       if (pending)
         pending.then(
-          () => this.#finish(ctx, requestId),
-          (thrown: unknown) => this.#fail(ctx, requestId, thrown),
+          () => this.#finish(ctx),
+          (thrown: unknown) => this.#fail(ctx, thrown),
         )
-      else this.#finish(ctx, requestId)
+      else this.#finish(ctx)
     } catch (thrown) {
-      void this.#fail(ctx, requestId, thrown)
+      this.#fail(ctx, thrown)
     }
   }
 
   /** Phase 10. */
-  #finish(ctx: Context, requestId: string): void {
-    const status = ctx.res.statusCode
+  #finish(ctx: Context): void {
+    const status = rawResponse(ctx).statusCode
     try {
       if (status >= 400 && lacksBody(ctx)) throw statusError(status)
-      this.#send(ctx, requestId)
+      this.#send(ctx)
     } catch (thrown) {
-      void this.#fail(ctx, requestId, thrown)
+      this.#fail(ctx, thrown)
     }
   }
 
   /** Phase 10 of a request that failed. */
-  async #fail(ctx: Context, requestId: string, thrown: unknown): Promise<void> {
-    const { errors, log } = this.#parts
+  #fail(ctx: Context, thrown: unknown): void {
     try {
-      if (await errors.respond(ctx, requestId, thrown)) this.#send(ctx, requestId)
+      const answers = this.#parts.errors.respond(ctx, requestIdOf(ctx), thrown)
+      if (answers === true) this.#send(ctx)
+      else if (answers !== false) answers.then((does) => does && this.#send(ctx)).catch((error) => this.#giveUp(ctx, error))
     } catch (error) {
-      log.error({ err: error, requestId }, 'an error response could not be written')
-      ctx.res.destroy()
+      this.#giveUp(ctx, error)
     }
   }
 
-  #send(ctx: Context, requestId: string): void {
+  #giveUp(ctx: Context, error: unknown): void {
+    this.#parts.log.error({ err: error, requestId: requestIdOf(ctx) }, 'an error response could not be written')
+    ctx.res.destroy()
+  }
+
+  #send(ctx: Context): void {
     const { koa, isDraining } = this.#parts
-    const { req, res } = ctx
-    if (!res.headersSent) {
-      if (isDraining()) res.setHeader('Connection', 'close')
-      if (isPrivate(res)) res.setHeader('Cache-Control', 'no-store')
-      closeAfterUnreadBody(req, res)
+    const { req } = ctx
+    const raw = rawResponse(ctx)
+    if (!raw.headersSent) {
+      if (isDraining()) ctx.res.setHeader('Connection', 'close')
+      if (isPrivate(ctx)) ctx.set('Cache-Control', 'no-store')
+      closeAfterUnreadBody(req, raw)
     }
-    sendResponse(koa, ctx, (reason) => void this.#fail(ctx, requestId, reason))
+    if (!sendHeld(ctx)) sendResponse(koa, ctx, (reason) => this.#fail(ctx, reason))
   }
 }
 
@@ -239,17 +246,14 @@ export function routeSteps(route: Route, guards: readonly Middleware[], schemas:
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
   // 6. middleware of the route
-  return chain(guards, (ctx) => {
-    const body = readBody(ctx, route) // 7. body
-    return body instanceof Promise ? body.then((read) => serve(ctx, read)) : serve(ctx, body)
-  })
+  return chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body))) // 7. body
 }
 
 /** Refusals depend on the caller and are never cached, even if a middleware set `Cache-Control`; other errors only if their handler set it. */
-const isPrivate = (res: ServerResponse): boolean =>
-  res.statusCode === 401 || res.statusCode === 403 || (res.statusCode >= 400 && !res.hasHeader('Cache-Control'))
+const isPrivate = (ctx: Context): boolean =>
+  ctx.status === 401 || ctx.status === 403 || (ctx.status >= 400 && !hasHeader(ctx, 'Cache-Control'))
 
-const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !ctx.res.headersSent
+const lacksBody = (ctx: Context): boolean => ctx.body == null && ctx.respond !== false && !rawResponse(ctx).headersSent
 
 /** `OPTIONS *` (RFC 9110 9.3.7) is about the server, not about a path. */
 const isServerOptions = ({ method, url }: IncomingMessage): boolean => url === '*' && method === 'OPTIONS'

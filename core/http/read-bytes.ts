@@ -36,44 +36,54 @@ class BodyBuffer {
 }
 
 /**
- * Reads the body of a request into one buffer. `done` receives it synchronously when it is complete. Rejects with a ZinError: 413
+ * Reads the body of a request into one buffer, and calls `done` with it or `fail`, once, as soon as that is known: with a ZinError 413
  * `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED`, 400 `BODY_ABORTED`, 500 `BODY_CONSUMED`.
  */
-export function readBytes(req: IncomingMessage, res: ServerResponse, limit: number, done: (bytes: Buffer) => void): Promise<Buffer> {
-  if (Number(req.headers['content-length']) > limit) return Promise.reject(httpErrors.PAYLOAD_TOO_LARGE(limit))
-  if (req.readableEnded) return Promise.reject(httpErrors.BODY_CONSUMED())
-  if (req.destroyed) return Promise.reject(httpErrors.BODY_ABORTED())
+export function readBytes(
+  req: IncomingMessage,
+  res: ServerResponse,
+  limit: number,
+  done: (bytes: Buffer) => void,
+  fail: (error: ZinError) => void,
+): void {
+  const unreadable = problemOf(req, limit)
+  if (unreadable !== undefined) {
+    fail(unreadable)
+    return
+  }
   if (awaitsContinue(req)) continueReading(req, res)
-  return new Promise((resolve, reject) => {
-    const body = new BodyBuffer(limit)
-    let size = 0
-    const onData = (piece: Buffer): void => {
-      size += piece.length
-      if (size > limit) refuse(httpErrors.PAYLOAD_TOO_LARGE(limit))
-      else if (isFragmented(req)) refuse(httpErrors.BODY_FRAGMENTED())
-      else body.add(piece)
-    }
-    const refuse = (error: ZinError): void => {
-      req.pause()
-      fail(error)
-    }
-    let ended = false
-    const onEnd = (): void => {
-      ended = true
-      const bytes = body.end()
-      done(bytes)
-      resolve(bytes)
-    }
-    // A request also closes after it was read and its response was sent.
-    const onAbort = (): void => {
-      if (!ended) fail(httpErrors.BODY_ABORTED())
-    }
-    const fail = (error: ZinError): void => {
-      req.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
-      reject(error)
-    }
-    req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
-  })
+  const body = new BodyBuffer(limit)
+  let size = 0
+  const onData = (piece: Buffer): void => {
+    size += piece.length
+    if (size > limit) refuse(httpErrors.PAYLOAD_TOO_LARGE(limit))
+    else if (isFragmented(req)) refuse(httpErrors.BODY_FRAGMENTED())
+    else body.add(piece)
+  }
+  let ended = false
+  const refuse = (error: ZinError): void => {
+    req.pause()
+    stop(error)
+  }
+  const onEnd = (): void => {
+    ended = true
+    done(body.end())
+  }
+  // A request also closes after it was read and its response was sent.
+  const onAbort = (): void => {
+    if (!ended) stop(httpErrors.BODY_ABORTED())
+  }
+  const stop = (error: ZinError): void => {
+    req.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
+    fail(error)
+  }
+  req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
+}
+
+function problemOf(req: IncomingMessage, limit: number): ZinError | undefined {
+  if (Number(req.headers['content-length']) > limit) return httpErrors.PAYLOAD_TOO_LARGE(limit)
+  if (req.readableEnded) return httpErrors.BODY_CONSUMED()
+  return req.destroyed ? httpErrors.BODY_ABORTED() : undefined
 }
 
 const continueSent = Symbol('zin.continueSent')

@@ -4,6 +4,7 @@ import type { NotifySlot } from '../hooks/kinds.js'
 import type { Logger, LogLevel } from '../log/types.js'
 import type { Clock } from '../util/clock.js'
 import { logAccess } from './access-log.js'
+import { rawResponse } from './context.js'
 import { cutStatus } from './error-responder.js'
 import { reportedPath } from './matched-route.js'
 import type { RequestContext } from './request-context.js'
@@ -37,7 +38,9 @@ export function followToEnd(parts: RequestEndParts, ctx: Context, { context, inb
   const isLogged = logRequests && logged[level].includes(log.level)
   const isReported = requestEnd.active
   if (!isLogged && !isReported) return
-  const { method, req, res } = ctx
+  const { req } = ctx
+  const res = rawResponse(ctx)
+  const method = req.method ?? ''
   const path = pathOf(req.url ?? '')
   const began = clock.monotonic()
   // `close` is emitted once, so removing the listener again (`once`) would be wasted work.

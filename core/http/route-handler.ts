@@ -3,9 +3,10 @@ import { messageOf } from '../errors.js'
 import type { Logger } from '../log/types.js'
 import { isThenable } from '../util/thenable.js'
 import type { MaybePromise, Step } from './chain.js'
+import { isUntouched, jsonType, rawResponse } from './context.js'
 import type { Route, RouteContext } from './route.js'
 import type { ResponseSchemas } from './route-types.js'
-import { isJson } from './send-response.js'
+import { isJson } from './send-stream.js'
 import type { Schemas } from './validate.js'
 
 /** Creates the step that calls the handler of a route and sets the returned value on the context. */
@@ -13,24 +14,23 @@ export function routeHandler(route: Route, schemas: Schemas, warn: Logger | unde
   const check = warn && route.response ? responseWarner(route, schemas, warn) : undefined
   const take = (ctx: Context, value: unknown): void => {
     if (value !== undefined) setBody(ctx, value)
-    else if (ctx.res.statusCode === 200 && ctx.body === undefined && ctx.respond !== false && !ctx.res.headersSent) ctx.status = 204
+    else if (rawResponse(ctx).statusCode === 200 && ctx.body === undefined && ctx.respond !== false && !rawResponse(ctx).headersSent)
+      ctx.status = 204
     check?.(ctx)
   }
   return (ctx): MaybePromise => {
     // Koa's initial status is 404; a handler that sets no status has succeeded.
-    ctx.res.statusCode = 200
+    rawResponse(ctx).statusCode = 200
     const value = route.handler(ctx as RouteContext)
     return isThenable(value) ? Promise.resolve(value).then((settled) => take(ctx, settled)) : take(ctx, value)
   }
 }
 
-/** The content type that Koa's type table returns for JSON. */
-const jsonType = 'application/json; charset=utf-8'
-
 /** Sets the content type of JSON before Koa gets the body, because Koa would look it up for nearly every response. */
-function setBody({ res, response }: Context, value: unknown): void {
-  if (isJson(value) && !res.headersSent && !res.hasHeader('Content-Type')) res.setHeader('Content-Type', jsonType)
-  response.body = value
+function setBody(ctx: Context, value: unknown): void {
+  if (!isUntouched(ctx) && isJson(value) && !ctx.res.headersSent && !ctx.res.hasHeader('Content-Type'))
+    ctx.res.setHeader('Content-Type', jsonType)
+  ctx.body = value
 }
 
 function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Context) => void {

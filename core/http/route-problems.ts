@@ -4,6 +4,7 @@ import type { MiddlewareRegistry } from './middleware-registry.js'
 import type { HttpMethod, Registration } from './route.js'
 import { isStatic, pathProblem, shapeOf } from './router.js'
 import { schemaProblems } from './schema-check.js'
+import { serializerOf } from './serializers.js'
 
 /** Throws one `ZIN_ROUTES_INVALID` that lists all problems of the routes and the middleware of an app. */
 export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry): void {
@@ -45,7 +46,10 @@ function routeProblems(registrations: readonly Registration[], middleware: Middl
     if (route.probe && !isStatic(path)) add('a probe must have a static path')
     if (route.context === false && !isStatic(path)) add('a route without a request context must have a static path')
     if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe must not have middleware or input')
-    for (const problem of schemaProblems(route)) add(problem)
+    const wrong = schemaProblems(route)
+    for (const problem of wrong) add(problem)
+    const serializer = wrong.length > 0 ? undefined : serializerOf(route)
+    if (serializer !== undefined && 'problem' in serializer) add(serializer.problem)
   }
   return problems
 }

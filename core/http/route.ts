@@ -69,6 +69,12 @@ export interface RouteSpec<
   readonly body?: B
   /** Schemas by status: `200: {…}`. Error responses share one schema and need not be listed. */
   readonly response?: R
+  /**
+   * How JSON is written. `schema`: by a serializer that is compiled from the schema of the status in `response`. Small objects are written
+   * faster, and a field that the schema does not name is left out, whoever set it, unless `additionalProperties` allows it. A value that does
+   * not fit the schema is converted or, if that is impossible, a 500. `json` (default): as `JSON.stringify` does.
+   */
+  readonly serialize?: 'json' | 'schema'
   /** Schemas for OpenAPI instead of `params`, `query` and `body`, for handlers that do their own validation. */
   readonly documented?: { readonly [part in 'params' | 'query' | 'body']?: JsonSchema }
   /** Maximum size of a body in bytes. Default: the app's `bodyLimit`. */

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Layer, Router } from '@koa/router'
+import fc from '../../scripts/testing/properties.js'
 import type { HttpMethod } from './route.js'
 import { pathProblem, RouteTable, shapeOf } from './router.js'
 
@@ -105,3 +107,37 @@ test('routes that differ only in parameter names have the same shape', () => {
   assert.equal(shapeOf('/a/:b/c/*d'), shapeOf('/a/:x/c/*y'))
   assert.notEqual(shapeOf('/a/:b'), shapeOf('/a/*b'))
 })
+
+const segment = fc.oneof(
+  fc.constantFrom('a', 'b', 'a.json', 'A', '%61', 'a%2Fb', '', '..', 'a b', 'é', '%', 'x\ny'),
+  fc.string({ maxLength: 6 }),
+)
+const routeSegment = fc.constantFrom('a', 'b', 'a.json', ':id', ':other', ':file.json', 'v:major')
+
+test('each path means what @koa/router says', () => {
+  const route = fc
+    .tuple(fc.array(routeSegment, { minLength: 1, maxLength: 4 }), fc.boolean())
+    .map(([segments, open]) => `/${[...segments, ...(open ? ['*rest'] : [])].join('/')}`)
+    .filter((path) => pathProblem(path) === undefined)
+  fc.assert(
+    fc.property(route, fc.array(segment, { maxLength: 5 }), (path, segments) => {
+      const target = `/${segments.join('/')}`
+      const router = new Router({ strict: true, sensitive: true })
+      const layer = router.register(path, ['GET'], () => undefined) as Layer
+      const wanted = layer.match(target)
+      const table = new RouteTable([{ method: 'GET', path, value: path }])
+      assert.deepEqual(table.allowed(target), wanted ? ['GET', 'HEAD', 'OPTIONS'] : [])
+      if (!wanted || !isDecodable(target)) return
+      assert.deepEqual(table.find('GET', target)?.params, layer.params(target, layer.captures(target)))
+    }),
+  )
+})
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -16,26 +16,37 @@ export interface Match<T> {
   readonly params: Record<string, string>
 }
 
-interface Bucket<T> {
-  readonly router: Router
-  readonly values: ReadonlyMap<Layer, T>
+/** One route of a bucket. */
+interface Candidate<T> {
+  readonly method: HttpMethod
+  readonly value: T
+  /** @koa/router's view of the path, which decides what it means. */
+  readonly layer: Layer
+  /** The text of each segment, undefined for a parameter; absent if a segment is partly a parameter, or a wildcard. */
+  readonly segments: readonly (string | undefined)[] | undefined
 }
 
 /**
  * Finds the route for a method and a raw path, strictly and case-sensitively. Static paths are looked up in a map; paths
- * with parameters go through @koa/router, most specific first, in buckets by their first two segments, so that few are tried.
+ * with parameters are tried most specific first, in buckets by their first two segments, so that few are tried. What a path means is decided
+ * by @koa/router; where each segment is either text or a parameter, segments are compared, which gives the same without a regular expression.
  */
 export class RouteTable<T> {
   readonly #fixed = new Map<string, Map<HttpMethod, T>>()
-  readonly #buckets = new Map<string, Bucket<T>>()
+  readonly #buckets = new Map<string, readonly Candidate<T>[]>()
 
   constructor(entries: readonly RouterEntry<T>[]) {
     for (const { method, path, value } of entries) {
       if (isStatic(path)) this.#fixed.set(path, (this.#fixed.get(path) ?? new Map<HttpMethod, T>()).set(method, value))
     }
     const open = entries.filter((entry) => !isStatic(entry.path)).sort((a, b) => compareSpecificity(a.path, b.path))
+    const candidates = candidatesOf(open)
     const keys = new Set(['', ...open.flatMap(({ path }) => [bucketKey(path, 1), bucketKey(path, 2)])])
-    for (const key of keys) this.#buckets.set(key, bucketOf(open.filter((entry) => fitsBucket(entry.path, key))))
+    for (const key of keys)
+      this.#buckets.set(
+        key,
+        candidates.filter(({ layer }) => fitsBucket(String(layer.path), key)),
+      )
   }
 
   /** A HEAD request finds the GET route. */
@@ -43,37 +54,67 @@ export class RouteTable<T> {
     const wanted = (method === 'HEAD' ? 'GET' : method) as HttpMethod
     const fixed = this.#fixed.get(path)?.get(wanted)
     if (fixed !== undefined) return { value: fixed, params: {} }
-    const bucket = this.#bucketFor(path)
-    const layer = bucket.router.match(path, wanted).pathAndMethod[0]
-    if (!layer) return undefined
-    return { value: bucket.values.get(layer) as T, params: decodeParams(layer, path) }
+    const segments = path.split('/')
+    for (const candidate of this.#bucketFor(path)) {
+      if (candidate.method === wanted && fits(candidate, path, segments))
+        return { value: candidate.value, params: paramsOf(candidate, path, segments) }
+    }
+    return undefined
   }
 
   /** Methods that a path supports, for `Allow`; empty if it matches no route. */
   allowed(path: string): readonly string[] {
-    const methods = new Set<string>(this.#fixed.get(path)?.keys())
-    for (const layer of this.#bucketFor(path).router.match(path, 'GET').path) for (const method of layer.methods) methods.add(method)
-    if (methods.size === 0) return []
+    const segments = path.split('/')
+    const open = this.#bucketFor(path).filter((candidate) => fits(candidate, path, segments))
+    const fixed = this.#fixed.get(path)
+    if (open.length === 0 && fixed === undefined) return []
+    const methods = new Set<string>([...(fixed?.keys() ?? []), ...open.map(({ method }) => method), 'OPTIONS'])
     if (methods.has('GET')) methods.add('HEAD')
-    return [...methods.add('OPTIONS')].sort()
+    return [...methods].sort()
   }
 
-  #bucketFor(path: string): Bucket<T> {
+  #bucketFor(path: string): readonly Candidate<T>[] {
     const first = path.indexOf('/', 1)
     if (first !== -1) {
       const second = path.indexOf('/', first + 1)
       const found = this.#buckets.get(second === -1 ? path : path.slice(0, second)) ?? this.#buckets.get(path.slice(0, first))
       if (found) return found
     }
-    return (this.#buckets.get(path) ?? this.#buckets.get('')) as Bucket<T>
+    return (this.#buckets.get(path) ?? this.#buckets.get('')) as readonly Candidate<T>[]
   }
 }
 
-function bucketOf<T>(entries: readonly RouterEntry<T>[]): Bucket<T> {
+function candidatesOf<T>(entries: readonly RouterEntry<T>[]): readonly Candidate<T>[] {
   const router = new Router({ strict: true, sensitive: true })
-  const values = new Map<Layer, T>()
-  for (const { method, path, value } of entries) values.set(router.register(path, [method], () => undefined) as Layer, value)
-  return { router, values }
+  return entries.map(({ method, path, value }) => {
+    const layer = router.register(path, [method], () => undefined) as Layer
+    const segments = path.split('/')
+    const isPlain = segments.every((segment) => rankOf(segment) === 0 || rankOf(segment) === 2)
+    return {
+      method,
+      value,
+      layer,
+      segments: isPlain ? segments.map((segment) => (rankOf(segment) === 0 ? segment : undefined)) : undefined,
+    }
+  })
+}
+
+function fits<T>({ layer, segments: wanted }: Candidate<T>, path: string, segments: readonly string[]): boolean {
+  if (wanted === undefined) return layer.match(path)
+  if (wanted.length !== segments.length) return false
+  for (let i = 1; i < wanted.length; i++) {
+    const text = wanted[i]
+    if (text === undefined ? segments[i] === '' : segments[i] !== text) return false
+  }
+  return true
+}
+
+function paramsOf<T>({ layer, segments: wanted }: Candidate<T>, path: string, segments: readonly string[]): Record<string, string> {
+  if (wanted === undefined) return decoded(layer, layer.captures(path))
+  return decoded(
+    layer,
+    segments.filter((_, i) => wanted[i] === undefined),
+  )
 }
 
 /** The literal ones of the first `count` segments: `/api/workers` for `/api/workers/:name`. */
@@ -92,13 +133,14 @@ function fitsBucket(path: string, key: string): boolean {
   return prefix === '' || key === prefix || key.startsWith(`${prefix}/`)
 }
 
-function decodeParams(layer: Layer, path: string): Record<string, string> {
+function decoded({ paramNames }: Layer, captures: readonly (string | undefined)[]): Record<string, string> {
   const params: Record<string, string> = {}
-  for (const [i, text] of layer.captures(path).entries()) {
-    const key = layer.paramNames[i]
+  for (let i = 0; i < captures.length; i++) {
+    const text = captures[i]
+    const key = paramNames[i]
     if (!key || text === undefined) continue
     try {
-      params[key.name] = decodeURIComponent(text)
+      params[key.name] = text.includes('%') ? decodeURIComponent(text) : text
     } catch {
       throw httpErrors.BAD_REQUEST_TARGET('has a malformed percent-encoding')
     }

@@ -1,19 +1,30 @@
 import type { ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context } from 'koa'
+import { headersOfHeld, heldBody, isBodiless, isUntouched, jsonType, noteLength, rawResponse, requestIdOf } from './context.js'
 import { jsonText } from './json.js'
-import { isBinary, sendStream, streamOf } from './send-stream.js'
+import { matchedRoute } from './matched-route.js'
+import { isJson, sendStream, streamOf } from './send-stream.js'
 
 /** The method of Koa that sends a finished context as a response; it is missing from Koa's types. */
 interface Responding {
   handleRequest(ctx: Context, run: (ctx: Context) => Promise<void>): Promise<void>
 }
 
-/** Whether a body is sent as JSON: anything except nothing, text, bytes and streams. */
-export function isJson(body: unknown): boolean {
-  if (body === undefined || body === null || typeof body === 'string') return false
-  if (typeof body !== 'object' || Array.isArray(body) || Object.getPrototypeOf(body) === Object.prototype) return true
-  return !isBinary(body)
+/** Sends a body that the context holds, its headers in one piece; false if it holds none. Throws like {@link sendResponse}. */
+export function sendHeld(ctx: Context): boolean {
+  const body = heldBody(ctx)
+  if (body === undefined || !isUntouched(ctx) || ctx.respond === false) return false
+  const res = rawResponse(ctx)
+  if (res.headersSent || isBodiless(res.statusCode)) return false
+  const text = textOf(ctx, res.statusCode, body)
+  const bytes = Buffer.byteLength(text)
+  noteLength(ctx, bytes)
+  const headers = ['x-request-id', requestIdOf(ctx), 'Content-Type', jsonType, 'Content-Length', String(bytes), ...headersOfHeld(ctx)]
+  res.writeHead(res.statusCode, headers)
+  if (ctx.req.method === 'HEAD') res.end()
+  else res.end(text, bytes === text.length ? 'latin1' : 'utf8')
+  return true
 }
 
 /**
@@ -26,7 +37,7 @@ export function isJson(body: unknown): boolean {
 export function sendResponse(koa: Koa, ctx: Context, fail: (reason: unknown) => void): void {
   const { req, res, body } = ctx
   if (isJson(body) && isOrdinary(ctx, res)) {
-    const text = jsonText(body, koa.env !== 'production')
+    const text = textOf(ctx, res.statusCode, body)
     const bytes = Buffer.byteLength(text)
     res.setHeader('Content-Length', bytes)
     if (req.method === 'HEAD') return void res.end()
@@ -46,8 +57,10 @@ export function sendResponse(koa: Koa, ctx: Context, fail: (reason: unknown) => 
   })
 }
 
+function textOf(ctx: Context, status: number, body: unknown): string {
+  return matchedRoute(ctx)?.serialize?.(status, body) ?? jsonText(body, ctx.app.env !== 'production')
+}
+
 function isOrdinary(ctx: Context, res: ServerResponse): boolean {
   return ctx.respond !== false && !res.headersSent && !isBodiless(res.statusCode)
 }
-
-const isBodiless = (status: number): boolean => status === 204 || status === 205 || status === 304

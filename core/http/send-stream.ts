@@ -17,8 +17,15 @@ const isAsyncIterable = (body: object): body is AsyncIterable<unknown> =>
   typeof (body as Partial<AsyncIterable<unknown>>)[Symbol.asyncIterator] === 'function'
 
 /** Whether a body is bytes or a stream in any form; everything else that is not text is sent as JSON. */
-export const isBinary = (body: object): boolean =>
+const isBinary = (body: object): boolean =>
   ArrayBuffer.isView(body) || body instanceof ArrayBuffer || body instanceof Blob || body instanceof Response || isStreamed(body)
+
+/** Whether a body is sent as JSON: anything except nothing, text, bytes and streams. */
+export function isJson(body: unknown): boolean {
+  if (body === undefined || body === null || typeof body === 'string') return false
+  if (typeof body !== 'object' || Array.isArray(body) || Object.getPrototypeOf(body) === Object.prototype) return true
+  return !isBinary(body)
+}
 
 const isStreamed = (body: object): boolean => isNodeStream(body) || body instanceof ReadableStream || isAsyncIterable(body)
 

@@ -38,9 +38,12 @@ export class Schemas {
     const emptyBody = (route.body as { type?: unknown } | undefined)?.type === 'object'
     return (parts) => {
       if (emptyBody && parts.body === undefined) parts.body = {}
-      const [first, ...more] = checks.flatMap(({ part, find }) =>
-        (find(parts[part]) ?? []).map(({ path, keyword, message }): InvalidInput => ({ part, field: path, keyword, message })),
-      )
+      let problems: readonly InvalidInput[] = none
+      for (const { part, find } of checks) {
+        const faults = find(parts[part])
+        if (faults !== undefined) problems = [...problems, ...faults.map((fault) => problemOf(part, fault))]
+      }
+      const [first, ...more] = problems
       if (first === undefined) return
       throw route.onInvalid?.([first, ...more]) ?? httpErrors.VALIDATION_FAILED([first, ...more.slice(0, maxProblems - 1)])
     }
@@ -97,6 +100,15 @@ export class Schemas {
     return ajv
   }
 }
+
+const none: readonly InvalidInput[] = []
+
+const problemOf = (part: InvalidInput['part'], { path, keyword, message }: SchemaFault): InvalidInput => ({
+  part,
+  field: path,
+  keyword,
+  message,
+})
 
 const options: Options = {
   strict: false,

@@ -5,6 +5,7 @@ import { wantsColors } from '../util/colors.js'
 import { logErrors } from './errors.js'
 import { PipeSink } from './pipe-sink.js'
 import { maskText, redactFacts } from './redact.js'
+import { jsonRequestLine, type RequestLog, textRequestLine } from './request-line.js'
 import { textFormatter } from './text.js'
 import type { LogFields, Logger, LogLevel } from './types.js'
 
@@ -46,9 +47,12 @@ export function createLogger(options: LoggerOptions): OwnedLogger {
   const format = options.format === 'text' && !silent ? textFormatter(sink.colors) : (line: string) => line
   let closed = false
   let added: readonly LogFields[] = []
+  const everywhere = { pid: process.pid, app: options.name }
+  const requestLine =
+    options.format === 'text' && !silent ? textRequestLine(sink.colors) : jsonRequestLine(JSON.stringify(everywhere).slice(1, -1))
   const settings: PinoOptions = {
     level: silent ? 'silent' : options.level,
-    base: { pid: process.pid, app: options.name },
+    base: everywhere,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }), log: redactFacts },
     // redactFacts has already converted errors to plain objects.
@@ -80,7 +84,12 @@ export function createLogger(options: LoggerOptions): OwnedLogger {
       added = added.filter((one) => one !== fields)
     }
   }
-  return Object.assign(logger as unknown as Logger, { child: maskedChild(logger.child), addFields, close })
+  const request: RequestLog = (level, facts) => {
+    const hasMore = added.some((fields) => fields() !== undefined)
+    if (hasMore) logger[level](facts, 'request')
+    else if (!closed && logger.isLevelEnabled(level)) sink.write(requestLine(level, Date.now(), facts), false)
+  }
+  return Object.assign(logger as unknown as Logger, { child: maskedChild(logger.child), addFields, close, request })
 }
 
 const noFields = {}
@@ -88,7 +97,8 @@ const noFields = {}
 /** pino does not pass a child's bindings through its formatters. Children inherit this function. */
 function maskedChild(child: (bindings: Record<string, unknown>) => unknown): Logger['child'] {
   return function (this: Logger, bindings) {
-    return child.call(this, { ...redactFacts(bindings) }) as Logger
+    // Its lines have more fields than those of requests.
+    return Object.assign(child.call(this, { ...redactFacts(bindings) }) as Logger, { request: undefined })
   }
 }
 

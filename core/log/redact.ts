@@ -114,11 +114,15 @@ function plainError(error: Error, depth: number, budget: Budget, withStack = !is
 
 const isUnavailability = (error: Error): boolean => error instanceof ZinError && error.status === 503
 
+/** What each of the forms below contains. */
+const mayHoldSecret = /eyJ|:\/\/|[?&]|bearer|basic/i
+
 /**
  * Masks secrets inside text: bearer tokens, JWTs, passwords in URLs and secret query parameters. The placeholder
  * `[user:password@]`, which messages use to show the form of a URL, is not masked.
  */
 export function maskText(text: string): string {
+  if (!mayHoldSecret.test(text)) return text
   return text
     .replace(/\b(Bearer|Basic)\s+[\w.~+/-]{12,}=*/gi, `$1 ${mask}`)
     .replace(/\beyJ[\w-]{5,}\.[\w-]{5,}\.[\w-]*/g, mask)

@@ -27,13 +27,15 @@ export function textFormatter(colors: boolean): (json: string) => string {
 }
 
 /** Local time of day: `13:05:09.007`. */
-function clockTime(time: Date): string {
+const clockTime = (time: Date): string => `${localSecond(time)}${String(time.getMilliseconds()).padStart(3, '0')}`
+
+/** Local time of day, up to the milliseconds: `13:05:09.`. */
+export function localSecond(time: Date): string {
   const two = (part: number): string => String(part).padStart(2, '0')
-  const day = [time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')
-  return `${day}.${String(time.getMilliseconds()).padStart(3, '0')}`
+  return `${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join(':')}.`
 }
 
-function levelWord(level: string, colors: boolean): string {
+export function levelWord(level: string, colors: boolean): string {
   const word = level.toUpperCase()
   return colors ? `\u001b[${colorCodes[level] ?? 32}m${word}\u001b[39;49m` : word
 }
@@ -82,7 +84,7 @@ function linesOf(text: string): readonly string[] {
 const indented = (line: string): string => `\n    ${line}`
 
 /** Formats single words unchanged and everything else as JSON, without control characters. */
-function printable(value: unknown): string {
+export function printable(value: unknown): string {
   const text = typeof value === 'string' && /^[\w.:/@+-]+$/.test(value) ? value : (JSON.stringify(value) ?? 'undefined')
   return escapeControls(text)
 }
