@@ -155,7 +155,7 @@ export class Lifecycle {
     unit.started = true
     await runPhase(unit, 'start', this.#options.phases, async () => {
       const problems = checked ? [] : problemsOf(unit)
-      if (problems.length > 0) throw problems.length === 1 ? problems[0]?.error : new BootError(problems)
+      if (problems.length > 0) throw problems.length === 1 ? (problems[0] as (typeof problems)[0]).error : new BootError(problems)
       const verdict = await this.#options.parts.bus.slot('beforePluginStart').call(unit.name)
       if (verdict.denied) throw hostErrors.ZIN_PLUGIN_START_DENIED(verdict.plugin, verdict.reason)
     })

@@ -449,10 +449,10 @@ test('a handler runs in the async context of its request, however its body arriv
     }
     app.addMiddleware('test', {
       key: 'promise',
-      handler: (_ctx, next) =>
-        Promise.resolve()
-          .then(user)
-          .then(() => next()),
+      handler: async (_ctx, next) => {
+        await Promise.resolve().then(user)
+        return next()
+      },
     })
     app.addMiddleware('test', { key: 'returned', handler: (_ctx, next) => (user(), next()) })
     app.addMiddleware('test', { key: 'awaited', handler: async (_ctx, next) => (user(), await next()) })

@@ -101,19 +101,19 @@ const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'applicatio
  * Runs the next step of a request with its parsed body: at once if the request announces none or it has been captured, otherwise when its
  * last piece arrives, without a promise. A body that the route does not use is not read. An empty JSON body is `undefined`.
  */
-export function withBody(ctx: Context, route: Route, next: (body: unknown) => MaybePromise): MaybePromise {
-  if (!announcesBody(ctx.req)) return next(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
+export function withBody(ctx: Context, route: Route, serve: (body: unknown) => MaybePromise): MaybePromise {
+  if (!announcesBody(ctx.req)) return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
   const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
   const encoding = ctx.req.headers['content-encoding']
   const refused = refusalOf(ctx, type, encoding)
   // A proxy may send an empty body as chunked, which shows only at its end. An empty body needs no type.
   if (refused !== undefined && ctx.req.headers['transfer-encoding'] === undefined) throw refused
-  if (type === 'none' && (ctx as BodyState)[captured] === undefined) return next(leaveBody(ctx))
+  if (type === 'none' && (ctx as BodyState)[captured] === undefined) return serve(leaveBody(ctx))
   const limit = limitOf(ctx)
   const reading = readOnce(ctx, limit)
   const use = (bytes: Buffer): MaybePromise => {
     const body = parse(ctx, type, within(bytes, limit), refused)
-    return body instanceof Promise ? body.then((read) => next(read)) : next(body)
+    return body instanceof Promise ? body.then((read) => serve(read)) : serve(body)
   }
   return reading.bytes === undefined ? whenRead(reading, use) : use(reading.bytes)
 }
@@ -123,16 +123,16 @@ function whenRead(reading: Captured, use: (bytes: Buffer) => MaybePromise): Wait
   const context = new AsyncResource('ZIN_BODY', { requireManualDestroy: true })
   return {
     // biome-ignore lint/suspicious/noThenProperty: it stands for a promise
-    then(done, fail) {
+    then(end, fail) {
       const run = (bytes: Buffer): void => {
         try {
           const rest = use(bytes)
           if (rest)
             rest.then(
-              () => done(),
+              () => end(),
               (reason) => fail(reason),
             )
-          else done()
+          else end()
         } catch (error) {
           fail(error)
         }

@@ -70,7 +70,7 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
     ephemeral: keys.ephemeral,
 
     async issue(claims, { expiresInSeconds = rules.expiresIn, issuer = rules.issuer, audience = rules.audience } = {}) {
-      if (keys.fault !== undefined) throw keys.fault
+      if (keys.fault !== undefined) throw keys.fault as Error
       if (keys.signing === undefined) throw jwtErrors.JWT_KEY_MISSING(keys.algorithm, 'JWT_PRIVATE_KEY to issue tokens')
       if (!(expiresInSeconds > 0 && expiresInSeconds <= rules.maxLifetime))
         throw jwtErrors.JWT_LIFETIME_INVALID(expiresInSeconds, rules.maxLifetime)

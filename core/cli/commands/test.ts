@@ -24,7 +24,7 @@ export const testCommand = defineCommand({
       const which = args.path === undefined ? '' : ` whose path contains "${args.path}"`
       throw cliErrors.ZIN_COMMAND_FAILED(`there is no test in ${root}${which}: no file is named *.test.ts or *.test.js`)
     }
-    const typescript = files.some((file) => /ts$/.test(file)) ? ['--import', import.meta.resolve('tsx')] : []
+    const typescript = files.some((file) => file.endsWith('ts')) ? ['--import', import.meta.resolve('tsx')] : []
     const child = spawn(process.execPath, [...typescript, '--test', ...files], { cwd: root, stdio: 'inherit' })
     const stop = (): void => void child.kill()
     signal.addEventListener('abort', stop, { once: true })

@@ -165,7 +165,9 @@ export class AttentionLab {
   /** Kinds that a webhook was told about, sorted. A message that came twice, as the end of a process can cause, counts once. */
   told(event: 'attention.raised' | 'attention.cleared', subject: RegExp): readonly string[] {
     const messages = this.#receiver.at('/attention').filter(({ body }) => body.event === event && subject.test(body.data.subject))
-    return [...new Map(messages.map(({ body, headers }) => [headers['webhook-id'], body.data.kind])).values()].sort()
+    return [...new Map(messages.map(({ body, headers }) => [headers['webhook-id'], body.data.kind])).values()].sort((a, b) =>
+      String(a).localeCompare(String(b)),
+    )
   }
 
   /** Runs `zin status`. */
