@@ -1,5 +1,6 @@
 import type { Worker } from 'bullmq'
 import type { QueueBackend } from './backend.js'
+import { type Fetching, fetchedJobs } from './fetched-jobs.js'
 
 /** The part of BullMQ that knows the running jobs of a worker. */
 interface Locks {
@@ -13,7 +14,8 @@ const lateShare = 0.9
 
 /**
  * Lets a job whose code blocked its process for longer than its lock keep the lock, or end with its outcome, unless another process has taken
- * the job over. BullMQ would run it again, and block again.
+ * the job over. BullMQ would run it again, and block again. A job that was fetched so long ago, and held back since, begins only if no other
+ * process has it.
  */
 export function keepsLateLocks(worker: Worker, relock: QueueBackend['relock']): void {
   const backend = worker.getBackend()
@@ -42,6 +44,19 @@ export function keepsLateLocks(worker: Worker, relock: QueueBackend['relock']): 
     const since = started.get(id)
     if (since === undefined || !isLate(since)) return send()
     return take(id, token, since).then(send, send)
+  }
+
+  const fetched = fetchedJobs(worker)
+  const own = worker as unknown as Fetching
+  const { processJob } = own
+  own.processJob = async (job, token, fetchNext) => {
+    const { id = '' } = job
+    const since = fetched.get(id)
+    // If nobody can tell, it stalls, and runs again.
+    const isOurs = since === undefined || Date.now() - since < lateShare * lockDuration || (await take(id, token, since).catch(() => false))
+    if (isOurs) return processJob.call(worker, job, token, fetchNext)
+    fetched.delete(id)
+    return undefined
   }
 
   const { extendLocks, moveStalledJobsToWait, moveToCompleted, moveToDelayed, moveToFailed, retryJob } = backend

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'bullmq'
 import type { RedisClient } from 'zin/plugins/redis'
+import { fetchedJobs } from '../fetched-jobs.js'
 
 /** KEYS: the meta key, the jobs with a priority, the marker that wakes a worker. */
 const wakeScript = `
@@ -94,6 +95,8 @@ export class OrphanedJobs {
   /** Watches a worker until it closes. */
   watch(worker: Worker): Worker {
     this.#workers.add(worker)
+    // From now on, what it fetches is known.
+    fetchedJobs(worker)
     worker.once('closing', () => this.#workers.delete(worker))
     return worker
   }
@@ -122,7 +125,8 @@ export class OrphanedJobs {
     const { trackedJobs } = (worker as unknown as { readonly lockManager: { readonly trackedJobs: ReadonlyMap<string, unknown> } })
       .lockManager
     const pairs = Array.from({ length: found.length / 2 }, (_, i) => [found[2 * i] as string, found[2 * i + 1] as string] as const)
-    return new Map(pairs.filter(([id]) => !trackedJobs.has(id)))
+    const fetched = fetchedJobs(worker)
+    return new Map(pairs.filter(([id]) => !trackedJobs.has(id) && !fetched.has(id)))
   }
 }
 

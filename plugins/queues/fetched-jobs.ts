@@ -1,0 +1,34 @@
+import type { Job, Worker } from 'bullmq'
+
+/** The parts of BullMQ's worker through which each job passes between its fetch and its start. */
+export interface Fetching {
+  nextJobFromJobData(data: unknown, id: string | undefined, token: string): Promise<Job | undefined>
+  processJob(job: Job, token: string, fetchNext?: () => boolean): Promise<Job | undefined>
+}
+
+const fetched = Symbol('zin.fetchedJobs')
+
+/**
+ * The jobs that a worker has fetched and not begun, and when they were fetched, in ms since 1970. BullMQ holds a job back while it fetches the
+ * next one, which takes as long as the store does not answer: it is known to the worker, although its lock is not renewed yet.
+ */
+export function fetchedJobs(worker: Worker): Map<string, number> {
+  const own = worker as unknown as Fetching & { [fetched]?: Map<string, number> }
+  if (own[fetched] !== undefined) return own[fetched]
+  const jobs = new Map<string, number>()
+  own[fetched] = jobs
+  const { nextJobFromJobData, processJob } = own
+  own.nextJobFromJobData = async (data, id, token) => {
+    if (data && id !== undefined) jobs.set(id, Date.now())
+    const job = await nextJobFromJobData.call(worker, data, id, token)
+    // It could not plan the next run of a schedule, and runs nothing.
+    if (job === undefined && id !== undefined) jobs.delete(id)
+    return job
+  }
+  own.processJob = (job, token, fetchNext) => {
+    const started = processJob.call(worker, job, token, fetchNext)
+    if (job.id !== undefined) jobs.delete(job.id)
+    return started
+  }
+  return jobs
+}
