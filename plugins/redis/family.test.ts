@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { RedisFamily } from './family.js'
@@ -43,6 +44,27 @@ describe('a family of Redis clients', () => {
     for (const one of clients) await assert.rejects(one.connect(), /Connection is closed/)
     const late = client.duplicate()
     await assert.rejects(late.connect(), /Connection is closed/)
+  })
+
+  it('tries again when a server accepts a connection and never answers', async (t) => {
+    const server = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const family = new RedisFamily({ handshakeMs: 50 })
+    t.after(() => {
+      family.close()
+      server.close()
+    })
+    const client = family.adopt(
+      new Redis({ port, lazyConnect: true, maxRetriesPerRequest: null, retryStrategy: () => 1, disconnectTimeout: 10 }),
+    )
+    client.on('error', () => undefined)
+    const twice = new Promise<void>((resolve) => {
+      let connections = 0
+      server.on('connection', () => ++connections === 3 && resolve())
+    })
+    client.connect().catch(() => undefined)
+    await twice
   })
 
   it('replaces the other connections once one has died silently, if they share that', () => {

@@ -7,14 +7,17 @@ const silence = /^Socket timeout\b/
 export class RedisFamily {
   readonly #members = new Set<RedisClient>()
   readonly #sharesSilence: boolean
+  readonly #handshakeMs: number
   #closed = false
 
   /**
    * @param options `sharesSilence`: if one connection has died without a word, the others are replaced, too. A blocked one may have answered
-   *   until its next request, and would notice only 20 s after that.
+   *   until its next request, and would notice only 20 s after that. `handshakeMs`: time from an accepted connection until it must be ready,
+   *   default 5 s: a server that accepts and never answers is tried again.
    */
-  constructor({ sharesSilence = false }: { readonly sharesSilence?: boolean } = {}) {
+  constructor({ sharesSilence = false, handshakeMs = 5_000 }: { readonly sharesSilence?: boolean; readonly handshakeMs?: number } = {}) {
     this.#sharesSilence = sharesSilence
+    this.#handshakeMs = handshakeMs
   }
 
   /** Patches and returns the client; its duplicates also join the family. */
@@ -36,10 +39,20 @@ export class RedisFamily {
     }
     client.duplicate = ((...args: unknown[]) => this.adopt(duplicate(...args))) as T['duplicate']
     if (this.#sharesSilence) client.on('error', (error: Error) => silence.test(error.message) && this.#replaceOthers(client))
+    client.on('connect', () => this.#limitHandshake(client))
     // It may have reconnected by the time of this event.
     client.on('end', () => client.status === 'end' && this.#members.delete(client))
     this.#members.add(client)
     return client
+  }
+
+  #limitHandshake(client: RedisClient): void {
+    const timer = setTimeout(() => client.status === 'connect' && client.disconnect(true), this.#handshakeMs).unref()
+    const end = (): void => {
+      clearTimeout(timer)
+      client.off('ready', end).off('close', end)
+    }
+    client.on('ready', end).on('close', end)
   }
 
   #replaceOthers(silent: RedisClient): void {
