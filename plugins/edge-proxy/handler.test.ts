@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { loadBinding } from '../sqlite/binding.js'
 import { direct } from './testing/direct.js'
 import type { EdgeBinding } from './worker/d1.js'
 import { edgeWorker } from './worker/index.js'
@@ -32,6 +33,37 @@ describe('the handler of the edge proxy', () => {
       await proxy.send('query', one)
       assert.equal((await proxy.send('query', one, ahead)).status, 401, `${later}`)
     }
+  })
+
+  it('has a SQLite that itself refuses what changes the connection, and keeps full-text and R-tree tables working', async (t) => {
+    const { db } = await direct(t)
+    const run = (sql: string) => db.prepare(sql).raw({ columnNames: true })
+    await run('create table t (id integer primary key, name text)')
+    await run('create virtual table words using fts5(name)')
+    await run('create virtual table old_words using fts4(name)')
+    await run('create virtual table boxes using rtree(id, a, b)')
+    await run("insert into words values ('ada')")
+    assert.deepEqual(await run("select name from words where words match 'ada'"), [['name'], ['ada']])
+    await run('alter table t rename to people')
+    assert.deepEqual(await run("select name from pragma_table_info('people') limit 1"), [['name'], ['id']])
+    // Node 22.16 to 24.9 has no authorizer.
+    const { binding } = loadBinding()
+    const memory = new binding.DatabaseSync(':memory:')
+    t.after(() => memory.close())
+    if (memory.setAuthorizer === undefined) return t.skip('this SQLite has no authorizer')
+    for (const sql of [
+      'pragma query_only = on',
+      'explain pragma ignore_check_constraints = on',
+      'pragma page_size = 512',
+      'select * from pragma_database_list',
+      "attach ':memory:' as x",
+      'detach main',
+      'create temp table people (id)',
+      'create table temp.people (id)',
+      'create temporary view people as select 1',
+    ])
+      await assert.rejects(run(sql), /not authorized/, sql)
+    await run("insert into people values (1, 'ada')")
   })
 
   it('refuses functions and tables of its SQLite that access files, pages or statements of other callers', async (t) => {

@@ -3,6 +3,30 @@ import { it } from 'node:test'
 import { wireErrors } from 'zin/plugins/sql-wire'
 import { countOf, type SqlMode } from './testing/sql-mode.js'
 
+/** What would change the connection that all callers share, or shows its file; refused in any position and words, on every path. */
+const ofConnection: readonly string[] = [
+  'PRAGMA query_only = on',
+  'PRAGMA ignore_check_constraints = on',
+  'PRAGMA hard_heap_limit = 100000',
+  'PRAGMA case_sensitive_like = on',
+  'PRAGMA database_list',
+  "ATTACH '/tmp/x.db' AS x",
+  'DETACH main',
+  "VACUUM INTO '/tmp/x.db'",
+  'BEGIN',
+  'CREATE TEMP TABLE t (id)',
+  'CREATE TEMPORARY VIEW t AS SELECT 42 AS n',
+  'CREATE TABLE temp.t (id)',
+  'CREATE TABLE IF NOT EXISTS "Temp" /* */ . t (id)',
+  'CREATE VIEW [temp].t AS SELECT 1',
+  'CREATE VIRTUAL TABLE `temp`.t USING fts5(a)',
+  'SELECT * FROM pragma_database_list',
+  'SELECT * FROM "Pragma_Database_List"',
+  "SELECT * FROM 'pragma_optimize'",
+  'SELECT * FROM [pragma_compile_options]',
+]
+const prefixes = ['', 'EXPLAIN ', 'explain query plan ', '/* a */ EXPLAIN -- b\n', ';EXPLAIN/**/QUERY/**/PLAN ']
+
 /** Checks which requests are refused, with which code, and that none of them runs. */
 export function describeRefusals({ client, exec }: SqlMode): void {
   const long = 'x'.repeat(32_768)
@@ -86,6 +110,35 @@ export function describeRefusals({ client, exec }: SqlMode): void {
       assert.equal(await countOf(client, 't'), rows)
     })
   }
+
+  it('refuses whatever changes the connection, which all callers share, or shows its file: 403 STATEMENT_NOT_ALLOWED', async () => {
+    for (const sql of ofConnection)
+      for (const prefix of prefixes)
+        for (const path of ['query', 'exec']) {
+          const { status, body } = await client.call(path, { sql: `${prefix}${sql}` })
+          assert.deepEqual([status, body.code], [403, 'STATEMENT_NOT_ALLOWED'], `${path} ${prefix}${sql}: ${JSON.stringify(body)}`)
+        }
+    await exec("INSERT INTO t (id, name) VALUES (99, 'still writable')")
+    await exec('DELETE FROM t WHERE id = 99')
+    assert.equal((await client.call('queryOne', { sql: "SELECT 'a' LIKE 'A' AS same" })).body.row.same, 1)
+    assert.equal((await client.call('exec', { sql: 'INSERT INTO t (n) VALUES (1000)' })).body.code, 'CONSTRAINT_VIOLATION')
+  })
+
+  it('judges EXPLAIN by what it explains, and still describes tables', async () => {
+    const rows = await countOf(client, 't')
+    for (const sql of ['EXPLAIN DELETE FROM t', 'EXPLAIN QUERY PLAN UPDATE t SET n = 1', 'EXPLAIN WITH a AS (SELECT 1) DELETE FROM t']) {
+      const { status, body } = await client.call('query', { sql })
+      assert.deepEqual([status, body.code], [403, 'READ_ONLY'], sql)
+      assert.ok((await client.call('exec', { sql })).body.rows.length > 0, sql)
+    }
+    assert.equal(await countOf(client, 't'), rows)
+    assert.ok((await client.call('query', { sql: 'EXPLAIN QUERY PLAN SELECT * FROM t' })).body.rows.length > 0)
+    const described = await client.call('query', {
+      sql: "SELECT name FROM pragma_table_info('t') ORDER BY cid",
+      options: { rowMode: 'array' },
+    })
+    assert.deepEqual(described.body.rows, [['id'], ['name'], ['n'], ['parent']])
+  })
 
   it('refuses a body of more than 131072 bytes: 413 PAYLOAD_TOO_LARGE', async () => {
     const fits = JSON.stringify({ sql: 'SELECT 1 AS a', params: [] }).padEnd(131_072, ' ')

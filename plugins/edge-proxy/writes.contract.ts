@@ -19,13 +19,12 @@ export function describeWrites({ client, exec }: SqlMode): void {
 
   it('explains a write without running it, and can still write afterwards', async () => {
     await exec('CREATE TABLE planned (id INTEGER PRIMARY KEY)')
-    for (const path of ['query', 'exec'])
-      for (const sql of ['EXPLAIN QUERY PLAN DELETE FROM planned', '/* a plan */ EXPLAIN DELETE FROM planned WHERE id = ?']) {
-        const { status, text } = await client.call(path, { sql, params: sql.endsWith('?') ? [1] : [] })
-        assert.equal(status, 200, text)
-        await exec('INSERT INTO planned DEFAULT VALUES')
-      }
-    assert.equal(await countOf(client, 'planned'), 4)
+    for (const sql of ['EXPLAIN QUERY PLAN DELETE FROM planned', '/* a plan */ EXPLAIN DELETE FROM planned WHERE id = ?']) {
+      const { status, text } = await client.call('exec', { sql, params: sql.endsWith('?') ? [1] : [] })
+      assert.equal(status, 200, text)
+      await exec('INSERT INTO planned DEFAULT VALUES')
+    }
+    assert.equal(await countOf(client, 'planned'), 2)
   })
 
   it('does not run a failed request later', async () => {

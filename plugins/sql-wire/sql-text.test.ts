@@ -28,6 +28,90 @@ test('The kind of a statement is found after comments, parentheses and common ta
   assert.equal(sqlite('attach database "x" as y').kind, 'control')
 })
 
+test('What follows EXPLAIN is judged as the statement itself', () => {
+  const ofSqlite = [
+    'select 1',
+    'with a as (select 1) delete from t',
+    'insert into t values (1)',
+    'pragma query_only = on',
+    "attach 'x' as y",
+    'vacuum',
+    'begin',
+    'create temp view t as select 1',
+    'drop table t',
+    'nonsense',
+  ]
+  for (const sql of ofSqlite)
+    for (const prefix of ['explain ', 'EXPLAIN QUERY PLAN ', '/* a */explain--\n', ' explain/**/query /* b */ plan ']) {
+      const [plain, scan] = [sqlite(sql), sqlite(`${prefix}${sql}`)]
+      assert.deepEqual(
+        [scan.kind, scan.verb, scan.temporary, scan.keyword],
+        [plain.kind, plain.verb, plain.temporary, 'EXPLAIN'],
+        prefix + sql,
+      )
+      assert.equal(readFault(scan), readFault(plain), prefix + sql)
+    }
+  const ofMysql = [
+    'select 1',
+    '(select 1)',
+    'with a as (select 1) select * from a',
+    'insert into t values (1)',
+    'delete from t',
+    'replace t select 1',
+  ]
+  for (const sql of ofMysql)
+    for (const prefix of [
+      'explain ',
+      'desc ',
+      'describe extended ',
+      'explain format=json ',
+      'explain analyze ',
+      'analyze format = json ',
+      'analyze ',
+    ])
+      assert.equal(mysql(prefix + sql).kind, mysql(sql).kind, prefix + sql)
+  for (const sql of [
+    'analyze table t',
+    'analyze local table t persistent for columns (a) indexes ()',
+    'analyze table t update histogram on a',
+  ])
+    assert.equal(mysql(sql).kind, 'ddl', sql)
+  for (const sql of ['desc t', 'describe db.t a', 'explain `update`', 'desc connection']) assert.equal(mysql(sql).kind, 'read', sql)
+  assert.equal(mysql('explain format=json for connection 7').kind, 'unknown')
+})
+
+test('Temporary objects are found in SQLite', () => {
+  for (const sql of [
+    'create temp table t (a)',
+    'create temporary view t as select 1',
+    'create table temp.t (a)',
+    'create unique index if not exists "TEMP" . i on t (a)',
+    'create trigger [temp].t after insert on t begin select 1',
+    "create virtual table 'temp'.t using fts5(a)",
+  ])
+    assert.ok(sqlite(sql).temporary, sql)
+  for (const sql of [
+    'create table t (temp text)',
+    'create table temperature.t (a)',
+    'create view v as select temp.a from t as temp',
+    'select temp.a from temp',
+  ])
+    assert.ok(!sqlite(sql).temporary, sql)
+})
+
+test('Statements that show accounts or other sessions are found in MySQL', () => {
+  for (const sql of [
+    'show grants',
+    'SHOW/**/GRANTS for current_user()',
+    'show create user',
+    'show explain for 7',
+    'show analyze format=json for 7',
+  ])
+    assert.ok(mysql(sql).showsOthers, sql)
+  for (const sql of ['show tables', 'show create table user', "select 'show grants'", 'show columns from grants'])
+    assert.ok(!mysql(sql).showsOthers, sql)
+})
+
 test('Statements are counted outside of strings, names and comments', () => {
   for (const sql of [
     'select 1',

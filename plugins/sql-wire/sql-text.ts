@@ -10,6 +10,8 @@ export interface SqlScan {
   readonly kind: SqlKind
   /** The first word in upper case, after comments and opening parentheses; empty if there is none. */
   readonly keyword: string
+  /** The word that decides the kind: after EXPLAIN, what it explains, and after WITH, the main verb. Like `keyword` otherwise. */
+  readonly verb: string
   /** Number of non-empty statements. */
   readonly statements: number
   /** Number of parameters. */
@@ -24,6 +26,10 @@ export interface SqlScan {
   readonly placesFiles: boolean
   /** Whether it stores a program (an event, a trigger, a routine) that sets the session or a role, or runs SQL that it makes (MySQL). */
   readonly runsText: boolean
+  /** Whether it shows accounts with the hash of their passwords, or the statement of another session, as SHOW GRANTS does (MySQL). */
+  readonly showsOthers: boolean
+  /** Whether it creates a temporary object, which replaces a stored one of the same name for the whole connection (SQLite). */
+  readonly temporary: boolean
   /** Whether it is a read with `INTO`, which writes a file or a variable. */
   readonly selectsInto: boolean
   /** Whether it has a comment that the server executes, such as `/*!50001 … *` followed by `/`. */
@@ -51,10 +57,12 @@ export function scanSql(sql: string, dialect: SqlDialect): SqlScan {
   const first = code.find(({ text }) => text !== '(' && text !== ';')
   const keyword = first?.kind === 'word' ? first.text : ''
   const into = code.flatMap(({ kind, text }, at) => (kind === 'word' && text === 'INTO' ? [code[at + 1]] : []))
-  const kind = kindOf(keyword, code, dialect)
+  const body = bodyOf(keyword, code, dialect)
+  const kind = kindOf(body, dialect)
   return {
     kind,
     keyword,
+    verb: verbOf(body) || keyword,
     statements: statementsIn(code),
     placeholders: placeholdersIn(code),
     namedPlaceholders: code.some((token) => token.kind === 'placeholder' && !token.text.startsWith('?')),
@@ -62,6 +70,8 @@ export function scanSql(sql: string, dialect: SqlDialect): SqlScan {
     readsFile: dialect === 'mysql' && code.some((token, at) => code[at + 1]?.text === '(' && isLoadFile(token, sql)),
     placesFiles: dialect === 'mysql' && code.some((_, at) => isDirectory(code.slice(at, at + 3))),
     runsText: dialect === 'mysql' && kind === 'ddl' && isProgram(code) && code.some((_, at) => isRefusedIn(code.slice(at, at + 2))),
+    showsOthers: dialect === 'mysql' && showsOthers(keyword, code),
+    temporary: dialect === 'sqlite' && createsTemporary(body, sql),
     selectsInto: kind === 'read' && into.length > 0,
     executableComment: code.length < tokens.length,
     unterminated,
@@ -103,13 +113,62 @@ function isLoadFile({ at, kind }: SqlToken, sql: string): boolean {
   return /^`?load_file(?![A-Za-z0-9_$])/i.test(name)
 }
 
-function kindOf(keyword: string, code: readonly SqlToken[], dialect: SqlDialect): SqlKind {
-  const word = keyword === 'WITH' ? mainWord(code) : keyword
+const plans = set('EXPLAIN DESCRIBE DESC ANALYZE')
+/** Words after which ANALYZE updates statistics. */
+const statistics = set('TABLE TABLES LOCAL NO_WRITE_TO_BINLOG')
+/** What MySQL and MariaDB explain; all of them are reserved words. */
+const explained = set('WITH SELECT TABLE VALUES INSERT UPDATE DELETE REPLACE')
+
+/** Returns the tokens of the statement itself: after EXPLAIN, that which is explained. SQLite runs some of it, such as PRAGMA. */
+function bodyOf(keyword: string, code: readonly SqlToken[], dialect: SqlDialect): readonly SqlToken[] {
+  const start = code.findIndex(({ kind, text }) => kind === 'word' && text === keyword)
+  if (start < 0) return []
+  const whole = code.slice(start)
+  if (dialect === 'sqlite') {
+    if (keyword !== 'EXPLAIN') return whole
+    const isPlan = [1, 2].map((at) => whole[at]?.text).join(' ') === 'QUERY PLAN'
+    return whole.slice(isPlan ? 3 : 1)
+  }
+  if (!plans.has(keyword) || (keyword === 'ANALYZE' && statistics.has(whole[1]?.text ?? ''))) return whole
+  const at = whole.findIndex(
+    ({ kind, text }, i) => i > 0 && ((kind === 'word' && explained.has(text)) || (kind === 'symbol' && text === '(')),
+  )
+  if (at > 0) return whole.slice(at)
+  const others = whole.some(({ text }, i) => text === 'FOR' && whole[i + 1]?.text === 'CONNECTION')
+  return others ? [] : whole
+}
+
+function verbOf(body: readonly SqlToken[]): string {
+  const first = body.find(({ text }) => text !== '(' && text !== ';')
+  const word = first?.kind === 'word' ? first.text : ''
+  return word === 'WITH' ? mainWord(body) : word
+}
+
+function kindOf(body: readonly SqlToken[], dialect: SqlDialect): SqlKind {
+  const word = verbOf(body)
   if (dialect === 'sqlite' && word === 'PRAGMA') return 'pragma'
   if (reads.has(word)) return 'read'
   if (writes.has(word)) return 'write'
   if (ddl.has(word)) return 'ddl'
   return control.has(word) ? 'control' : 'unknown'
+}
+
+/** After SHOW: accounts, and what MariaDB shows of the statement of another session. */
+function showsOthers(keyword: string, code: readonly SqlToken[]): boolean {
+  if (keyword !== 'SHOW') return false
+  const [first, second] = code.slice(code.findIndex(({ text }) => text === 'SHOW') + 1).map(({ text }) => text)
+  return first === 'GRANTS' || first === 'EXPLAIN' || first === 'ANALYZE' || (first === 'CREATE' && second === 'USER')
+}
+
+const beforeName = set('UNIQUE VIRTUAL TABLE VIEW TRIGGER INDEX IF NOT EXISTS')
+
+/** Whether it is `create temp table t`, or `create table temp.t` with any quotes. */
+function createsTemporary([first, ...rest]: readonly SqlToken[], sql: string): boolean {
+  if (first?.text !== 'CREATE') return false
+  if (rest[0]?.text === 'TEMP' || rest[0]?.text === 'TEMPORARY') return true
+  const at = rest.findIndex(({ kind, text }) => kind !== 'word' || !beforeName.has(text))
+  const [name, point] = [rest[at], rest[at + 1]]
+  return point?.text === '.' && /^["'`[]?temp["'`\]]?(?![A-Za-z0-9_$\u0080-\uffff])/i.test(sql.slice(name?.at))
 }
 
 /** Returns the main verb after common table expressions, which are in parentheses. */
@@ -162,7 +221,7 @@ export function readFault(scan: SqlScan): string | undefined {
   if (scan.readsFile) return 'It reads a file of the server'
   if (scan.selectsInto) return 'It has INTO, which stores its result'
   if (scan.kind === 'read') return undefined
-  return scan.keyword === '' ? 'It does not begin with a word' : `${scan.keyword} is not a reading statement`
+  return scan.keyword === '' ? 'It does not begin with a word' : `${scan.verb} is not a reading statement`
 }
 
 /** Returns whether MySQL implicitly commits the open transaction before this statement. */

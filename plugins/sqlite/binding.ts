@@ -1,5 +1,8 @@
 import { createRequire } from 'node:module'
 
+/** Decides about an action by its code and the names that `sqlite3_set_authorizer` gives for it. */
+export type Refused = (action: number, name: string | null, value: string | null, schema: string | null) => boolean
+
 /** The part of `node:sqlite` that is used here. */
 export interface SqliteBinding {
   readonly DatabaseSync: new (path: string) => NativeDatabase
@@ -9,6 +12,8 @@ export interface NativeDatabase {
   readonly isTransaction: boolean
   exec(sql: string): void
   prepare(sql: string): NativeStatement
+  /** Node 24.10 and later, and the package. */
+  setAuthorizer?(callback: ((...action: Parameters<Refused>) => number) | null): void
   close(): void
 }
 

@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { openSqlite, type SqliteStatement as Prepared, type SqliteDatabase } from 'zin/plugins/sqlite'
+import { describingPragmas } from '../worker/pragmas.js'
 import type { SqliteRequest, SqliteResult, SqliteStatement } from './sqlite-protocol.js'
 
 /** A SQLite file; its statements run in this thread. */
@@ -29,6 +30,7 @@ export function openSqliteFile(path: string, maxBytes: number): SqliteFile {
   db.exec('pragma foreign_keys = on')
 
   const prepare = preparer(db)
+  db.refuse(changesConnection)
   return {
     run({ statements, atomic }) {
       const budget = new Budget(maxBytes)
@@ -37,6 +39,20 @@ export function openSqliteFile(path: string, maxBytes: number): SqliteFile {
     },
     close: () => db.close(),
   }
+}
+
+/** Pragmas that full-text and R-tree tables read themselves. */
+const ofModules = new Set(['data_version', 'page_size'])
+/** Codes with which the authorizer of SQLite names an action. */
+const [pragma, attach, detach] = [19, 24, 25]
+const createTemporary = new Set([3, 4, 5, 6])
+const create = new Set([1, 2, 7, 8, 29])
+
+/** Whether it changes the connection, which all callers share, or shows its file. The worker refuses that by the text, this by its meaning. */
+function changesConnection(action: number, name: string | null, value: string | null, schema: string | null): boolean {
+  if (action === attach || action === detach || createTemporary.has(action)) return true
+  if (create.has(action)) return schema === 'temp'
+  return action === pragma && !describingPragmas.has(name ?? '') && !(ofModules.has(name ?? '') && value === null)
 }
 
 type Prepare = (sql: string) => Prepared

@@ -11,6 +11,7 @@ import {
   wrongCount,
 } from 'zin/plugins/sql-wire'
 import type { EdgeConfig } from './config.js'
+import { describingPragmas } from './pragmas.js'
 
 /** A single statement that may run: registered, or SQL that passed the checks. */
 export interface ReadyStatement {
@@ -51,8 +52,10 @@ export function readyStatement(
   if (checked.length !== found.placeholders) throw wrongCount(found.placeholders, checked.length)
   const { kind, one, maxRows, timeoutMs, maxChanges } = found
   const { tokens } = tokensOf(found.sql, 'sqlite')
+  const scan = scanSql(found.sql, 'sqlite')
+  refuseSession(found.sql, scan)
   refuseOpen(found.sql, tokens)
-  return { sql: found.sql, tokens, scan: scanSql(found.sql, 'sqlite'), params: checked, kind, one, maxRows, timeoutMs, maxChanges }
+  return { sql: found.sql, tokens, scan, params: checked, kind, one, maxRows, timeoutMs, maxChanges }
 }
 
 function needScopes(held: ReadonlySet<string> | undefined, needed: readonly string[], keyId: string): void {
@@ -81,11 +84,19 @@ function refuseText(sql: string, scan: SqlScan): void {
   if (scan.unterminated) throw new WireError('SQL_ERROR', 'A string or a quoted name is not terminated')
   if (sql.includes('\0')) throw new WireError('SQL_ERROR', 'The SQL contains a NUL character')
   if (scan.namedPlaceholders) throw new WireError('SQL_ERROR', 'Named placeholders are not supported; use ?')
-  if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.keyword || 'The SQL'} does not begin a SQLite statement`)
-  const session = scan.kind === 'control' || scan.kind === 'pragma' || scan.keyword === 'VACUUM'
-  if (session) throw new WireError('STATEMENT_NOT_ALLOWED', `${scan.keyword} is not allowed`)
+  if (scan.kind === 'unknown') throw new WireError('SQL_ERROR', `${scan.verb || 'The SQL'} does not begin a SQLite statement`)
+  refuseSession(sql, scan)
   if (/zin_edge_|_cf_/i.test(sql))
     throw new WireError('STATEMENT_NOT_ALLOWED', 'Names with zin_edge_ and _cf_ are reserved for the proxy and D1')
+}
+
+/** Refuses what changes the connection, which all callers share, or shows where its file is. */
+function refuseSession(sql: string, { kind, verb, temporary }: SqlScan): void {
+  if (kind === 'control' || kind === 'pragma' || verb === 'VACUUM') throw new WireError('STATEMENT_NOT_ALLOWED', `${verb} is not allowed`)
+  if (temporary) throw new WireError('STATEMENT_NOT_ALLOWED', 'Temporary objects are not allowed: all callers share the connection')
+  // Names cannot be written in any other way, whatever their quotes.
+  for (const [name = '', pragma = ''] of sql.matchAll(/\bpragma_(\w+)/gi))
+    if (!describingPragmas.has(pragma.toLowerCase())) throw new WireError('STATEMENT_NOT_ALLOWED', `${name} is not allowed`)
 }
 
 /** Refuses unbalanced parentheses and open comments, because the statement is embedded in another one. */

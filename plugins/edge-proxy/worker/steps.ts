@@ -39,8 +39,8 @@ export interface StepOptions {
 /** Prepares a statement so that D1 returns its values without loss. */
 export async function stepOf(statement: ReadyStatement, options: StepOptions): Promise<Step> {
   const bound = bindParams(statement.sql, statement.tokens, statement.params)
-  if (statement.kind === 'write') return writeStep(statement, bound, options)
-  return statement.scan.keyword === 'EXPLAIN' ? explainStep(statement, bound, options) : readStep(statement, bound, options)
+  if (statement.scan.keyword === 'EXPLAIN') return explainStep(statement, bound, options)
+  return statement.kind === 'write' ? writeStep(statement, bound, options) : readStep(statement, bound, options)
 }
 
 async function readStep(
@@ -82,8 +82,7 @@ function explainStep(statement: ReadyStatement, { sql, values }: BoundSql, { db 
 }
 
 async function writeStep(statement: ReadyStatement, { sql, values }: BoundSql, { db, describe, maxRows, ms }: StepOptions): Promise<Step> {
-  const { kind, keyword } = statement.scan
-  const writes = kind === 'write' && keyword !== 'EXPLAIN'
+  const writes = statement.scan.kind === 'write'
   const returning = writes ? returningOf(sql) : undefined
   const table = returning?.items.includes('*') ? await describe(`SELECT * FROM ${returning.table} LIMIT 0`, [], ms) : []
   const exact = returning === undefined ? undefined : exactReturning(returning, table)
