@@ -19,7 +19,7 @@ export const databaseErrors = defineErrors({
   DATABASE_SESSION: {
     status: 503,
     message: (name: string, wanted: string, found: string) =>
-      `The database server does not keep ${name} = '${wanted}' for a session; it has '${found}'. Without it, values could be read as SQL, so the connection is not used`,
+      `The database server does not keep ${name} = '${wanted}' for a session; it has '${found}'. Without it, statements and values could mean something else, so the connection is not used`,
     when: 'A connection opens: the server, or a proxy before it, does not keep the settings of the session',
     fix: 'Connect to the server directly, or let the proxy pass session variables',
   },
