@@ -196,12 +196,13 @@ export class RdbProxy {
   }
 
   /** Returns the statement to run, with the limits of key, statement and request applied. */
-  runOf({ key, client }: Call, { sql, params, reads, registered }: Allowed, options: StatementOptions, maxBytes = key.maxBytes): Run {
+  runOf({ key, client }: Call, { sql, params, reads, ddl, registered }: Allowed, options: StatementOptions, maxBytes = key.maxBytes): Run {
     const asked = options.timeoutMs ?? registered?.timeoutMs ?? key.timeoutMs
     return {
       sql,
       params,
       reads,
+      ddl,
       client,
       rowMode: options.rowMode ?? 'object',
       encoding: options.encoding ?? 'typed',

@@ -44,6 +44,41 @@ describe('the sessions of the relational proxy', () => {
     assert.deepEqual(await rows(`select is_used_lock('${table}') as locked, @mine as mine`), [{ locked: null, mine: null }])
   })
 
+  it('keep what a view leaves in the session from the next caller, also when the view takes the name of a table', async () => {
+    const [counter, lock, view, locking, late] = [`${table}_counts`, `${table}_locks`, `${table}_v`, `${table}_w`, `${table}_late`] as const
+    const one = await openRdb({ env: { ...reader.env, RDB_PROXY_POOL_LIMIT: '1' } })
+    const ddl = async (sql: string) => assert.equal((await sendWire(one, 'exec', { sql })).status, 200, sql)
+    const n = async (sql: string, params: readonly unknown[] = []) => (await sendWire(one, 'queryOne', { sql, params })).body.row.n
+    try {
+      await ddl(`create function ${counter}() returns int return @counter := coalesce(@counter, 0) + 1`)
+      await ddl(`create function ${lock}() returns int return get_lock('${lock}', 0)`)
+      await ddl(`create sql security definer view ${view} as select ${counter}() as n`)
+      await ddl(`create sql security definer view ${locking} as select ${lock}() as n`)
+      await ddl(`create table ${late} (n int primary key)`)
+      await ddl(`insert into ${late} values (1)`)
+      // Reads of base tables skip the reset, as soon as their names are known: it would set the number of executed statements to 0.
+      const executed = "select variable_value as n from information_schema.session_status where variable_name = 'COM_STMT_EXECUTE'"
+      await eventually('reads of base tables skip the reset', async () => {
+        for (let i = 0; i < 10; i++) assert.equal(await n(`select n from ${late}`), 1)
+        return Number(await n(executed)) > 10
+      })
+      const reads = [view, `\`${view}\``, `${late}, ${view} as x where 1 = 1`, `(select n from ${view}) as x`, `${admin.database}.${view}`]
+      for (const from of reads) assert.equal(await n(`select ${from.startsWith(late) ? 'x.' : ''}n from ${from}`), 1, from)
+      await n(`select n from ${locking}`)
+      assert.equal(await n(`select n from ${late}`), 1)
+      const [held] = await admin.run(`select is_used_lock('${lock}') as held`)
+      assert.equal(held?.held, null)
+      await ddl(`drop table ${late}`)
+      await ddl(`create sql security definer view ${late} as select ${counter}() as n`)
+      for (let i = 0; i < 3; i++) assert.equal(await n(`select n from ${late}`), 1, 'the table is a view now')
+    } finally {
+      await one.close()
+      for (const name of [view, locking, late]) await admin.run(`drop view if exists ${name}`)
+      for (const name of [counter, lock]) await admin.run(`drop function if exists ${name}`)
+      await admin.run(`drop table if exists ${late}`)
+    }
+  })
+
   it('never write on the reading paths, whatever the SQL', async () => {
     const probes = [
       `insert into ${table} values (2, 2)`,

@@ -2,13 +2,14 @@ import type { ConnectionOptions } from 'mysql2'
 import { withDeadline } from 'zin'
 import { type OpenSocket, openSocket } from 'zin/plugins/database'
 import type { WireParam } from 'zin/plugins/sql-wire'
+import { BaseTables } from './base-tables.js'
 import { Collector, type RowOptions } from './collect.js'
 import { LoginError } from './db-errors.js'
 import { type Changes, execute } from './execute.js'
 import { Pool } from './pool.js'
 import { driverStatements, Session, silent } from './session.js'
 import { sqlCache } from './sql-cache.js'
-import { isStateless } from './stateless.js'
+import { statelessTables, type TableName } from './stateless.js'
 import { type ClientWatch, type KillQuery, killQuery, withTimeLimit } from './time-limit.js'
 import { bindValues } from './values.js'
 
@@ -31,6 +32,8 @@ export interface Run extends RowOptions {
   readonly params: readonly WireParam[]
   readonly timeoutMs: number
   readonly reads: boolean
+  /** Whether it may change the schema. */
+  readonly ddl?: boolean
   readonly client?: ClientWatch | undefined
 }
 
@@ -89,11 +92,13 @@ export class Gateway {
     this.writing = new Pool({ ...limits, open: this.openWriter })
     // To kill statements of the reading user, the writing user would need an extra privilege.
     this.kill = killQuery(openWrite)
+    this.#baseTables = new BaseTables({ database, read: (work) => this.use('reading', work) })
     this.#killReader = writer.user === reader.user ? this.kill : killQuery(openRead)
   }
 
   readonly #killReader: KillQuery
-  readonly #stateless = sqlCache<boolean>()
+  readonly #stateless = sqlCache<readonly TableName[] | 'no'>()
+  readonly #baseTables: BaseTables
   /** Connections that were not reset after their last use. */
   readonly #used = new WeakSet<Session>()
   /** Callbacks that stop waiting for connections that are being reset. */
@@ -101,20 +106,25 @@ export class Gateway {
 
   /** Runs a statement on a pooled connection. */
   run(run: Run): Promise<RunResult> {
-    return this.use(run.reads ? 'reading' : 'writing', (session) => this.runOn(session, run), run.reads && this.#isStateless(run.sql))
+    const work = (session: Session) => this.runOn(session, run)
+    return run.reads ? this.use('reading', work, this.#tablesIfStateless(run.sql)) : this.use('writing', work)
   }
 
-  #isStateless(sql: string): boolean {
-    const known = this.#stateless.get(sql)
-    if (known !== undefined) return known
-    const found = isStateless(sql)
-    this.#stateless.set(sql, found)
-    return found
+  #tablesIfStateless(sql: string): readonly TableName[] | undefined {
+    let found = this.#stateless.get(sql)
+    if (found === undefined) {
+      found = statelessTables(sql) ?? 'no'
+      this.#stateless.set(sql, found)
+    }
+    return found === 'no' ? undefined : found
   }
 
   /** Runs a statement on a connection held by the caller. */
   runOn(session: Session, run: Run): Promise<RunResult> {
-    return withTimeLimit(session, this.killerOf(run.reads), run, () => this.#execute(session, run))
+    const execute = () => withTimeLimit(session, this.killerOf(run.reads), run, () => this.#execute(session, run))
+    if (run.ddl !== true) return execute()
+    this.#baseTables.forget()
+    return execute().finally(() => this.#baseTables.forget())
   }
 
   #execute(session: Session, run: Run): Promise<RunResult> {
@@ -143,18 +153,24 @@ export class Gateway {
   /**
    * Runs work on a pooled connection. Unless the work is stateless, the connection is reset before its next use, so that variables, locks
    * and open transactions never reach another caller. Stateless work leaves only warnings, which other stateless work cannot read.
+   *
+   * @param tables those of `statelessTables`: the work is stateless as long as all of them are base tables.
    */
-  use<T>(kind: 'reading' | 'writing', work: (session: Session) => Promise<T>, stateless = false): Promise<T> {
+  use<T>(kind: 'reading' | 'writing', work: (session: Session) => Promise<T>, tables?: readonly TableName[]): Promise<T> {
     const pool = this[kind]
     const session = pool.acquire()
     return session instanceof Promise
-      ? session.then((opened) => this.#lend(pool, opened, work, stateless))
-      : this.#lend(pool, session, work, stateless)
+      ? session.then((opened) => this.#lend(pool, opened, work, tables))
+      : this.#lend(pool, session, work, tables)
   }
 
-  #lend<T>(pool: Pool<Session>, session: Session, work: (session: Session) => Promise<T>, stateless: boolean): Promise<T> {
+  #lend<T>(pool: Pool<Session>, session: Session, work: (session: Session) => Promise<T>, tables?: readonly TableName[]): Promise<T> {
+    const { version } = this.#baseTables
+    const stateless = tables !== undefined && this.#baseTables.has(tables)
     const giveBack = (): void => {
-      if (stateless || session.broken) pool.release(session)
+      // A table may have become a view before the statement ran.
+      const isClean = stateless && (version === this.#baseTables.version || tables.length === 0)
+      if (isClean || session.broken) pool.release(session)
       else void this.#giveBack(pool, session)
     }
     const begun = !stateless && this.#used.has(session) ? this.#reset(session).then(() => work(session)) : work(session)
@@ -196,7 +212,8 @@ export class Gateway {
     const clean = await Promise.race([reset, late])
     clearTimeout(timer)
     this.#returning.delete(giveUp)
-    if (!clean) session.discard()
+    if (clean) this.#used.delete(session)
+    else session.discard()
     pool.release(session)
   }
 
