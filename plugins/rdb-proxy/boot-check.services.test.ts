@@ -103,13 +103,51 @@ describe('the check of the reading user', () => {
     await admin.query("grant outer_role to taker@'127.0.0.1'")
     await assert.rejects(
       withProxy(async () => undefined, { DB_USERNAME: 'taker', DB_PASSWORD: 'takes' }),
-      /"taker" has privileges beyond its database: UNKNOWN PRIVILEGES OF THE ROLE `OUTER_ROLE` on all databases/,
+      /"taker" has privileges beyond its database: UNKNOWN PRIVILEGES OF THE ROLE OUTER_ROLE on all databases/,
     )
     await admin.query("set default role outer_role for taker@'127.0.0.1'")
     await assert.rejects(
       withProxy(async () => undefined, { DB_USERNAME: 'taker', DB_PASSWORD: 'takes' }),
       /"taker" has privileges beyond its database: FILE on all databases/,
     )
+  })
+
+  it('finds a role whatever its name, and whatever the server is set to quote', async (t) => {
+    t.after(() => admin.query('set global sql_quote_show_create = 1'))
+    await admin.query("create user odd@'127.0.0.1' identified by 'odd'")
+    await admin.query("grant all on zin.* to odd@'127.0.0.1'")
+    const names = ["a'b", 'a`b', 'a,b', 'usage ON zin.* TO x', 'a"b', "'", 'plain', 'select']
+    for (const quotes of [1, 0])
+      for (const name of names) {
+        await admin.query(`set global sql_quote_show_create = ${quotes}`)
+        const role = `\`${name.replaceAll('`', '``')}\``
+        await admin.query(`create role ${role}`)
+        await admin.query(`grant file on *.* to ${role}`)
+        await admin.query(`grant ${role} to odd@'127.0.0.1'`)
+        await assert.rejects(
+          withProxy(async () => undefined, { DB_USERNAME: 'odd', DB_PASSWORD: 'odd' }),
+          /"odd" has privileges beyond its database/,
+          name,
+        )
+        await admin.query(`drop role ${role}`)
+      }
+    await withProxy(async (rdb) => assert.equal(await read(rdb), 'ok'), { DB_USERNAME: 'odd', DB_PASSWORD: 'odd' })
+  })
+
+  it('shows no caller the hash of the password of its account', async () => {
+    await withProxy(async (rdb) => {
+      for (const sql of [
+        'show grants',
+        'SHOW /* a */ GRANTS FOR current_user',
+        'show create user',
+        '(show grants)',
+        'show create user current_user()',
+      ])
+        for (const path of ['query', 'exec']) {
+          const { status, text } = await sendWire(rdb, path, { sql })
+          assert.ok(status >= 400 && !text.includes('PASSWORD'), `${path} ${sql}: ${text}`)
+        }
+    })
   })
 
   it('refuses to start with a writing user that reaches beyond its database, unless that is allowed', async () => {

@@ -27,10 +27,13 @@ interface Grant {
   readonly object: string | undefined
 }
 
+/** A privilege has quotes only in its list of columns; what begins with one is a role, whose name may contain anything. */
+const grantPattern =
+  /^GRANT ((?:[^`'"(]|\((?:`(?:[^`]|``)*`|[^`)])*\))+?) ON (?:(?:FUNCTION|PROCEDURE|PACKAGE(?: BODY)?) )?((?:`(?:[^`]|``)*`|[^\s`])+) (.*)$/is
+
 /** Reads a line of SHOW GRANTS. */
 function grantOf(line: string): Grant {
-  const [, list = '', object = '', rest = ''] =
-    /^GRANT (.+?) ON (?:(?:FUNCTION|PROCEDURE|PACKAGE(?: BODY)?) )?(\S+) (.*)$/i.exec(line) ?? []
+  const [, list = '', object = '', rest = ''] = grantPattern.exec(line) ?? []
   // Roles are granted without ON; their privileges are unknown here.
   if (list === '') return { privileges: [/^GRANT (.+?) TO/i.exec(line)?.[1] ?? line], object: undefined }
   const privileges = list
@@ -72,6 +75,26 @@ function matchesPattern(pattern: string, name: string): boolean {
   return new RegExp(`^${source}$`, 'is').test(name)
 }
 
+const rolePart = /(?:`(?:[^`]|``)*`|'(?:[^'\\]|''|\\.)*'|[^\s`'",@]+)/.source
+const roleName = new RegExp(`${rolePart}(?:@${rolePart})?`, 'y')
+
+/** Returns the roles that a line of SHOW GRANTS grants, as SQL; MySQL names several at once. Undefined if it cannot be read. */
+export function rolesIn(line: string): readonly string[] | undefined {
+  if (!/^GRANT /i.test(line) || grantOf(line).object !== undefined) return []
+  const roles: string[] = []
+  for (let at = 'GRANT '.length; ; ) {
+    roleName.lastIndex = at
+    const [role = ''] = roleName.exec(line) ?? []
+    if (role === '') return undefined
+    roles.push(role)
+    at += role.length
+    if (/^ TO /i.test(line.slice(at))) return roles
+    const [comma] = /^, ?/.exec(line.slice(at)) ?? []
+    if (comma === undefined) return undefined
+    at += comma.length
+  }
+}
+
 /** Maximum number of roles whose grants are read. */
 const mostRoles = 50
 
@@ -83,16 +106,18 @@ async function grantsOf(session: Session): Promise<readonly string[]> {
   const found = [...(await linesOf('SHOW GRANTS'))]
   const known = new Set<string>()
   for (const line of found) {
-    // MySQL names several at once, each with its host.
-    const [, list = ''] = /^GRANT ((?:[`'"][^`'"]*[`'"](?:@[`'"][^`'"]*[`'"])?,? ?)+) TO /i.exec(line) ?? []
-    for (const role of list.split(/, ?/).filter((name) => name !== '')) {
-      if (known.has(role) || known.size >= mostRoles) continue
+    for (const role of rolesIn(line) ?? [line]) {
+      if (known.has(role)) continue
       known.add(role)
       // A role that cannot be read may have any privilege.
-      const lines = await linesOf(`SHOW GRANTS FOR ${role}`).catch((error: unknown) => {
-        if (session.broken) throw error
-        return [`GRANT UNKNOWN PRIVILEGES OF THE ROLE ${role} ON *.* TO ${role}`]
-      })
+      const unknown = [`GRANT UNKNOWN PRIVILEGES OF THE ROLE ${role.replaceAll('`', '').replaceAll(/[^\w.%@-]+/g, '_')} ON *.* TO ?`]
+      const isReadable = role !== line && known.size <= mostRoles
+      const lines = isReadable
+        ? await linesOf(`SHOW GRANTS FOR ${role}`).catch((error: unknown) => {
+            if (session.broken) throw error
+            return unknown
+          })
+        : unknown
       found.push(...lines)
     }
   }

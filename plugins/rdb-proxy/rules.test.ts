@@ -5,7 +5,7 @@ import { fakeClock, memoryLogger } from 'zin/testing'
 import type { Settings } from './assemble.js'
 import { allows, keysOf } from './auth/keys.js'
 import { Rates } from './auth/rates.js'
-import { BootCheck, excessPrivileges, powerfulPrivileges } from './boot-check.js'
+import { BootCheck, excessPrivileges, powerfulPrivileges, rolesIn } from './boot-check.js'
 import { checkSettings } from './check-settings.js'
 import type { RdbProxyOptions } from './options.js'
 import { outcomeOf } from './service.js'
@@ -97,6 +97,21 @@ test('Privileges beyond the database of the app are found in the output of SHOW 
     ['GRANT UPDATE (`x`) ON `mysql`.`user` TO `w`@`%`', ['UPDATE on mysql']],
   ]
   for (const [grant, found] of cases) assert.deepEqual(powerfulPrivileges([grant]), found, grant)
+})
+
+test('Roles are read whatever their names; what cannot be read is undefined', () => {
+  const cases: readonly (readonly [string, readonly string[] | undefined])[] = [
+    ["GRANT `a'b` TO `w`@`%`", ["`a'b`"]],
+    ['GRANT `a``b`@`%`,`usage ON zin.* TO x`@`%` TO `w`@`%`', ['`a``b`@`%`', '`usage ON zin.* TO x`@`%`']],
+    ["GRANT 'a', `b` TO w WITH ADMIN OPTION", ["'a'", '`b`']],
+    ['GRANT rf TO w@127.0.0.1', ['rf']],
+    ['GRANT `a TO `w`', undefined],
+    ['GRANT SELECT ON `zin`.* TO `w`@`%`', []],
+    ['GRANT SELECT (`a ON b`, `c`), INSERT ON `my db`.`t` TO `w`@`%`', []],
+    ['SET DEFAULT ROLE `a` FOR `w`@`%`', []],
+  ]
+  for (const [line, roles] of cases) assert.deepEqual(rolesIn(line), roles, line)
+  assert.deepEqual(powerfulPrivileges(['GRANT SELECT (`a ON b`, `c`) ON `my db`.`t` TO `w`@`%`']), [])
 })
 
 test('Only reads without variables and with only well-known functions can be stateless', () => {

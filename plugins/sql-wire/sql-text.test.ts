@@ -160,9 +160,49 @@ test('Programs that set a role or the session, or run SQL that they make, are fo
     'create procedure p() begin set @@sql_mode = 0; end',
     "alter event e do begin prepare s from 'select 1'; end",
     'create function f() returns int begin set global x = 1; return 1; end',
+    'create procedure p(a int) set sql_select_limit = (a)',
+    'create procedure p() set names utf8',
+    'create definer = function@localhost trigger tr before insert on t for each row set sql_mode = (sql_mode)',
+    'create trigger tr before insert on t for each row follows o set `sql_mode` = 1',
+    'create or replace procedure p() set sql_mode = 1',
+    'create procedure p(new int) set new.key_buffer_size = 1',
+    'create event e on schedule every 1 day do set statement max_statement_time = 1 for select 1',
+    'create event e on schedule every 1 day do set default role all',
+    "create event e on schedule every 1 day do set password = 'a'",
   ])
     assert.ok(scanSql(sql, 'mysql').runsText, sql)
+  const settings = [
+    'sql_select_limit',
+    '@a',
+    '@@sql_mode',
+    '@@session.sql_mode',
+    '@@global.general_log',
+    'session sql_mode',
+    'global general_log',
+  ]
+  const places = [...settings, 'local sql_mode', 'persist a', '`sql_mode`', 'keys.key_buffer_size']
+  for (const program of [
+    'trigger tr before update on t for each row',
+    'event e on schedule every 1 day do',
+    'procedure p()',
+    'procedure p(x int) comment "a"',
+  ])
+    for (const place of places)
+      for (const before of ['', 'new.a = concat(new.b, 1), ', 'x = (1, 2), '])
+        for (const is of ['=', ':='])
+          assert.ok(
+            scanSql(`create ${program} set ${before}${place} ${is} 1`, 'mysql').runsText,
+            `${program} set ${before}${place} ${is} 1`,
+          )
   for (const sql of [
+    'create trigger tr before insert on t for each row set new.a = 1, new.b = coalesce(new.b, (select max(x) from u)), NEW . `c` := 2',
+    'create trigger tr after update on t for each row update u set sql_mode = 1, b = 2 where a = new.a',
+    'create trigger tr after insert on t for each row insert into u set a = new.a',
+    'create event e on schedule every 1 day do replace u set a = 1',
+    'create procedure p(out x int, y int) set x = y + 1, Y = 2',
+    "create function f(a set('x', 'y'), b varchar(9) character set utf8mb4) returns int return 1",
+    'create table t (event int references e (id) on delete set null on update set null)',
+    'alter table event alter column a set default 5',
     'create trigger tr before insert on t for each row set new.a = 1',
     'create event e on schedule every 1 day do delete from t',
     'create table event (role int default 1)',

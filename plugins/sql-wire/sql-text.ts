@@ -1,3 +1,4 @@
+import { runsText } from './programs.js'
 import { type SqlDialect, type SqlToken, tokensOf } from './tokens.js'
 
 /**
@@ -69,32 +70,13 @@ export function scanSql(sql: string, dialect: SqlDialect): SqlScan {
     writesFile: into.some((next) => next?.kind === 'word' && (next.text === 'OUTFILE' || next.text === 'DUMPFILE')),
     readsFile: dialect === 'mysql' && code.some((token, at) => code[at + 1]?.text === '(' && isLoadFile(token, sql)),
     placesFiles: dialect === 'mysql' && code.some((_, at) => isDirectory(code.slice(at, at + 3))),
-    runsText: dialect === 'mysql' && kind === 'ddl' && isProgram(code) && code.some((_, at) => isRefusedIn(code.slice(at, at + 2))),
+    runsText: dialect === 'mysql' && kind === 'ddl' && runsText(code),
     showsOthers: dialect === 'mysql' && showsOthers(keyword, code),
     temporary: dialect === 'sqlite' && createsTemporary(body, sql),
     selectsInto: kind === 'read' && into.length > 0,
     executableComment: code.length < tokens.length,
     unterminated,
   }
-}
-
-const programs = set('EVENT TRIGGER PROCEDURE FUNCTION PACKAGE')
-/** Words before the kind of a program: `CREATE OR REPLACE DEFINER = 'a'@'b' AGGREGATE FUNCTION`. */
-const mostBefore = 16
-
-function isProgram(code: readonly SqlToken[]): boolean {
-  return code.slice(1, mostBefore).some(({ kind, text }) => kind === 'word' && programs.has(text))
-}
-
-const runners = set('EXECUTE PREPARE CALL')
-/** What follows SET where it changes more than a variable of the program. */
-const settings = set('ROLE DEFAULT GLOBAL SESSION LOCAL PERSIST PASSWORD STATEMENT TRANSACTION NAMES CHARACTER CHARSET')
-
-/** Whether it is refused as a statement of its own, although a program may contain it. */
-function isRefusedIn([first, second]: readonly SqlToken[]): boolean {
-  if (first?.kind !== 'word') return false
-  if (runners.has(first.text)) return true
-  return first.text === 'SET' && second !== undefined && (settings.has(second.text) || second.text.startsWith('@'))
 }
 
 /** Whether it is `DATA DIRECTORY` or `INDEX DIRECTORY` with a value. */

@@ -91,7 +91,12 @@ export class Permissions {
     if (scan.runsText)
       throw new WireError(
         'STATEMENT_NOT_ALLOWED',
-        'A stored program may not set roles or the session, call routines or run SQL that it makes',
+        'A stored program may set only its own parameters and the new row, and may not call routines or run SQL that it makes',
+      )
+    if (scan.showsOthers)
+      throw new WireError(
+        'STATEMENT_NOT_ALLOWED',
+        'SHOW of accounts, whose output has the hash of a password, or of other sessions is not allowed',
       )
     if (scan.placesFiles) throw new WireError('STATEMENT_NOT_ALLOWED', 'DATA DIRECTORY and INDEX DIRECTORY are not allowed')
     if (scan.writesFile || scan.selectsInto) throw new WireError('STATEMENT_NOT_ALLOWED', 'INTO a file or a variable is not allowed')
