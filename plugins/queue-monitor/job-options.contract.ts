@@ -48,7 +48,7 @@ export function jobOptionsContract(title: string, env: () => Readonly<Record<str
       }
     })
 
-    it('are refused with 400 and stored nowhere when a backoff or a deduplication is wrong', async () => {
+    it('are refused with 400 and stored nowhere when a backoff, a deduplication or a jobId is wrong', async () => {
       const before = await app.queues.counts('mails-c')
       for (const options of [
         { backoff: { type: 'linear', delay: 1 } },
@@ -59,6 +59,7 @@ export function jobOptionsContract(title: string, env: () => Readonly<Record<str
         { deduplication: { id: 'x', mode: 'never' } },
         { deduplication: { id: 'x', mode: 'debounce' } },
         { deduplication: { id: 'x', mode: 'keep-latest', ttl: 5 } },
+        ...['NaN', '12', '-0'].map((jobId) => ({ jobId })),
       ]) {
         assert.equal((await add(options)).status, 400, JSON.stringify(options))
       }

@@ -12,7 +12,24 @@ describe('the id of a job', () => {
   })
 
   it('is refused where a store or a URL would change its meaning', () => {
-    for (const id of ['', '.', '..', 'a:b', '12', '-1', '007', 'a\0', 'a\nb', '\ud800', 'x'.repeat(201)])
+    for (const id of [
+      '',
+      '.',
+      '..',
+      'a:b',
+      '12',
+      '-1',
+      '007',
+      '-0',
+      'NaN',
+      '-1.5',
+      '-1e3',
+      '-Infinity',
+      'a\0',
+      'a\nb',
+      '\ud800',
+      'x'.repeat(201),
+    ])
       assert.notEqual(jobIdFault(id), undefined, id)
   })
 

@@ -13,6 +13,7 @@ export function jobIdFault(id: string): string | undefined {
   if (/[\p{Cc}\p{Surrogate}\ufeff]/u.test(id)) return 'contains a control character, a byte order mark or a lone surrogate'
   if (id.includes(':')) return 'contains a colon, which separates the parts of keys'
   if (/^-?\d+$/.test(id)) return 'is a number, like the ids that the queue assigns'
+  if (isTakenForNumber(id)) return `is "${id}", which the queue store takes for a number`
   if (isUnaddressable(id)) return `is "${id}", which stands for something else in URLs or in the queue store`
   return undefined
 }
@@ -21,5 +22,8 @@ export function jobIdFault(id: string): string | undefined {
 export function isJobId(id: string): boolean {
   return id !== '' && id.length <= mostCharacters && !id.includes('\0') && !isUnaddressable(id)
 }
+
+/** BullMQ refuses the first kind, and takes the second one for an error code of Redis once it has added the job. */
+const isTakenForNumber = (id: string): boolean => String(Number.parseInt(id, 10)) === id || Number(id) < 0
 
 const isUnaddressable = (id: string): boolean => id === '.' || id === '..' || reserved.has(id)

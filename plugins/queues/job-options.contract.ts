@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Job, Worker } from 'bullmq'
+import type { ZinError } from 'zin'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
+import fc from '../../scripts/testing/properties.js'
 import { type AddedJob, type DeduplicationMode, type JobDeduplication, type Queues, queuesService } from './index.js'
 
 /** The states that a job with the deduplication id can be in when another one is added. */
@@ -29,6 +31,15 @@ const effects: Readonly<Record<DeduplicationMode, Readonly<Record<State, Effect>
   'keep-latest': unless('data', { active: 'after' }),
   debounce: unless('data', { active: 'after', delayed: 'data, later', 'waiting for a retry': 'data, later' }),
 }
+
+/** Ids that some parser of numbers takes for a number. */
+const numberLike = fc.oneof(
+  fc.constantFrom(
+    ...['NaN', 'nan', 'Infinity', '-Infinity', '-0', '+1', '1e3', '0x10', '0b1', '1_000', '1n', '1.0', ' 1', '\u0661', '\uff11'],
+  ),
+  fc.double().map(String),
+  fc.tuple(fc.constantFrom('', '+', '-', ' ', '0x'), fc.nat(), fc.constantFrom('', 'e3', '.0', 'n', ' ')).map((parts) => parts.join('')),
+)
 
 /** Ids, deduplication, retries and retention of added jobs, on both stores. */
 export function jobOptionsContract(name: string, makeOptions: () => Promise<TestHostOptions>): void {
@@ -85,6 +96,21 @@ export function jobOptionsContract(name: string, makeOptions: () => Promise<Test
         [true, false],
       )
       await consumer.close()
+    })
+
+    it('with a jobId that looks like a number are refused as such, or are found by it', async () => {
+      const queue = fresh()
+      const check = async (jobId: string): Promise<void> => {
+        try {
+          await queues.add(queue, 'x', {}, { jobId })
+          assert.equal(await stateOf(queue, jobId), 'waiting', jobId)
+        } catch (error) {
+          const { code, status } = error as ZinError
+          assert.deepEqual([code, status], ['QUEUE_INVALID_JOB', 400], `${jobId}: ${error}`)
+        }
+      }
+      for (const id of ['NaN', '-1.5', '-Infinity']) await check(id)
+      await fc.assert(fc.asyncProperty(numberLike, check), { numRuns: 60 })
     })
 
     it('with the jobId of a deleted or purged job are added', async () => {

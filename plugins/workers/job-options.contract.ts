@@ -63,7 +63,7 @@ export function workerJobOptionsContract(title: string, backend: Backend): void 
       assert.equal((await add(name, { deduplication }, 3)).body.deduplicated, false)
     })
 
-    it('are refused with 400 and stored nowhere when a backoff or a deduplication is wrong', async () => {
+    it('are refused with 400 and stored nowhere when a backoff, a deduplication or a jobId is wrong', async () => {
       const name = await made()
       const backoff = { type: 'exponential', delay: 1000 }
       const wrong = [
@@ -83,6 +83,7 @@ export function workerJobOptionsContract(title: string, backend: Backend): void 
           }),
         ),
         { deduplication: { id: 'd', mode: 'debounce', ttl: 5 }, delay: 5 },
+        ...['NaN', '12', '-0'].map((jobId) => ({ jobId })),
       ]
       for (const options of wrong) {
         const { body, status } = await add(name, options)
