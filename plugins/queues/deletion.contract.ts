@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
+import fc from '../../scripts/testing/properties.js'
 import type { DeletedStep, JobOptions, ListedState, Queues, RestoredStep } from './index.js'
 import { mostDeleted, queuesService } from './index.js'
 
@@ -350,6 +351,34 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       const { id = '' } = await queues.add(queue, 'large', { large })
       assert.equal(await queues.deleteJob(queue, id, undo()), 'final')
       assert.equal((await sums(queues.restoreJobs(queue, one.batch))).restored, done.restorable)
+    })
+
+    it('are restorable in the number that a count has said, whatever their sizes, over several steps', async () => {
+      const queue = fresh()
+      for (let n = 0; n < 70; n++) await queues.add(queue, 'filler', { text: 'x'.repeat(940_000) })
+      await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, undo()))
+      const check = async (sizes: readonly number[]): Promise<void> => {
+        const added = await queues.addBulk(
+          queue,
+          sizes.map((size) => ({ name: 'n', data: 'x'.repeat(size) })),
+        )
+        const room = await queues.undoRoom(queue)
+        let [jobs, bytes] = [0, 0]
+        for await (const step of queues.countJobs(queue, { state: 'waiting', before: soon() }, room, { sample: 0 })) {
+          jobs += step.restorable
+          bytes += step.bytes
+        }
+        const done = await sums(queues.deleteJobs(queue, { state: 'waiting', before: soon() }, undo()))
+        const left = await queues.undoRoom(queue)
+        assert.deepEqual([done.deleted, done.restorable, room.bytes - left.bytes], [sizes.length, jobs, bytes])
+        await queues.purge(
+          queue,
+          added.map(({ id = '' }) => id),
+        )
+      }
+      const size = fc.oneof({ weight: 30, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(900_000) }, fc.nat(20_000))
+      await fc.assert(fc.asyncProperty(fc.array(size, { minLength: 90, maxLength: 230 }), check), { numRuns: 12 })
+      await check(Array.from({ length: 1_250 }, (_, n) => (n % 210 === 5 ? 400_000 : 0)))
     })
   })
 }

@@ -1,6 +1,6 @@
 import type { PglitePool } from '../embedded/pool.js'
 import { isPlanned } from '../schedules/embedded.js'
-import type { CountedJobs, DeleteRange, UndoRoom } from './contract.js'
+import { type CountedJobs, type DeleteRange, erased, type UndoRoom } from './contract.js'
 
 export const orders = {
   waiting: 'j.priority, j.seq',
@@ -21,10 +21,31 @@ export const tied = `(${scheduled} or ${inFlow})`
 export const inRange = `j.queue = $1 and j.state = $2::job_state and coalesce(j.finished_at_ms, j.added_at_ms) < $3::bigint
   and j.attempts_made <= $4::int`
 
-export const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed_reason']
+/** Whether a row of jobs or of deleted jobs was erased, as opposed to a later job with its id. */
+export const isErased = (row: string): string => `exists (select 1 from zin_erased_job e where e.queue = ${row}.queue and e.id = ${row}.id
+  and ${row}.added_at_ms <= e.at_ms + ${erased.leewayMs})`
+
+const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed_reason']
   .map((column) => `coalesce(octet_length(j.${column}::text), 0)`)
   .join(' + ')
-export const logBytes = 'coalesce((select sum(octet_length(l.row)) from job_log l where l.queue = j.queue and l.job_id = j.id), 0)'
+const logBytes = 'coalesce((select sum(octet_length(l.row)) from job_log l where l.queue = j.queue and l.job_id = j.id), 0)'
+/** What a job takes of the room once it is deleted; null for an erased one, which is not kept. */
+export const keptBytes = `case when not ${isErased('j')} then (${bytes} + ${logBytes})::bigint end`
+
+/**
+ * Tables for a `with recursive`: `kept` (n, bytes) has those jobs of `from` (n, bytes) that are kept, for a deletion and for its dry run. Each
+ * in its order, if it fits beside those before it; a smaller one after one that does not fit may.
+ */
+export const keeping = (from: string, room: { readonly jobs: string; readonly bytes: string }): string => `
+  sizes as materialized (select array_agg(n order by n) as ns, array_agg(bytes order by n) as sizes from ${from}),
+  fits as (
+    select 0 as i, false as fits, 0::bigint as jobs, 0::bigint as used
+    union all
+    select f.i + 1, next.fits, f.jobs + next.fits::int, f.used + case when next.fits then sizes[f.i + 1] else 0 end
+    from fits f, sizes, lateral (select f.jobs < ${room.jobs} and coalesce(f.used + sizes[f.i + 1] <= ${room.bytes}, false) as fits) next
+    where f.i < cardinality(ns)
+  ),
+  kept as (select ns[i] as n, sizes[i] as bytes from fits, sizes where fits)`
 
 /** The parameters of {@link inRange}. */
 export function rangeOf(queue: string, { before, maxAttempts, state }: DeleteRange): readonly unknown[] {
@@ -38,23 +59,19 @@ const countedJobs = 1_000
 const countStep = (state: DeleteRange['state']): string => {
   const [first, second] = orders[state].split(', ') as [string, string | undefined]
   const place = `${first}, ${second ?? first}`
-  return `with picked as materialized (
+  return `with recursive picked as materialized (
       select j.id, j.deferred_failure is not null as failing, ${scheduled} as scheduled, ${inFlow} as in_flow,
-        ${bytes} + ${logBytes} as bytes, ${first} as first, ${second ?? first} as second, row_number() over (order by ${place}) as n
+        ${keptBytes} as bytes, ${first} as first, ${second ?? first} as second, row_number() over (order by ${place}) as n
       from job j where ${inRange} and (${place}) > ($8::bigint, $9::bigint) order by ${place} limit ${countedJobs}
     ),
-    free as (
-      select bytes, row_number() over (order by n) as nth, sum(bytes) over (order by n) as upto
-      from picked where not scheduled and not in_flow
-    ),
-    kept as (select count(*) as jobs, coalesce(sum(bytes), 0) as bytes from free where nth <= $5::bigint and upto <= $6::bigint)
+    free as (select n, bytes from picked where not scheduled and not in_flow),${keeping('free', { jobs: '$5::bigint', bytes: '$6::bigint' })}
     select count(*) as looked,
       count(*) filter (where not scheduled and not in_flow and not failing) as free,
       count(*) filter (where not scheduled and not in_flow and failing) as "freeFailing",
       count(*) filter (where not scheduled and in_flow and not failing) as flow,
       count(*) filter (where not scheduled and in_flow and failing) as "flowFailing",
       count(*) filter (where scheduled) as scheduled,
-      (select jobs from kept) as restorable, (select bytes from kept) as bytes,
+      (select count(*) from kept) as restorable, (select coalesce(sum(bytes), 0) from kept) as bytes,
       array(select id from picked order by n limit $7) as ids,
       (select first from picked order by n desc limit 1) as first, (select second from picked order by n desc limit 1) as second
     from picked`

@@ -10,37 +10,31 @@ import {
   type UndoOptions,
   type UndoRoom,
 } from './contract.js'
-import { bytes, countJobs, inRange, logBytes, orders, rangeOf, tied } from './embedded-range.js'
-
-/** Whether a row of jobs or of deleted jobs was erased, as opposed to a later job with its id. */
-const isErased = (row: string): string => `exists (select 1 from zin_erased_job e where e.queue = ${row}.queue and e.id = ${row}.id
-  and ${row}.added_at_ms <= e.at_ms + ${erased.leewayMs})`
+import { countJobs, inRange, isErased, keeping, keptBytes, orders, rangeOf, tied } from './embedded-range.js'
 
 /**
  * Moves the jobs selected by `picked` (queue, id, their ordinal n, bytes) to the deleted jobs, where each replaces an earlier one with its id,
  * or deletes them permanently if there is no room. The last four parameters are the batch, the expiry time, and the room in jobs and bytes.
  */
 const moving = (picked: string, columns: string, first: number): string => `
-  with picked as materialized (${picked}),
-  sized as (select *, sum(bytes) over (order by n) as upto from picked),
+  with recursive picked as materialized (${picked}),${keeping('picked', { jobs: `$${first + 2}::bigint`, bytes: `$${first + 3}::bigint` })},
   gone as (delete from job j using picked p where j.queue = p.queue and j.id = p.id returning j.*),
   freed as (
     delete from dedup d using gone g where d.queue = g.queue and d.dedup_id = g.dedup_id and d.job_id = g.id
     returning d.queue, d.job_id, d.expire_at_ms
   ),
-  kept as (
+  stored as (
     insert into zin_deleted_job (${columns}, batch, until_ms, bytes, logs, children, deduplicates, dedup_until_ms)
-    select ${prefixed(columns, 'g')}, $${first}, $${first + 1}::bigint, s.bytes,
+    select ${prefixed(columns, 'g')}, $${first}, $${first + 1}::bigint, k.bytes,
       (select jsonb_agg(l.row order by l.idx) from job_log l where l.queue = g.queue and l.job_id = g.id),
       (select jsonb_agg(to_jsonb(d)) from job_dependency d where d.parent_queue = g.queue and d.parent_id = g.id),
       f.job_id is not null, f.expire_at_ms
-    from gone g join sized s on s.queue = g.queue and s.id = g.id
+    from gone g join picked p on p.queue = g.queue and p.id = g.id join kept k on k.n = p.n
       left join freed f on f.queue = g.queue and f.job_id = g.id
-    where s.n <= $${first + 2}::int and s.upto <= $${first + 3}::bigint and not ${isErased('g')}
     on conflict do nothing returning queue, id, batch, bytes
   ),
-  replaced as (delete from zin_deleted_job z using kept k where z.queue = k.queue and z.id = k.id and z.batch <> k.batch)
-  select (select count(*) from gone) as deleted, count(*) as restorable, coalesce(sum(bytes), 0) as bytes from kept`
+  replaced as (delete from zin_deleted_job z using stored s where z.queue = s.queue and z.id = s.id and z.batch <> s.batch)
+  select (select count(*) from gone) as deleted, count(*) as restorable, coalesce(sum(bytes), 0) as bytes from stored`
 
 const restoring = (columns: string): string => `
   with picked as materialized (
@@ -116,7 +110,7 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       const [state] = found.rows
       if (state === undefined || state.active) return 'changed'
       if (state.tied) return 'tied'
-      const picked = `select j.queue, j.id, 1 as n, ${bytes} + ${logBytes} as bytes from job j
+      const picked = `select j.queue, j.id, 1 as n, ${keptBytes} as bytes from job j
         where j.queue = $1 and j.id = $2 and j.state <> 'active' and not ${tied}`
       const { rows } = await pool.query<Moved>(moving(picked, columns, 3), [queue, id, ...undoArgs(undo, await room(queue))])
       if (Number(rows[0]?.deleted ?? 0) === 0) return 'changed'
@@ -128,7 +122,7 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       let left = undo === undefined ? { jobs: 0, bytes: 0 } : await room(queue)
       const { state } = given
       const range = rangeOf(queue, given)
-      const picked = `select j.queue, j.id, row_number() over (order by ${orders[state]}) as n, ${bytes} + ${logBytes} as bytes
+      const picked = `select j.queue, j.id, row_number() over (order by ${orders[state]}) as n, ${keptBytes} as bytes
         from job j where ${inRange} and not ${tied}${given.exceptFailing === true ? ' and j.deferred_failure is null' : ''}
         order by ${orders[state]} limit ${stepJobs}`
       const statement = moving(picked, columns, 5)

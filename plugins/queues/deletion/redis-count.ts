@@ -18,7 +18,7 @@ for _, id in ipairs(ids) do
       if facts.failing then flowFailing = flowFailing + 1 else flow = flow + 1 end
     else
       if facts.failing then freeFailing = freeFailing + 1 else free = free + 1 end
-      if restorable < roomJobs then
+      if restorable < roomJobs and not isErased(id, facts.added) then
         local size = bytesOf(job, partsOf(job))
         if bytes + size <= roomBytes then restorable = restorable + 1; bytes = bytes + size end
       end
