@@ -11,12 +11,18 @@ function cellsOf(line: string): readonly string[] {
     .map((cell) => cell.trim())
 }
 
+/** The titles of the tests of a file, as they are written: one that is made for each row of a table contains the expressions. */
+function titlesOf(path: string): ReadonlySet<string> {
+  const calls = readFileSync(path, 'utf8').matchAll(/\b(?:it|test)\(\s*(['"`])((?:\\.|\$\{(?:[^`}]|`[^`]*`)*\}|(?!\1)[^\\])*)\1\s*,/g)
+  return new Set([...calls].map(([, , title = '']) => title.replaceAll(/\\(['"`])/g, '$1')))
+}
+
 /** Why a reference such as "`plugins/jwt/tokens.test.ts` refuses a revoked token" names no test; undefined if it does. */
 function faultOf(reference: string): string | undefined {
   const [, path, title = ''] = /^`([^`]+)` (.+)$/.exec(reference) ?? []
   if (path === undefined || !/\.(test|contract)\.ts$/.test(path)) return `"${reference}" is not a test file in backticks and a title`
   if (!existsSync(path)) return `there is no ${path}`
-  return readFileSync(path, 'utf8').includes(title) ? undefined : `${path} has no test "${title}"`
+  return titlesOf(path).has(title) ? undefined : `${path} has no test "${title}"`
 }
 
 const lines = readFileSync(file, 'utf8').split('\n')
