@@ -91,6 +91,14 @@ const jobOfFlow: Place = async ({ queues: service }) => {
   return { id: `${own}:${id}`, name: own }
 }
 
+/** A job of the covered queue that a child in the other one has failed. */
+const failedByChild: Place = async ({ queues: service }) => {
+  const id = unique()
+  await service.add(own, 'job', null, { jobId: id })
+  await service.fail(own, id, `child ${other}:${id} failed: ${marker}`)
+  return { id: `${own}:${id}`, name: own }
+}
+
 const queueNamed =
   (name: string): Place =>
   async () => ({ name })
@@ -110,7 +118,7 @@ const none: Place = async () => ({ name: 'none', id: 'none' })
 
 /** The places of a route, by the prefix of its path; the first that fits. */
 const places: readonly (readonly [prefix: string, places: Readonly<Record<string, Place>>])[] = [
-  ['/api/jobs/{id}', { own: jobIn(own), flow: jobOfFlow, other: jobIn(other) }],
+  ['/api/jobs/{id}', { own: jobIn(own), flow: jobOfFlow, parent: failedByChild, other: jobIn(other) }],
   ['/api/queue/{name}', { own: queueNamed(own), other: queueNamed(other) }],
   ['/api/workers/{name}', { '': worker }],
   ['', { '': none }],
@@ -207,7 +215,7 @@ describe('the access of every kind of caller', () => {
       operator: await token('operator'),
       admin: await token('admin'),
     }
-    for (const queue of [own, other]) await jobIn(queue)(sample)
+    for (const place of [jobIn(own), failedByChild, jobIn(other)]) await place(sample)
   })
   after(async () => {
     await host?.stop()

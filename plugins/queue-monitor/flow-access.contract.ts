@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { it } from 'node:test'
 import type { FlowJob } from 'bullmq'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { keys, type MonitoredApp } from './testing/app.js'
 
 /** Jobs by name: `own` is the one that is acted on; it and all others of its queue are in `mails-a`, the only queue of the key. */
@@ -68,6 +69,57 @@ const actions: Readonly<Record<string, { readonly method: string; readonly path:
 
 /** Actions of a key for one queue on jobs of flows; part of the operator contract, whose app it shares. */
 export function flowAccessContract(app: () => MonitoredApp): void {
+  it('show a key of one queue nothing of a failed child in another one, in any text about the jobs above it', async () => {
+    const run = randomUUID().slice(0, 8)
+    const told = `card ${run} of ada@example.com refused`
+    const opts = (id: string) => ({ jobId: `${run} ${id}`, attempts: 1, failParentOnFailure: true })
+    const other = { name: 'other', queueName: b, opts: { ...opts('secret'), ...late } }
+    const parent = { name: 'parent', queueName: a, opts: opts('parent'), children: [other] }
+    await app().queues.addFlow({ name: 'root', queueName: a, opts: opts('root'), children: [parent] })
+    await app().queues.fail(b, `${run} secret`, told)
+    const idOf = (name: string) => encodeURIComponent(`${run} ${name}`)
+    await eventually('the root fails', async () => (await app().queues.job(a, `${run} root`))?.state === 'failed')
+    try {
+      const graphql = { query: `{ jobs(status: failed, queue: "${a}", limit: 100) { jobs { id error } } }` }
+      const asked: readonly (readonly [method: string, path: string, body?: object])[] = [
+        ...['root', 'parent'].flatMap((name) =>
+          ['', '/attempts', '/flow', '/logs'].map((more) => ['GET', `/api/jobs/mails-a:${idOf(name)}${more}`] as const),
+        ),
+        ['GET', '/api/jobs/failed?limit=100'],
+        ['GET', `/api/jobs/failed?limit=100&queue=${a}&include=payload`],
+        ...['error:child', 'error:failed', 'error:ada@example', `error:${run}`, 'error:mails-b'].map(
+          (q) => ['GET', `/api/jobs?limit=100&q=${q}`] as const,
+        ),
+        ['POST', '/graphql', graphql],
+        ['POST', '/api/queue/mails-a/purge', { status: 'failed', dryRun: true }],
+        ['POST', '/api/queue/mails-a/retry', { status: 'failed', dryRun: true }],
+        ['POST', `/api/jobs/mails-a:${idOf('root')}/flow/retry`, { dryRun: true }],
+        ['GET', '/api/attention'],
+      ]
+      const secrets = [told, 'ada@example', b, `${run} secret`]
+      let shown = 0
+      for (const [method, path, body] of asked) {
+        const [limited, full] = await Promise.all(
+          [keys.adminA, keys.adminAll].map((key) => app().call(method, path, { key, ...(body === undefined ? {} : { body }) })),
+        )
+        const text = JSON.stringify(limited?.body)
+        for (const secret of secrets) assert.ok(!text.includes(secret) || path.includes(secret), `${path}: ${text}`)
+        if (JSON.stringify(full?.body).includes(told)) shown++
+      }
+      assert.ok(shown >= 8, `${shown} responses show the error to a key of all queues`)
+      const found = async (q: string) =>
+        (await app().call('GET', `/api/jobs?limit=100&q=${encodeURIComponent(q)}`, { key: keys.adminA })).body.jobs.length
+      assert.deepEqual([await found(`error:"${told}"`), await found('error:mails-b'), await found('error:ada@')], [0, 0, 0])
+      const { error, stacktrace } = (await app().call('GET', `/api/jobs/mails-a:${idOf('root')}`, { key: keys.adminA })).body
+      const hidden = `child mails-a:${run} parent failed: a child in another queue failed`
+      assert.deepEqual([error, stacktrace], [hidden, [`UnrecoverableError: ${hidden}`]])
+      assert.equal(await found('error:"a child in another queue failed"'), 2)
+    } finally {
+      await app().queues.purge(a, [`${run} root`, `${run} parent`])
+      await app().queues.purge(b, [`${run} secret`])
+    }
+  })
+
   for (const [shape, { flow, within }] of Object.entries(shapes)) {
     it(`${within ? 'reaches' : 'does not reach'} other jobs with a key of one queue, of ${shape}`, async () => {
       const check = async (verb: string, idOf: (name: string) => string): Promise<void> => {

@@ -91,7 +91,8 @@ export function createMonitor({ attempts, clock, decisions, history, queues, sco
       const { job, state } = await findJob(queues, id, queue, scope)
       const read = await attempts.read(job, state)
       const shows = read.every(({ error }) => error === null) || (await views.showsErrors(job, scope))
-      return { attempts: shows ? read : read.map((attempt) => ({ ...attempt, error: null })) }
+      const shown = (error: string | null) => (shows && error !== null ? views.error(error, scope) : null)
+      return { attempts: read.map((attempt) => ({ ...attempt, error: shown(attempt.error) })) }
     },
   }
 }

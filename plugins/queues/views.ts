@@ -1,5 +1,6 @@
 import { type ActionActor, type SlotOf, ZinError } from 'zin'
 import { queueErrors } from './errors.js'
+import { withoutHiddenChildren } from './flows/contract.js'
 import type { PayloadView, QueueHooks } from './hooks.js'
 import { isSecret, redact } from './redact.js'
 
@@ -10,6 +11,8 @@ export interface Viewer {
   may(permission: 'payload:read'): boolean
   /** Whether the permission was granted explicitly, not by default. */
   granted(permission: 'payload:read'): boolean
+  /** Whether the jobs of a queue are visible to the caller. */
+  sees(queue: string): boolean
 }
 
 /** A job whose payload is viewed. */
@@ -26,7 +29,7 @@ export interface JobViews {
    *
    * @example
    * const { queues } = ctx.services
-   * const desk = { actor: { kind: 'plugin', id: 'desk', via: 'plugin' }, may: () => true, granted: () => true } as const
+   * const desk = { actor: { kind: 'plugin', id: 'desk', via: 'plugin' }, may: () => true, granted: () => true, sees: () => true } as const
    * const found = await queues.job('emails', '42')
    * if (found !== undefined) {
    *   await queues.views.admit({ queue: 'emails', id: '42' }, desk, 'payload')
@@ -38,6 +41,11 @@ export interface JobViews {
   admits(job: ViewedJob, viewer: Viewer, what: PayloadView['what']): Promise<boolean>
   /** Returns a payload or result for display: without secret fields, as changed by the hook `redactPayload`. */
   redacted(queue: string, value: unknown): Promise<unknown>
+  /**
+   * Returns an error or a stack for display. The error of a job whose child has failed contains the name, the id and the error of that child: if
+   * it is in a queue that the viewer does not see, only that a child in another queue failed.
+   */
+  error(text: string, viewer: Pick<Viewer, 'sees'>): string
   /** Returns a value with its secret fields replaced by `[redacted]`. */
   withoutSecrets(value: unknown): unknown
   /** Whether a field of this name is redacted. */
@@ -80,6 +88,7 @@ export function createViews({ hooks, names }: ViewsParts): JobViews {
       const plain = withoutSecrets(value)
       return redactPayload.active ? redactPayload.call(plain, queue) : plain
     },
+    error: (text, viewer) => withoutHiddenChildren(text, (queue) => viewer.sees(queue)),
     withoutSecrets,
     isSecret: (field) => isSecret(field, all()),
     redactAlso(further) {

@@ -7,6 +7,7 @@ import { ops } from 'zin/plugins/ops'
 import { type Queues, queues, queuesService } from 'zin/plugins/queues'
 import { workerHealth } from 'zin/plugins/worker-health'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { type FailedJobView, type FeatureName, percentile, type Workers, workers, workersService } from './index.js'
 import { defineWorkerFeature } from './record/define-feature.js'
 import { actingPlacement } from './record/placement.js'
@@ -152,6 +153,22 @@ describe('features of a worker', () => {
       }
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
+    const opts = { jobId: 'hidden', delay: 60_000, failParentOnFailure: true }
+    const flow = { name: 'parent', queueName: 'buries', children: [{ name: 'child', queueName: 'elsewhere', opts }] }
+    const { job: parent } = await store.addFlow(flow)
+    const failed = nextFailure()
+    await store.fail('elsewhere', 'hidden', 'of ada@example.com')
+    await failed
+    const find = async () => (await dead()).find(({ data: { id: of } }) => of === parent.id)
+    await eventually('its parent is buried', async () => (await find()) !== undefined)
+    const ofParent = await find()
+    assert.equal(ofParent?.data.error, 'a child in another queue failed')
+    assert.doesNotMatch(JSON.stringify(ofParent?.data), /elsewhere|hidden|ada/)
+    assert.match(
+      (await store.job('buries', parent.id ?? ''))?.job.failedReason ?? '',
+      /^child elsewhere:hidden failed: of ada@example.com$/,
+    )
+
     const without = nextFailure()
     await service.enqueue('counted', 'luck')
     await without

@@ -145,5 +145,7 @@ function viewerOf(ops: Ops, ctx: RouteContext): Viewer {
     actor: ops.access(ctx)?.actor ?? { kind: 'plugin', id: 'workers', via: 'plugin' },
     may: (permission) => ops.allow(ctx, permission),
     granted: (permission) => ops.grants(ctx, permission),
+    // Operators see all queues.
+    sees: () => true,
   }
 }

@@ -80,13 +80,18 @@ export class PayloadViews {
     const plain = this.#details(job, state, scope, { shown })
     const details =
       plain.withheld && (await this.showsErrors(job, scope)) ? this.#details(job, state, scope, { shown, texts: true }) : plain
-    return { ...details, stacktrace: details.withheld ? [] : (job.stacktrace ?? []) }
+    return { ...details, stacktrace: details.withheld ? [] : (job.stacktrace ?? []).map((stack) => this.error(stack, scope)) }
   }
 
   /** Whether a search of one queue, or of all, looks at errors for this caller, to whom a match reveals a part of them. */
   async searchesErrors(queue: string | undefined, scope: Scope): Promise<boolean> {
     if (this.#showsTexts(scope)) return true
     return scope.may('payload:read') && (await this.#queues.views.admits({ queue: queue ?? '*', id: '' }, scope, 'search'))
+  }
+
+  /** An error or a stack without what the caller may not see of a failed child. */
+  error(text: string, scope: Scope): string {
+    return this.#queues.views.error(text, scope)
   }
 
   /** Whether the caller sees the errors of the attempts of this job. */
@@ -111,7 +116,8 @@ export class PayloadViews {
     }: { readonly shown?: ShownPayload | undefined; readonly texts?: boolean },
   ): JobDetails {
     const details = detailsOf(job, state, { scope, shown, texts })
-    return { ...details, progress: this.#queues.views.withoutSecrets(details.progress) }
+    const { error, progress } = details
+    return { ...details, error: error === null ? null : this.error(error, scope), progress: this.#queues.views.withoutSecrets(progress) }
   }
 
   /** Whether errors, stacks and progress are shown without a view of the job. Encrypted ones are not: each view of them is recorded. */

@@ -39,7 +39,7 @@ export async function searchFields({ names, query, queues, sought, views }: Fiel
   // A match reveals a part of the payload, and so does the lack of one.
   await queues.views.admit({ queue: query.queue ?? '*', id: '' }, scope, 'search')
   const jobs: JobDetails[] = []
-  const match = matcher(sought.terms, true)
+  const match = matcher(sought.terms, (error) => views.error(error, scope))
   const list = views.lister(scope)
   let [looked, of, since] = [0, 0, 0]
   for (const name of declaring) {

@@ -62,7 +62,7 @@ export async function searchJobs(
   const list = views.lister(scope)
   const seeksErrors = terms.some(({ field }) => field === 'any' || field === 'error')
   const searchesErrors = seeksErrors && (await views.searchesErrors(queue, scope))
-  const match = matcher(terms, searchesErrors)
+  const match = matcher(terms, searchesErrors ? (error) => views.error(error, scope) : undefined)
   const states = status === undefined ? statuses : [status]
   const samples = await queues.sample(names)
   const broken = queue === undefined ? undefined : samples.get(queue)?.broken

@@ -38,10 +38,16 @@ export function termsOf(q: string): Terms {
   return { terms, values }
 }
 
-/** Returns a function that tells whether a job matches all terms; without `errors`, no term matches the error of a job. Pure. */
-export function matcher(terms: readonly Term[], errors: boolean): (job: Pick<Job, 'id' | 'name' | 'failedReason'>) => boolean {
+/**
+ * Returns a function that tells whether a job matches all terms. `shown` returns the error of a job as the caller sees it; without it, no term
+ * matches an error. Pure.
+ */
+export function matcher(
+  terms: readonly Term[],
+  shown: ((error: string) => string) | undefined,
+): (job: Pick<Job, 'id' | 'name' | 'failedReason'>) => boolean {
   return ({ failedReason, id = '', name }) => {
-    const texts = { id, name, error: errors ? (failedReason ?? '') : '' }
+    const texts = { id, name, error: shown?.(failedReason ?? '') ?? '' }
     return terms.every(({ field, text }) =>
       (field === 'any' ? fields : [field]).some((one) =>
         one === 'id' ? texts.id.toLowerCase() === text : texts[one].toLowerCase().includes(text),

@@ -22,6 +22,7 @@ export const keys = {
   writeA: 'key-that-writes-queue-a',
   adminA: 'key-that-may-all-of-queue-a',
   readAll: 'key-that-reads-everything',
+  adminAll: 'key-that-may-all-of-all-queues',
 } as const
 
 const search = { 'mails-a': ['to'], 'mails-b': ['customer.id', 'apiKey'], 'mails-c': ['customer.id'] }
@@ -73,6 +74,7 @@ export async function monitoredApp(
           [keys.writeA]: { permissions: ['write'], queues: ['mails-a'] },
           [keys.adminA]: { permissions: ['admin'], queues: ['mails-a'] },
           [keys.readAll]: { permissions: ['read'], queues: '*' },
+          [keys.adminAll]: { permissions: ['admin'], queues: '*' },
         },
         ...options,
       }),

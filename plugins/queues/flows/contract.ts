@@ -64,7 +64,9 @@ export interface FlowBackend {
 }
 
 /** How a parent fails for its child, in BullMQ: the key is `<prefix>:<queue>:<id>` on Redis, and `<queue>:<id>` on the embedded store. */
-const byChild = /^child (\S+) failed$/
+const byChild = /^child (.+) failed$/
+/** The same within a text, such as a stack or the error of a grandparent, which may be cut. Ids of children have no colon. */
+const ofChild = /\bchild (?:[^\s:]{1,200}:)?([\w.-]{1,100}):[^\s:][^:\n]{0,199}?(?: failed\b|$)/g
 
 /** The queue and the id of the child whose failure failed a job, from the reason that BullMQ gives; undefined for any other reason. Pure. */
 export function failedChild(reason: string | undefined): { readonly queue: string; readonly id: string } | undefined {
@@ -72,4 +74,14 @@ export function failedChild(reason: string | undefined): { readonly queue: strin
   const parts = key.split(':')
   const [queue, id] = parts.slice(-2)
   return queue === undefined || id === undefined || queue === '' || id === '' ? undefined : { queue, id }
+}
+
+/**
+ * An error or a stack as shown to a caller who sees the jobs of some queues: it ends where it begins to name a job of another one, because what
+ * follows is the error of that job. Pure.
+ */
+export function withoutHiddenChildren(text: string, sees: (queue: string) => boolean): string {
+  for (const { 1: queue = '', index } of text.matchAll(ofChild))
+    if (!sees(queue)) return `${text.slice(0, index)}a child in another queue failed`
+  return text
 }

@@ -35,6 +35,8 @@ async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boole
   if (isCancelReason(job.failedReason)) return true
   const queue = deadLetterQueueOf(job.queueName)
   if ((await queues.counts(queue)).waiting >= mostWaiting) return false
+  // Whoever sees the dead letter queue does not have to see the queue of a child.
+  const shown = (text: string): string => queues.views.error(text, { sees: (name) => name === job.queueName })
   const letter = {
     worker,
     queue: job.queueName,
@@ -44,7 +46,7 @@ async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boole
     options: job.opts,
     attempts: job.attemptsMade,
     stalls: job.stalledCounter,
-    error: job.failedReason,
+    error: shown(job.failedReason),
     addedAt: new Date(job.timestamp).toISOString(),
     failedAt: new Date(job.finishedOn ?? 0).toISOString(),
   }
@@ -52,7 +54,7 @@ async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boole
   const options = { jobId: `${job.id?.replaceAll(':', '_')}-${job.timestamp}`, attempts: 1 }
   const write = async (): Promise<Job> => {
     try {
-      return await queues.add(queue, job.name, { ...letter, stacktrace: job.stacktrace }, options)
+      return await queues.add(queue, job.name, { ...letter, stacktrace: job.stacktrace?.map(shown) ?? null }, options)
     } catch (error) {
       if (!(error instanceof ZinError) || error.code !== 'PAYLOAD_TOO_LARGE') throw error
       return queues.add(queue, job.name, letter, options)

@@ -139,5 +139,6 @@ async function viewed(job: WorkerJob, views: JobViews, viewer: Viewer): Promise<
   const recorded = result !== null || views.hidesTexts
   const admitted = recorded ? await views.admits(job, viewer, 'payload') : viewer.may('payload:read')
   if (!admitted) return { ...job, result: null, error: null, progress: isCount ? progress : null, withheld: true }
-  return { ...job, result: await views.redacted(queue, result), progress: views.withoutSecrets(progress), withheld: false }
+  const shown = error === null ? null : views.error(error, viewer)
+  return { ...job, result: await views.redacted(queue, result), error: shown, progress: views.withoutSecrets(progress), withheld: false }
 }
