@@ -107,6 +107,19 @@ export function flowActionsContract(app: () => MonitoredApp): void {
       const gone = await post(`/api/jobs/${held}:parent/retry`)
       assert.deepEqual([gone.status, gone.body.code], [409, 'JOB_STATE_CONFLICT'])
       assert.match(gone.body.message, /held:child/)
+      const path = `/api/jobs/${held}:parent/flow/retry`
+      const foreseen = (await post(path, { dryRun: true })).body
+      const { operation } = (await post(`${path}?wait=30000`)).body
+      assert.deepEqual(
+        [foreseen.matching, foreseen.left, foreseen.jobs, foreseen.message],
+        [
+          operation.changed,
+          operation.left,
+          [],
+          '0 jobs would be retried. 1 failed job would be skipped: a child that is needed no longer exists',
+        ],
+      )
+      assert.deepEqual([operation.changed, operation.left], [0, 1])
       const id = randomUUID()
       await app().queues.addFlow({
         name: 'own',

@@ -1,4 +1,5 @@
 import type { Job } from 'bullmq'
+import { countText } from 'zin'
 import type { QueueJob, Queues } from 'zin/plugins/queues'
 import { withoutPrefix } from '../jobs/details.js'
 import type { BulkStep } from './bulk.js'
@@ -13,6 +14,8 @@ export interface FlowPlan {
   readonly root: Job
   /** Its failed jobs, each after those below it. */
   readonly failed: readonly Job[]
+  /** Those of them that cannot be retried, because a child that they need, itself or for a job below them, no longer exists. */
+  readonly stuck: ReadonlySet<Job>
   /** False if the flow has more jobs than were read. */
   readonly complete: boolean
 }
@@ -21,6 +24,8 @@ export interface FlowPlan {
 export interface FlowDryRun {
   readonly dryRun: true
   readonly matching: number
+  /** Failed jobs that would be skipped, because a child that they need no longer exists. */
+  readonly left: number
   /** False if the flow has more than 10,000 jobs; the others were not read. */
   readonly complete: boolean
   /** The first 1,000 as `<queue>:<id>`, in the order in which they are retried: leaves first. */
@@ -47,18 +52,26 @@ export async function planFlow(queues: Queues, job: Job): Promise<FlowPlan> {
     root = parent.job
   }
   const failed: Job[] = []
+  const stuck = new Set<Job>()
   let left = mostJobs
-  const visit = async ({ job: one, state }: QueueJob): Promise<void> => {
-    for await (const keys of childKeys(one)) {
+  /** Returns whether a job whose failure fails another one is missing at or below a job. */
+  const visit = async ({ job: one, state }: QueueJob): Promise<boolean> => {
+    let misses = false
+    for await (const { keys, failing } of childKeys(one)) {
       const seen = keys.slice(0, left)
       left -= keys.length
-      for (const child of await Promise.all(seen.map(read))) if (child !== undefined) await visit(child)
+      for (const child of await Promise.all(seen.map(read))) {
+        const isMissing = child === undefined || (await visit(child))
+        if (failing && isMissing) misses = true
+      }
     }
     if (state === 'failed') failed.push(one)
+    if (state === 'failed' && misses) stuck.add(one)
+    return misses
   }
   const first = await queues.job(root.queueName, root.id ?? '')
   if (first !== undefined) await visit(first)
-  return { root, failed, complete: left >= 0 }
+  return { root, failed, stuck, complete: left >= 0 }
 }
 
 /** The other jobs that retrying a failed job makes wait again: the failed ones below it, and the failed parents above. */
@@ -94,20 +107,29 @@ export async function retryFlow(queues: Queues, { failed }: FlowPlan, onStep: (s
   }
 }
 
-export function flowDryRun({ complete, failed }: FlowPlan): FlowDryRun {
-  const matching = failed.length
-  const message = matching === 0 ? 'No job of the flow has failed' : `${matching} jobs would be retried`
-  return { dryRun: true, matching, complete, jobs: failed.slice(0, mostNamed).map(nameOf), message }
+export function flowDryRun({ complete, failed, stuck }: FlowPlan): FlowDryRun {
+  const retried = failed.filter((job) => !stuck.has(job))
+  const [matching, left] = [retried.length, stuck.size]
+  const skipped = left === 0 ? [] : [`${countText(left, 'failed job')} would be skipped: a child that is needed no longer exists`]
+  const message = failed.length === 0 ? 'No job of the flow has failed' : `${countText(matching, 'job')} would be retried`
+  return {
+    dryRun: true,
+    matching,
+    left,
+    complete,
+    jobs: retried.slice(0, mostNamed).map(nameOf),
+    message: [message, ...skipped].join('. '),
+  }
 }
 
-/** The keys of all children of a job, in pages. */
-async function* childKeys(job: Job): AsyncGenerator<readonly string[], void, undefined> {
+/** The keys of all children of a job, in pages; `failing`: of those whose failure fails the job. */
+async function* childKeys(job: Job): AsyncGenerator<{ readonly keys: readonly string[]; readonly failing: boolean }, void, undefined> {
   const kinds = ['unprocessed', 'processed', 'ignored'] as const
   for (const kind of kinds) {
     for (let cursor = 0; ; ) {
       const found = await job.getDependencies({ [kind]: { cursor, count: pageJobs } })
       const page = found[kind] ?? []
-      yield [...new Set(Array.isArray(page) ? page : Object.keys(page))]
+      yield { keys: [...new Set(Array.isArray(page) ? page : Object.keys(page))], failing: false }
       const { nextIgnoredCursor, nextProcessedCursor, nextUnprocessedCursor } = found
       cursor = Number({ ignored: nextIgnoredCursor, processed: nextProcessedCursor, unprocessed: nextUnprocessedCursor }[kind] ?? 0)
       if (cursor === 0) break
@@ -116,7 +138,7 @@ async function* childKeys(job: Job): AsyncGenerator<readonly string[], void, und
   // The cursor of failed children is an offset, which does not return to 0.
   for (let cursor = 0; ; cursor += pageJobs) {
     const { failed = [] } = await job.getDependencies({ failed: { cursor, count: pageJobs } })
-    yield failed
+    yield { keys: failed, failing: true }
     if (failed.length < pageJobs) return
   }
 }
