@@ -54,9 +54,9 @@ test('control and format characters of data never reach the terminal, and JSON s
     print.table([{ [hostile]: hostile }])
     print.record({ deep: { [hostile]: [hostile] } })
     if (json) assert.deepEqual(JSON.parse(out.text.slice(out.text.indexOf('\n{'))), { deep: { [hostile]: [hostile] } })
-    print.line(`${hostile}\n\tsecond \u001b[1mbold\u001b[22m`)
-    assert.doesNotMatch((out.text + err.text).replaceAll(/\u001b\[(1|22)m|\t/g, ''), raw)
-    assert.match(json ? err.text : out.text, /é🙈\n\tsecond \u001b\[1mbold\u001b\[22m\n$/)
+    print.line(`${hostile}\n\tsecond \u001b[8mconcealed\u001b[1;31mred\u001b[m`)
+    assert.doesNotMatch((out.text + err.text).replaceAll('\t', ''), raw)
+    assert.match(json ? err.text : out.text, /é🙈\n\tsecond \\u001b\[8mconcealed\\u001b\[1;31mred\\u001b\[m\n$/)
   }
 })
 

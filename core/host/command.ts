@@ -58,7 +58,7 @@ export interface ArgSpec {
 export interface Printer {
   /** Whether the user passed `--json`. */
   readonly json: boolean
-  /** Prints one line on stdout; with `--json` on stderr. */
+  /** Prints one line on stdout; with `--json` on stderr. Control characters and terminal styles are escaped. */
   line(text?: string): void
   /** Prints one line on stderr: the text after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
   error(text: string): void
