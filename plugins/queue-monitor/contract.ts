@@ -190,6 +190,16 @@ export interface HistoryPoint {
   readonly processingTime: ProcessingTimes | null
 }
 
+/** The attempts of a job. */
+export interface JobAttempts {
+  /** Oldest first: of more than 50 the first 5 and the last 45. An attempt that is no longer stored is missing. */
+  readonly attempts: readonly JobAttempt[]
+  /** How many attempts the job has had, including one that is running. */
+  readonly total: number
+  /** How many of them were left out, because there are more than 50. */
+  readonly omitted: number
+}
+
 /** Reads the queues and jobs of the app, limited to the scope of a caller. Default scope: everything. */
 export interface QueueMonitor {
   /** Returns the scope of the caller, on routes with the middleware `monitor`. 401 MONITOR_UNAUTHORIZED on other routes. */

@@ -60,6 +60,17 @@ export function jobsContract(title: string, env: () => Readonly<Record<string, s
       )
     })
 
+    it('say how many of their attempts are left out', async () => {
+      const { id = '' } = await app.queues.add('tried', 'x', {}, { attempts: 100 })
+      const worker = app.queues.worker('tried', () => Promise.reject(new Error('no')))
+      await eventually('it fails', async () => (await app.queues.job('tried', id))?.state === 'failed')
+      await worker.close()
+      const { attempts, omitted, total } = (await get(`/api/jobs/tried:${id}/attempts`)).body
+      assert.deepEqual([total, omitted, attempts.at(-1).attempt], [100, 50, 100])
+      const { id: fresh } = await app.queues.add('tried', 'x', {}, { delay: 60_000 })
+      assert.deepEqual((await get(`/api/jobs/tried:${fresh}/attempts`)).body, { attempts: [], total: 0, omitted: 0 })
+    })
+
     it('show their log', async () => {
       const job = await app.queues.add('mails-c', 'logged', {})
       await job.log('one')

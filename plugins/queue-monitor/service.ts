@@ -3,7 +3,7 @@ import type { DecisionPage, Decisions } from 'zin/plugins/decisions'
 import type { JobLogs, LogPage, Queues } from 'zin/plugins/queues'
 import { Lanes } from './access/lanes.js'
 import { demandQueue, pluginScope, type Scope } from './access/scope.js'
-import type { JobAttempt, JobDetails, JobFlow, QueueMonitor } from './contract.js'
+import type { JobAttempts, JobDetails, JobFlow, QueueMonitor } from './contract.js'
 import { monitorErrors } from './errors.js'
 import type { History } from './history/history.js'
 import type { AttemptHistory } from './jobs/attempts.js'
@@ -40,7 +40,7 @@ export interface MonitorReads extends QueueMonitor {
   logs(id: string, queue: string | undefined, page: LogPage, scope: Scope): Promise<JobLogs & { readonly ended: boolean }>
   /** Lists decisions about a queue. 404 QUEUE_NOT_FOUND. */
   decisions(queue: string, page: { readonly page: number; readonly limit: number }, scope: Scope): Promise<DecisionPage>
-  attempts(id: string, queue: string | undefined, scope: Scope): Promise<{ readonly attempts: readonly JobAttempt[] }>
+  attempts(id: string, queue: string | undefined, scope: Scope): Promise<JobAttempts>
 }
 
 const app = pluginScope('app')
@@ -89,10 +89,10 @@ export function createMonitor({ attempts, clock, decisions, history, queues, sco
     },
     async attempts(id, queue, scope) {
       const { job, state } = await findJob(queues, id, queue, scope)
-      const read = await attempts.read(job, state)
+      const { attempts: read, ...counts } = await attempts.read(job, state)
       const shows = read.every(({ error }) => error === null) || (await views.showsErrors(job, scope))
       const shown = (error: string | null) => (shows && error !== null ? views.error(error, scope) : null)
-      return { attempts: read.map((attempt) => ({ ...attempt, error: shown(attempt.error) })) }
+      return { attempts: read.map((attempt) => ({ ...attempt, error: shown(attempt.error) })), ...counts }
     },
   }
 }

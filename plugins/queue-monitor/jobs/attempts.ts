@@ -3,7 +3,7 @@ import { type Clock, type Logger, messageOf } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
 import type { PurgedJob, Queues } from 'zin/plugins/queues'
 import type { AttemptEnd } from 'zin/plugins/workers'
-import type { JobAttempt } from '../contract.js'
+import type { JobAttempt, JobAttempts } from '../contract.js'
 
 export interface AttemptHistoryOptions {
   readonly kv: Kv
@@ -82,19 +82,20 @@ export class AttemptHistory {
     }
   }
 
-  /** Returns the attempts of a job, oldest first. One round trip. */
-  async read(job: Job, state: string): Promise<readonly JobAttempt[]> {
+  /** Reads the attempts of a job in one round trip. */
+  async read(job: Job, state: string): Promise<JobAttempts> {
     const last = Math.max(job.attemptsMade, Math.min(job.attemptsStarted, job.attemptsMade + 1))
     const numbers = Array.from({ length: last }, (_, i) => i + 1)
     const shown = numbers.length <= mostShown ? numbers : [...numbers.slice(0, 5), ...numbers.slice(5 - mostShown)]
-    if (shown.length === 0) return []
+    const counts = { total: last, omitted: last - shown.length }
+    if (shown.length === 0) return { attempts: [], ...counts }
     const stored = await this.#options.kv.getMany(shown.map((attempt) => keyOf(job.queueName, job.id ?? '', attempt)))
     const found = shown.map(async (attempt, i) => {
       const text = stored[i]
       if (text !== null && text !== undefined) return [await this.#restored(job.queueName, JSON.parse(text) as JobAttempt)]
       return attempt === last ? this.#known(job, lastOf(job, state, attempt)) : []
     })
-    return (await Promise.all(found)).flat()
+    return { attempts: (await Promise.all(found)).flat(), ...counts }
   }
 
   /** Deletes the attempts of purged jobs. */

@@ -141,7 +141,10 @@ export const attemptsResponse = Type.Object({
       waitMs: maybeNumber,
       error: Type.Union([Type.String(), Type.Null()]),
     }),
+    { description: 'Oldest first; of more than 50 the first 5 and the last 45' },
   ),
+  total: Type.Integer({ description: 'How many attempts the job has had, including one that is running' }),
+  omitted: Type.Integer({ description: 'How many of them were left out' }),
 })
 
 export const decisionsQuery = Type.Object({ page, limit }, closed)

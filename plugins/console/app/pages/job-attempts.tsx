@@ -1,5 +1,6 @@
-import type { JobAttempt } from 'zin/plugins/queue-monitor'
+import type { JobAttempts as Attempts, JobAttempt } from 'zin/plugins/queue-monitor'
 import type { ConsoleData } from '../../contract.js'
+import { plural } from '../format.js'
 import { Badge, type Tone } from '../ui/badge.js'
 import { Card } from '../ui/layout.js'
 import { Empty, Loaded } from '../ui/states.js'
@@ -21,18 +22,27 @@ const columns: readonly Column<JobAttempt>[] = [
 ]
 
 /** The finished attempts, with version, node and durations. */
-export function JobAttempts({ from }: { readonly from: ConsoleData<{ readonly attempts: readonly JobAttempt[] }> }) {
+export function JobAttempts({ from }: { readonly from: ConsoleData<Attempts> }) {
   return (
     <Card flush>
       <Loaded from={from}>
-        {({ attempts }) => (
-          <Table
-            label="Attempts"
-            columns={columns}
-            rows={attempts}
-            rowKey={({ attempt, endedAt }) => `${attempt} ${endedAt}`}
-            empty={<Empty title="No attempt has finished yet">Finished attempts appear here with their version, node and duration.</Empty>}
-          />
+        {({ attempts, omitted, total }) => (
+          <>
+            <Table
+              label="Attempts"
+              columns={columns}
+              rows={attempts}
+              rowKey={({ attempt, endedAt }) => `${attempt} ${endedAt}`}
+              empty={
+                <Empty title="No attempt has finished yet">Finished attempts appear here with their version, node and duration.</Empty>
+              }
+            />
+            {omitted > 0 && (
+              <p class="note">
+                {plural(omitted, 'attempt')} of {total} not shown: the first 5 and the last 45 are
+              </p>
+            )}
+          </>
         )}
       </Loaded>
     </Card>

@@ -1,4 +1,4 @@
-import type { JobAttempt, JobDetails, JobFlow } from 'zin/plugins/queue-monitor'
+import type { JobAttempts as Attempts, JobDetails, JobFlow } from 'zin/plugins/queue-monitor'
 import type { ConsolePlace } from '../../contract.js'
 import { download, request } from '../data/api.js'
 import { messageOf } from '../data/message.js'
@@ -55,7 +55,7 @@ export function Job(place: ConsolePlace) {
 }
 
 function Details({ job, place }: { readonly job: JobDetails; readonly place: ConsolePlace }) {
-  const attempts = useData<{ attempts: readonly JobAttempt[] }>(
+  const attempts = useData<Attempts>(
     `${path`/api/jobs/${job.id}/attempts`}?queue=${encodeURIComponent(job.queue)}`,
     job.state === 'active' ? { refresh: refreshInterval() } : {},
   )
