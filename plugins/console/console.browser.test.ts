@@ -424,8 +424,12 @@ describe('the console in Chromium', () => {
       await reader.page.getByRole('heading', { level: 1, name: 'mails' }).waitFor()
       await reader.page.getByRole('tab', { name: /Failed/ }).waitFor()
       assert.equal(await reader.page.getByRole('button', { name: 'Pause', exact: true }).count(), 0)
-      await reader.page.goto(`${guarded.url}/console/schedules`)
-      await reader.page.getByText('Your credentials are not accepted here').waitFor()
+      const pages = await reader.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
+      assert.deepEqual(pages, ['Overview', 'Queues', 'Flows', 'Access', 'Guest'])
+      for (const path of ['schedules', 'workers', 'workers/mails', 'nodes', 'plugins']) {
+        await reader.page.goto(`${guarded.url}/console/${path}`)
+        await reader.page.getByText('your credentials do not cover it').waitFor()
+      }
       await reader.page.close()
     } finally {
       await guarded.host.stop()

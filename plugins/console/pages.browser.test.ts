@@ -80,6 +80,27 @@ describe('the pages of the console in Chromium, on small screens and with unusua
     await page.close()
   })
 
+  it('show all columns of the versions of a worker, also with long descriptions and reasons of refusals', async () => {
+    const page = await open('')
+    const long = 'sends by the new provider, because the old one refuses attachments'
+    await page.route('**/api/workers/email-sender/versions', async (route) => {
+      const response = await route.fetch()
+      const { versions, ...rest } = (await response.json()) as { readonly versions: readonly object[] }
+      const refused = { state: 'refused', description: long, refused: { reason: long, at: new Date().toISOString() } }
+      const json = { ...rest, versions: versions.map((version) => ({ ...version, ...refused, activatedAt: '2026-01-01T00:00:00Z' })) }
+      await route.fulfill({ response, json })
+    })
+    for (const width of [1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.goto(`${app.url}/console/workers/email-sender`)
+      const table = page.getByRole('table', { name: 'Versions', exact: true })
+      await table.getByText(long).first().waitFor()
+      const hidden = await table.evaluate((element) => element.scrollWidth - (element.parentElement?.clientWidth ?? 0))
+      assert.ok(hidden <= 0, `${hidden} px are cut off at ${width} px`)
+    }
+    await page.close()
+  })
+
   it('give the name of a flow the whole width of a phone', async () => {
     const page = await open('/flows', phone)
     const row = page.getByRole('listitem').filter({ hasText: 'with 1 child job' })

@@ -52,7 +52,7 @@ export function Shell() {
         <main id="content" tabIndex={-1}>
           {found === undefined ? (
             <Page title="Not found">
-              <Empty title="This page does not exist">
+              <Empty title="This page does not exist, or your credentials do not cover it">
                 <Link to="/">Go to the overview</Link>
               </Empty>
             </Page>

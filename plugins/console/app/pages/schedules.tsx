@@ -13,7 +13,16 @@ import { type Column, Table } from '../ui/table.js'
 import { Time } from '../ui/time.js'
 
 export const schedulePages: ConsoleModule = () => ({
-  pages: [{ path: '/schedules', title: 'Schedules', nav: { icon: 'clock', order: 40, key: 's' }, plugin: 'workers', view: Schedules }],
+  pages: [
+    {
+      path: '/schedules',
+      title: 'Schedules',
+      nav: { icon: 'clock', order: 40, key: 's' },
+      plugin: 'workers',
+      may: 'operate',
+      view: Schedules,
+    },
+  ],
 })
 
 interface Schedule {

@@ -14,7 +14,14 @@ import { Timeline } from './timeline.js'
 
 export const decisionPages: ConsoleModule = () => ({
   pages: [
-    { path: '/decisions', title: 'Decisions', plugin: 'decisions', nav: { icon: 'decision', order: 60, key: 'd' }, view: DecisionsPage },
+    {
+      path: '/decisions',
+      title: 'Decisions',
+      plugin: 'decisions',
+      may: 'operate',
+      nav: { icon: 'decision', order: 60, key: 'd' },
+      view: DecisionsPage,
+    },
   ],
 })
 

@@ -11,7 +11,7 @@ import { hookColumns, pluginColumns, routeColumns, settingColumns } from './tabl
 import type { PluginsResponse } from './types.js'
 
 export const pluginPages: ConsoleModule = () => ({
-  pages: [{ path: '/plugins', title: 'Plugins', nav: { icon: 'plugin', order: 80, key: 'p' }, view: Plugins }],
+  pages: [{ path: '/plugins', title: 'Plugins', may: 'operate', nav: { icon: 'plugin', order: 80, key: 'p' }, view: Plugins }],
 })
 
 const tabs = ['graph', 'hooks', 'routes', 'settings'] as const

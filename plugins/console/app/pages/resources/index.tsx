@@ -18,7 +18,16 @@ import { NodesTable } from './nodes.js'
 import type { Alert, AlertsResponse, CurrentResponse, HistoryResponse, Snapshot, TrendsResponse } from './types.js'
 
 export const resourcePages: ConsoleModule = () => ({
-  pages: [{ path: '/resources', title: 'Resources', plugin: 'resources', nav: { icon: 'resource', order: 70, key: 'r' }, view: Resources }],
+  pages: [
+    {
+      path: '/resources',
+      title: 'Resources',
+      plugin: 'resources',
+      may: 'operate',
+      nav: { icon: 'resource', order: 70, key: 'r' },
+      view: Resources,
+    },
+  ],
 })
 
 const ranges = [

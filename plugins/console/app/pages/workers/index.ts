@@ -6,9 +6,9 @@ import { WorkerPage } from './worker.js'
 
 export const workerPages: ConsoleModule = () => ({
   pages: [
-    { path: '/workers', title: 'Workers', plugin: 'workers', nav: { icon: 'worker', order: 30, key: 'w' }, view: Workers },
-    { path: '/workers/:name', title: 'Worker', plugin: 'workers', view: WorkerPage },
-    { path: '/nodes', title: 'Nodes', plugin: 'workers', view: NodeList },
-    { path: '/nodes/:id', title: 'Node', plugin: 'workers', view: NodePage },
+    { path: '/workers', title: 'Workers', plugin: 'workers', may: 'operate', nav: { icon: 'worker', order: 30, key: 'w' }, view: Workers },
+    { path: '/workers/:name', title: 'Worker', plugin: 'workers', may: 'operate', view: WorkerPage },
+    { path: '/nodes', title: 'Nodes', plugin: 'workers', may: 'operate', view: NodeList },
+    { path: '/nodes/:id', title: 'Node', plugin: 'workers', may: 'operate', view: NodePage },
   ],
 })

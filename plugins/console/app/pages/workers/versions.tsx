@@ -43,6 +43,7 @@ export function Versions({ canary, counts, done, versions, worker }: VersionsPro
     {
       key: 'state',
       title: 'State',
+      width: '34%',
       cell: ({ refused, state }) => (
         <span title={refused?.reason}>
           <Badge tone={tones[state]}>{state}</Badge> {refused !== undefined && <span class="dim clip">{refused.reason}</span>}
