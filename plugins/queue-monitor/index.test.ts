@@ -53,5 +53,7 @@ it('production refuses API keys that are too short, without showing them', async
     assert.doesNotMatch(error.message, /short-key/)
     return true
   })
+  for (const blank of [' '.repeat(20), ` ${'k'.repeat(15)} `])
+    await assert.rejects(bootWith(blank, 'production'), /has (0|15) characters; production requires at least 16/)
   await (await bootWith('short-key', 'test')).stop()
 })

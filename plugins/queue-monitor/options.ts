@@ -119,7 +119,7 @@ export const queueMonitorOptions = defineOptions(
     apiKeys: Type.Record(Type.String(), Type.Object({ permissions, queues: queueNames }, closed), {
       default: {},
       description:
-        "Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names, or `*` for all, also as `['*']`. Production refuses keys of fewer than 16 characters",
+        "Maps an API key, or `sha256:` and the hex digest of one, to `{permissions, queues}`; permissions are `read`, `write`, `admin` and `payload:read`, queues is a list of names, or `*` for all, also as `['*']`. Production refuses keys of fewer than 16 characters, not counting blanks at their ends; it cannot tell how long the key of a digest is",
     }),
     redact: Type.Array(Type.String({ minLength: 1 }), {
       default: [],

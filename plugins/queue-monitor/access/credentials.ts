@@ -95,8 +95,10 @@ export function includes(granted: readonly MonitorPermission[], permission: Moni
 
 /** The length of an API key that is too short for production; undefined if there is none. */
 export function tooShort(keys: Iterable<string>): { readonly length: number; readonly least: number } | undefined {
-  const short = [...keys].find((key) => !hashedKey.test(key) && key.length < leastKeyLength)
-  return short === undefined ? undefined : { length: short.length, least: leastKeyLength }
+  // Blanks at its ends are no part of a header.
+  const lengths = [...keys].filter((key) => !hashedKey.test(key)).map((key) => key.trim().length)
+  const short = lengths.find((length) => length < leastKeyLength)
+  return short === undefined ? undefined : { length: short, least: leastKeyLength }
 }
 
 function digestOf(text: string): Buffer {
