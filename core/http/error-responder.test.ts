@@ -153,8 +153,10 @@ test('bigints are sent with all their digits, by HEAD with the same length, and 
   }
 })
 
-test('a value that JSON would empty is an error outside of production, and names the field', async (t) => {
+test('a value that JSON would empty or leave out is an error outside of production, and names the field', async (t) => {
   const values: Readonly<Record<string, () => unknown>> = {
+    function: () => () => 1,
+    symbol: () => Symbol('x'),
     Map: () => new Map([[1, 2]]),
     Set: () => new Set([1]),
     Error: () => new Error('x'),

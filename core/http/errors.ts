@@ -34,7 +34,7 @@ export const httpErrors = defineErrors({
     status: 500,
     message: (what: string, field: string) =>
       `${what}${field === '' ? '' : ` in the field "${field}"`} cannot be sent as JSON; convert it first, such as a Map with Object.fromEntries, and bytes to text`,
-    when: 'Outside of production: a handler returns a value that JSON would empty, such as a Map, a Set, a promise, or bytes in a field',
+    when: 'Outside of production: a handler returns a value that JSON would empty or leave out, such as a Map, a Set, a promise, a function, or bytes in a field',
     fix: 'Convert the value: a Map with `Object.fromEntries`, a Set to a list, bytes to text; or return bytes by themselves',
   },
   INVALID_JSON: {

@@ -23,7 +23,7 @@ export function parseJson(bytes: Buffer): unknown {
 /**
  * Writes a value as JSON, a bigint as text with its digits.
  *
- * @param strict whether values are refused that JSON would empty, such as a Map, a promise, or bytes in a field; else they become `{}`.
+ * @param strict whether values are refused that JSON would empty or leave out, such as a Map, a promise, a function, or bytes in a field.
  */
 export function jsonText(value: unknown, strict = false): string {
   let text: string | undefined
@@ -46,6 +46,7 @@ function checked(this: unknown, key: string, value: unknown): unknown {
   // A Buffer has become its JSON already.
   const original = (this as Readonly<Record<string, unknown>>)[key]
   if (original !== value && ArrayBuffer.isView(original)) throw httpErrors.UNSENDABLE_VALUE('a Buffer', key)
+  if (typeof value === 'function' || typeof value === 'symbol') throw httpErrors.UNSENDABLE_VALUE(`a ${typeof value}`, key)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return digits(key, value)
   if (isEmptied(value)) throw httpErrors.UNSENDABLE_VALUE(`a ${Object.prototype.toString.call(value).slice(8, -1)}`, key)
   return value

@@ -30,7 +30,7 @@ export function sendHeld(ctx: Context): boolean {
 /**
  * Sends the response of a finished context. JSON, which is nearly every response, is written here; everything else except streams goes
  * through Koa, whose generic code costs a tenth of a small request. Throws if the body cannot be serialized as JSON, outside of production
- * also if JSON would empty a value in it.
+ * also if JSON would empty or leave out a value in it.
  *
  * @param fail called with the reason if the body is a stream that fails.
  */
