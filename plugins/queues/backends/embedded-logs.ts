@@ -1,13 +1,13 @@
 import { mostLogBytes, mostLogLines, type QueueBackend } from '../backend.js'
 import type { PglitePool } from '../embedded/pool.js'
 
-/** $1 queue, $2 job, $3 line. */
+/** $1 queue, $2 job, $3 line. The lines to drop are found by the index: a join with the added one would read the whole log. */
 const add = `
   with added as (
     insert into job_log (queue, job_id, idx, row)
     values ($1, $2, coalesce((select max(idx) + 1 from job_log where queue = $1 and job_id = $2), 0), $3) returning idx
   ),
-  dropped as (delete from job_log l using added a where l.queue = $1 and l.job_id = $2 and l.idx <= a.idx - ${mostLogLines})
+  dropped as (delete from job_log where queue = $1 and job_id = $2 and idx <= (select idx - ${mostLogLines} from added))
   select idx, greatest(idx - ${mostLogLines - 1}, coalesce((select min(idx) from job_log where queue = $1 and job_id = $2), idx)) as first from added`
 
 /** Reads the whole log, so it runs after every hundredth line, and after a long one. */
