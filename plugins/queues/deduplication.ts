@@ -27,7 +27,7 @@ export const deduplicationRule =
   '{id: text of 1 to 128 characters without NUL or lone surrogates, mode?: "until-done", "ttl", "keep-latest" or "debounce", ttl?: ms from 1 to one year, which "ttl" and "debounce" need and the others refuse}; "debounce" takes no delay'
 
 export function deduplicationModeOf({ mode, ttl }: JobDeduplication): DeduplicationMode {
-  return mode ?? (ttl === undefined ? 'until-done' : 'ttl')
+  return mode === undefined ? (ttl === undefined ? 'until-done' : 'ttl') : mode
 }
 
 /** Why the mode and the times of a deduplication do not fit, to follow "its deduplication"; undefined if they do. Pure. */

@@ -188,7 +188,9 @@ describe('the embedded queue store', () => {
 describe('values of the embedded queue store', () => {
   it('are encoded as PostgreSQL parses them', () => {
     assert.equal(encodeValue(undefined), null)
-    assert.equal(encodeValue(1.5), '1.5')
+    assert.equal(encodeValue(1_795_861_806_385.25), '1795861806386')
+    assert.deepEqual(encodeValue([-0.5, 2]), '{"0","2"}')
+    for (const number of [Number.NaN, Number.POSITIVE_INFINITY]) assert.throws(() => encodeValue(number), RangeError)
     assert.equal(encodeValue(true), 'true')
     assert.equal(encodeValue({ a: 'b' }), '{"a":"b"}')
     assert.equal(encodeValue([1, null, 'a"b\\', [true]]), '{"1",NULL,"a\\"b\\\\",{"true"}}')

@@ -27,10 +27,21 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   if (part !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its ${part} contains ${unstorableText}`)
   const idFault = options.jobId === undefined ? undefined : jobIdFault(options.jobId)
   if (idFault !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its id ${idFault}`)
-  const { backoff, deduplication, delay, priority = 0 } = options
+  const { attempts, backoff, deduplication, delay, priority = 0 } = options
+  for (const [what, value, isRight] of [
+    ['delay', delay, Number.isFinite(delay)],
+    ['timestamp', options.timestamp, Number.isFinite(options.timestamp)],
+    ['attempts', attempts, Number.isInteger(attempts)],
+  ] as const) {
+    if (value !== undefined && !isRight)
+      throw queueErrors.QUEUE_INVALID_JOB(
+        queue,
+        `its ${what} is ${value} instead of ${what === 'attempts' ? 'an integer' : 'a number of ms'}`,
+      )
+  }
   const waits = backoff === undefined ? undefined : backoffFault(backoff)
   if (waits !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its backoff ${waits}`)
-  const repeats = deduplication !== undefined && 'mode' in deduplication ? deduplicationFault(deduplication, delay) : undefined
+  const repeats = deduplication === undefined ? undefined : deduplicationFault(deduplication, delay)
   if (repeats !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its deduplication ${repeats}`)
   if (!Number.isInteger(priority) || priority < 0 || priority > mostPriority) {
     throw queueErrors.QUEUE_INVALID_JOB(queue, `its priority is ${priority} instead of an integer between 0 and ${mostPriority}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
-import type { Job, Worker } from 'bullmq'
+import { DelayedError, type Job, type Worker } from 'bullmq'
 import type { ZinError } from 'zin'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
@@ -262,6 +262,42 @@ export function jobOptionsContract(name: string, makeOptions: () => Promise<Test
       assert.deepEqual((await queues.job(queue, id ?? ''))?.job.data, { subject: 'ann' })
     })
 
+    it('with times that are no whole ms are stored with whole ones, and those that are no numbers are refused', async () => {
+      const queue = fresh()
+      const options = { delay: 60_000.25, timestamp: Date.now() + 0.5 }
+      const added = [
+        await queues.add(queue, 'x', {}, options),
+        ...(await queues.addBulk(queue, [
+          { name: 'x', options },
+          { name: 'y', options },
+        ])),
+        (await queues.addFlow({ name: 'x', queueName: queue, opts: options })).job,
+        await queues.add(queue, 'x', {}, { ...options, delay: 60_001, deduplication: { id: 'd', mode: 'keep-latest' } }),
+        await queues.queue(queue).add('x', {}, options),
+      ]
+      for (const { id = '' } of added) {
+        const { job } = (await queues.job(queue, id)) ?? {}
+        assert.deepEqual([job?.delay, job?.timestamp], [60_001, Math.ceil(options.timestamp)])
+        await job?.changeDelay(90_000.5)
+      }
+      assert.equal((await queues.counts(queue)).delayed, added.length)
+      for (const wrong of [
+        { delay: Number.NaN },
+        { delay: Number.POSITIVE_INFINITY },
+        { delay: '5' },
+        { timestamp: Number.NaN },
+        { attempts: 1.5 },
+      ])
+        await assert.rejects(queues.add(queue, 'x', {}, wrong as never), { code: 'QUEUE_INVALID_JOB' }, JSON.stringify(wrong))
+      const consumer = worker(queue, async (job) => {
+        await job.moveToDelayed(Date.now() + 90_000.5, job.token)
+        throw new DelayedError()
+      })
+      const { id = '' } = await queues.add(queue, 'z', {})
+      await eventually('it is delayed', async () => (await stateOf(queue, id)) === 'delayed')
+      await consumer.close()
+    })
+
     it('with a wrong deduplication or backoff are refused, and nothing is stored', async () => {
       const queue = fresh()
       const deduplications = [
@@ -270,6 +306,8 @@ export function jobOptionsContract(name: string, makeOptions: () => Promise<Test
         { id: 'd', mode: 'debounce' },
         { id: 'd', mode: 'keep-latest', ttl: 5 },
         { id: 'd', mode: 'ttl', ttl: 0 },
+        { id: 'd', ttl: 1.5 },
+        { id: 'd', mode: null },
       ].map((deduplication) => ({ deduplication }))
       const delayed = { delay: 5, deduplication: { id: 'd', mode: 'debounce', ttl: 5 } }
       const backoffs = [

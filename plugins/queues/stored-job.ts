@@ -27,6 +27,13 @@ export interface StoredJobParts {
 /** Returns a job class whose writes and reads pass through the payload hooks, for producers and workers. */
 export function storedJobClass({ errorOf, maxJobBytes, payloads, store, uncount }: StoredJobParts): typeof Job {
   class StoredJob extends loadBullmq().Job {
+    /** Times are whole ms, as the embedded store keeps them. */
+    constructor(...given: ConstructorParameters<typeof Job>) {
+      super(...given)
+      this.timestamp = Math.ceil(this.timestamp)
+      if (this.opts.delay !== undefined) this.delay = this.opts.delay = Math.ceil(this.opts.delay)
+    }
+
     /** Adds a job. BullMQ cannot replace the data of a waiting job. */
     // biome-ignore lint/suspicious/noExplicitAny: the type of the base class
     static override async create(queue: any, name: any, data: any, opts?: JobsOptions): Promise<any> {

@@ -38,7 +38,11 @@ export interface Scheduler {
   getNextJobOpts(next: number, id: string, options: object, count: number, offset: number | null): object
 }
 
-type Decision = { readonly kind: 'run' } | { readonly kind: 'wait' | 'skip'; readonly why: string }
+/** `since`: from when on it waits for the run before, in ms since 1970. */
+type Decision =
+  | { readonly kind: 'run' }
+  | { readonly kind: 'wait'; readonly since: number }
+  | { readonly kind: 'skip'; readonly why: string }
 
 const run: Decision = { kind: 'run' }
 
@@ -71,7 +75,7 @@ export class Occurrences {
         const decision = await this.#decide(made.name, job)
         if (decision.kind === 'run') return failPoison(await take(data, id, token), made.opts.maxStalledCount)
         worker.drained = false
-        if (decision.kind === 'wait') await this.#wait(job, token)
+        if (decision.kind === 'wait') await this.#wait(job, token, decision.since)
         else await this.#skip(worker, made.name, job, token, decision.why)
       } catch (error) {
         // As in BullMQ: the job stalls and is taken again.
@@ -123,14 +127,14 @@ export class Occurrences {
   }
 
   async #decide(queue: string, job: Job): Promise<Decision> {
-    // It has run before: a retry, or it has lost its worker.
-    if (job.attemptsMade > 0 || job.stalledCounter > 0) return run
+    // A retry.
+    if (job.attemptsMade > 0) return run
     const overlapping = await this.#overlap(queue, job)
     if (overlapping.kind !== 'run') return overlapping
     const { deduplication } = job.opts
     if (deduplication?.id === undefined) return run
     const holder = await this.#parts.backend().holdDeduplication(queue, job.id ?? '', deduplication)
-    if (holder === undefined) return run
+    if (holder === undefined || hasStalled(job)) return run
     return { kind: 'skip', why: `the job ${holder} has the same deduplication id` }
   }
 
@@ -139,19 +143,18 @@ export class Occurrences {
     if (overlap === 'allow' || follows === undefined || follows === job.id) return run
     const before = await this.#parts.find(queue, follows)
     if (before === undefined) return run
-    const { finishedOn, processedOn } = before
+    const { finishedOn, processedOn = 0 } = before
     const due = dueOf(job.repeatJobKey ?? '', job.id) ?? 0
-    const why = `the run before it (${follows}) had not ended`
     // Both are made up: the run before was not running when this one was due.
-    const late = catchUp === 'all' && processedOn !== undefined && processedOn > due
-    if (overlap === 'queue' || late) return finishedOn === undefined ? { kind: 'wait', why } : run
-    return finishedOn !== undefined && finishedOn <= due ? run : { kind: 'skip', why }
+    const late = catchUp === 'all' && processedOn > due
+    if (overlap === 'queue' || late || hasStalled(job))
+      return finishedOn === undefined ? { kind: 'wait', since: Math.max(due, processedOn) } : run
+    return finishedOn !== undefined && finishedOn <= due ? run : { kind: 'skip', why: `the run before it (${follows}) had not ended` }
   }
 
-  async #wait(job: Job, token: string): Promise<void> {
+  async #wait(job: Job, token: string, since: number): Promise<void> {
     const now = this.#parts.clock.now()
-    const waited = now - (dueOf(job.repeatJobKey ?? '', job.id) ?? now)
-    await job.moveToDelayed(now + Math.min(looks.most, Math.max(looks.least, waited * looks.part)), token)
+    await job.moveToDelayed(now + Math.ceil(Math.min(looks.most, Math.max(looks.least, (now - since) * looks.part))), token)
   }
 
   async #skip(worker: TakingWorker, queue: string, job: Job, token: string, why: string): Promise<void> {
@@ -164,6 +167,11 @@ export class Occurrences {
     const due = new Date(dueOf(schedule, id) ?? 0).toISOString()
     log.info({ queue, schedule, due }, `schedule "${schedule}" of queue "${queue}" skipped its run of ${due}: ${why}`)
   }
+}
+
+/** Whether a run has lost its worker, when it ran or only waited for its turn. It is not left out, and waits for the one before if need be. */
+function hasStalled({ stalledCounter }: Job): boolean {
+  return stalledCounter > 0
 }
 
 /** The error of a job that has stalled too often, in BullMQ's words. */

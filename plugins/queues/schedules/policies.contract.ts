@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it, mock } from 'node:test'
-import type { Job, Worker } from 'bullmq'
+import type { Job, Worker, WorkerOptions } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { type Queues, queuesService } from '../index.js'
@@ -35,8 +35,8 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
       queue = `runs-${++number}`
       return queue
     }
-    const work = (processor: (job: Job) => Promise<unknown>, concurrency = 5): Worker => {
-      const worker = queues.worker(queue, processor, { concurrency })
+    const work = (processor: (job: Job) => Promise<unknown>, concurrency = 5, more: Partial<WorkerOptions> = {}): Worker => {
+      const worker = queues.worker(queue, processor, { concurrency, ...more })
       open.push(worker)
       return worker
     }
@@ -53,15 +53,19 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
     }
 
     /** A worker whose jobs run until they are ended. */
-    const blocking = () => {
+    const blocking = (more: Partial<WorkerOptions> = {}) => {
       const running = new Map<string, () => void>()
       let most = 0
-      const worker = work(async (job) => {
-        const ended = new Promise<void>((resolve) => running.set(job.id ?? '', resolve))
-        most = Math.max(most, running.size)
-        await ended
-        running.delete(job.id ?? '')
-      })
+      const worker = work(
+        async (job) => {
+          const ended = new Promise<void>((resolve) => running.set(job.id ?? '', resolve))
+          most = Math.max(most, running.size)
+          await ended
+          running.delete(job.id ?? '')
+        },
+        5,
+        more,
+      )
       return { worker, running, most: () => most, end: (id: string) => running.get(id)?.() }
     }
 
@@ -133,6 +137,52 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
         assert.equal(most(), 1)
         end(second)
         await completed
+      })
+
+      it('wait with queue for as long as the run before takes, and never stall', async () => {
+        fresh()
+        // So that a quarter of the time since a run was due is no whole number.
+        mock.method(Date, 'now', () => Math.floor(realNow() / 4) * 4 + 1)
+        await schedule({ pattern: '* * * * * *', tz: 'UTC', overlap: 'queue' })
+        const { running, most, end, worker } = blocking()
+        const errors: string[] = []
+        worker.on('error', ({ message }) => errors.push(message))
+        await eventually('the first run', () => running.size === 1)
+        const [first = ''] = running.keys()
+        await eventually('the second one has looked often', async () => errors.length > 0 || ((await planned())?.attemptsStarted ?? 0) > 5)
+        const second = (await planned())?.id ?? ''
+        const completed = done(worker, 2)
+        end(first)
+        await eventually('the second run', () => running.has(second))
+        end(second)
+        await completed
+        assert.deepEqual([errors, most()], [[], 1])
+      })
+
+      it('wait with queue also after they have lost their worker while they waited', async () => {
+        fresh()
+        await schedule({ ...yearly, overlap: 'queue' })
+        const { running, most, end, worker } = blocking({ lockDuration: 1000, stalledInterval: 200 })
+        const first = await promote()
+        await eventually('the first run', () => running.has(first))
+        const backend = worker.getBackend()
+        const { moveToDelayed } = backend
+        let lost = false
+        backend.moveToDelayed = (...given) => {
+          if (lost) return moveToDelayed.apply(backend, given)
+          lost = true
+          return Promise.reject(new Error('lost'))
+        }
+        const second = await promote()
+        await eventually('it stalls', async () => (await queues.job(queue, second))?.job.stalledCounter === 1)
+        await eventually('it waits or runs', async () => running.size > 1 || (await queues.counts(queue)).delayed === 1)
+        assert.equal(most(), 1)
+        const completed = done(worker, 2)
+        end(first)
+        await eventually('the second run', () => running.has(second))
+        end(second)
+        await completed
+        assert.equal(most(), 1)
       })
 
       it('are not held up by a run before that was removed, and are by one that waits for its retry', async () => {
@@ -275,6 +325,20 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
         for (const overlap of ['skip', 'queue'] as const) {
           assert.deepEqual(await madeUp({ ...hourly, catchUp: 'all', overlap }, 3.25 * hour, 3), [0.5, 1.5, 2.5], overlap)
         }
+      })
+
+      it('look for the end of the run before soon, however late they are', async () => {
+        fresh()
+        mock.method(Date, 'now', () => realNow() - 5 * hour)
+        await schedule({ ...hourly, catchUp: 'all', overlap: 'skip' })
+        mock.restoreAll()
+        const { running, end } = blocking()
+        await eventually('the first run', () => running.size === 1)
+        await eventually('the second one waits', async () => (await planned())?.attemptsStarted === 1)
+        const { delay = 0 } = (await planned()) ?? {}
+        assert.ok(delay >= 500 && delay < 5000, `it looks again after ${delay} ms`)
+        await queues.queue(queue).removeJobScheduler('s')
+        for (const id of running.keys()) end(id)
       })
 
       it('are not missed when another worker has only been busy', async () => {

@@ -38,11 +38,11 @@ return call('ZREM', base .. 'repeat', ARGV[1])`
 
 /**
  * KEYS: the deduplication, the key prefix of the queue. ARGV: the id of the job, ms or ''. BullMQ has stored the deduplication id with the job. A
- * job that no longer exists holds an id only until its time is over.
+ * job that no longer exists holds an id only until its time is over; of one that a worker took nevertheless, BullMQ has stored when.
  */
 const holdScript = `
 local holder = redis.call('GET', KEYS[1])
-local isLost = holder and redis.call('PTTL', KEYS[1]) == -1 and redis.call('EXISTS', KEYS[2] .. holder) == 0
+local isLost = holder and redis.call('PTTL', KEYS[1]) == -1 and redis.call('HEXISTS', KEYS[2] .. holder, 'name') == 0
 if holder and holder ~= ARGV[1] and not isLost then return holder end
 if ARGV[2] == '' then redis.call('SET', KEYS[1], ARGV[1]) else redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
 return false`
