@@ -27,8 +27,8 @@ const stepMs = 2_000
  * How often one process checks all schedules without a step, by the monotonic clock: another one may have planned them with a wrong clock.
  */
 const checkMs = 600_000
-/** Maximum number of schedules of a queue that are checked. */
-const mostSchedules = 1_000
+/** How many schedules are read at a time, those first that are due last, and how many of a queue are checked. */
+const [pageSize, mostSchedules] = [200, 10_000]
 
 /**
  * Plans schedules again that wait for a time which only a wrong clock could choose. Their next run is a time of day, so when the clock goes
@@ -72,25 +72,35 @@ export class LateSchedules {
     for (const name of names) {
       if (isClosing()) return
       try {
-        const stored = await ask(() => queue(name).getJobSchedulers(0, mostSchedules - 1))
-        for (const schedule of stored) if (!isClosing()) await this.#mend(name, schedule, ahead)
+        for (let [from, checked] = [0, 0]; checked < mostSchedules && !isClosing(); ) {
+          const stored = await ask(() => queue(name).getJobSchedulers(from, from + pageSize - 1))
+          // Those that are planned again are no longer at this position.
+          for (const schedule of stored) if (!(await this.#mend(name, schedule, ahead))) from++
+          checked += stored.length
+          if (stored.length < pageSize || (stored.at(-1)?.next ?? 0) <= clock.now()) break
+        }
       } catch (error) {
         log.warn({ err: error, queue: name }, `the schedules of queue "${name}" could not be checked: ${messageOf(error)}`)
       }
     }
   }
 
-  /** @param ahead how far the clock of the store is ahead of this one, in ms; at least 0. */
-  async #mend(name: string, schedule: StoredSchedule, ahead: number): Promise<void> {
+  /**
+   * Returns whether the schedule was planned again.
+   *
+   * @param ahead how far the clock of the store is ahead of this one, in ms; at least 0.
+   */
+  async #mend(name: string, schedule: StoredSchedule, ahead: number): Promise<boolean> {
     const { clock, copy, log, nextRun, purgeSchedule } = this.#parts
-    if (!isLate(schedule, clock.now() + ahead, nextRun)) return
+    if (!isLate(schedule, clock.now() + ahead, nextRun)) return false
     const { key, next = 0 } = schedule
     const undo = () => purgeSchedule(name, key)
-    if ((await copy({ queue: name, schedule: key }, () => this.#planAgain(name, schedule), undo)) !== true) return
+    if ((await copy({ queue: name, schedule: key }, () => this.#planAgain(name, schedule), undo)) !== true) return false
     log.warn(
       { queue: name, schedule: key, planned: new Date(next).toISOString() },
       `schedule "${key}" of queue "${name}" was planned by a wrong clock for ${new Date(next).toISOString()}; it is planned again`,
     )
+    return true
   }
 
   /** Returns false if the schedule no longer exists. */

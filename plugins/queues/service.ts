@@ -23,6 +23,7 @@ import { quietErrors } from './quiet-errors.js'
 import { isRefusedOutcome } from './refused-outcome.js'
 import { defaultRetention } from './retention.js'
 import { rewriteParts } from './rewrite.js'
+import type { ScheduleBackend } from './schedules/contract.js'
 import { MissedRuns } from './schedules/missed.js'
 import { createNextRun } from './schedules/next-run.js'
 import { Occurrences } from './schedules/occurrences.js'
@@ -54,6 +55,8 @@ export interface OwnedQueues extends Queues {
   tick(): Promise<void>
   /** Names of the queues that have schedules. */
   scheduled(): Promise<readonly string[]>
+  /** What is wrong with the schedules of a queue. */
+  faults: ScheduleBackend['faults']
   close(): Promise<void>
 }
 
@@ -177,9 +180,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     ask,
     find: (name, id) => ask(() => findJob(name, id)),
     hasSchedules: async (name) => (await ask(() => opened().scheduled([name]))).length > 0,
-    isServed: async (name) =>
-      [...workers].some((worker) => worker.name === name && taking.has(worker)) ||
-      (kind === 'redis' && (await ask(() => queue(name).getActiveCount())) > 0),
+    isServedHere: (name) => [...workers].some((worker) => worker.name === name && taking.has(worker)),
+    lockLeft: (name) => ask(() => opened().schedules.lockLeft(name)),
   })
   const scheduled = async (): Promise<readonly string[]> => {
     const all = await names()
@@ -374,6 +376,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       return ticking
     },
     scheduled,
+    faults: (name, page) => ask(() => opened().schedules.faults(name, page)),
     async open(made) {
       backend = made
       closing = new AbortController()

@@ -1,3 +1,22 @@
+/** A page of schedules, by when they are due: from position `from` on, at most `limit`. */
+export interface SchedulePage {
+  readonly from: number
+  readonly limit: number
+  /** Runs that were due at this time or before are overdue, in ms since 1970. */
+  readonly overdue: number
+  readonly now: number
+}
+
+/** What is wrong with the schedules of a page. */
+export interface ScheduleFaults {
+  /** Those that have not ended and whose next run is overdue; `next` in ms since 1970. */
+  readonly overdue: readonly { readonly key: string; readonly next: number }[]
+  /** Those whose last run has failed: its id, and when, in ms since 1970. */
+  readonly failed: readonly { readonly key: string; readonly id: string; readonly at: number }[]
+  /** Number of schedules of the queue. */
+  readonly total: number
+}
+
 /** What the two stores do differently for the jobs of schedules. */
 export interface ScheduleBackend {
   /** Removes a running job under its lock, as though it had not been added. False if the lock is another one's. */
@@ -9,4 +28,11 @@ export interface ScheduleBackend {
    * already; undefined if none does.
    */
   holdDeduplication(queue: string, id: string, deduplication: { readonly id: string; readonly ttl?: number }): Promise<string | undefined>
+  /**
+   * How long the last lock of a running job of a queue still holds, in ms; undefined if none does, or no other process can use the store. Of
+   * many running jobs, the 1,000 that were taken last count.
+   */
+  lockLeft(queue: string): Promise<number | undefined>
+  /** One command on the store. */
+  faults(queue: string, page: SchedulePage): Promise<ScheduleFaults>
 }

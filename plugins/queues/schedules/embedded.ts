@@ -1,5 +1,6 @@
 import type { PglitePool } from '../embedded/pool.js'
 import type { ScheduleBackend } from './contract.js'
+import { policyKey } from './timing.js'
 
 /** Whether a row of jobs is a run that has not begun. One that only waited for another has not. */
 export const hasNotBegun = (row: string): string => `(${row}.attempts_made = 0 and ${row}.stalled_count = 0)`
@@ -33,6 +34,31 @@ const hold = `with held as (
   marked as (update job set dedup_id = $2 where queue = $1 and id = $3 and exists (select 1 from held))
   select job_id as holder from dedup where queue = $1 and dedup_id = $2 and not exists (select 1 from held)`
 
+/**
+ * $1 queue, $2 position, $3 limit, $4 when a run is overdue, $5 now. The last run is the next one if that has ended, else the one that it
+ * follows.
+ */
+const faults = `with page as materialized (
+    select scheduler_id as key, next_run_ms as next, limit_count, iteration_count, end_date_ms from scheduler where queue = $1
+    order by next_run_ms, scheduler_id offset $2 limit $3
+  )
+  select page.key, page.next, last.id, last.finished_at_ms as at,
+    page.next <= $4::bigint and not (coalesce(page.iteration_count >= page.limit_count, false)
+      or coalesce(page.end_date_ms <= $5::bigint, false)) as overdue,
+    (select count(*) from scheduler where queue = $1) as total
+  from page left join job run on run.queue = $1 and run.id = 'repeat:' || page.key || ':' || page.next
+    left join job last on last.queue = $1 and last.state = 'failed'
+      and last.id = case when run.state = 'failed' then run.id else run.opts #>> '{${policyKey},follows}' end`
+
+interface FaultRow {
+  readonly key: string
+  readonly next: string
+  readonly id: string | null
+  readonly at: string | null
+  readonly overdue: boolean
+  readonly total: string
+}
+
 export function embeddedSchedules(pool: PglitePool): ScheduleBackend {
   return {
     async drop(queue, id, token) {
@@ -47,6 +73,15 @@ export function embeddedSchedules(pool: PglitePool): ScheduleBackend {
       const now = Date.now()
       const { rows } = await pool.query<{ holder: string }>(hold, [queue, name, id, ttl === undefined ? null : now + ttl, now])
       return rows[0]?.holder
+    },
+    lockLeft: async () => undefined,
+    async faults(queue, page) {
+      const { rows } = await pool.query<FaultRow>(faults, [queue, page.from, page.limit, page.overdue, page.now])
+      return {
+        overdue: rows.flatMap(({ key, next, overdue }) => (overdue ? [{ key, next: Number(next) }] : [])),
+        failed: rows.flatMap(({ at, id, key }) => (id === null ? [] : [{ key, id, at: Number(at) }])),
+        total: Number(rows[0]?.total ?? 0),
+      }
     },
   }
 }

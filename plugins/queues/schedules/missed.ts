@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Job, JobSchedulerJson, JobsOptions, Queue, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
 import type { Ask } from '../ask.js'
@@ -15,13 +16,17 @@ export interface MissedParts {
   readonly find: (queue: string, id: string) => Promise<QueueJob | undefined>
   /** Whether a queue has schedules. */
   readonly hasSchedules: (queue: string) => Promise<boolean>
-  /** Whether something runs the jobs of a queue already. */
-  readonly isServed: (queue: string) => Promise<boolean>
+  /** Whether a worker of this process takes the jobs of a queue already. */
+  readonly isServedHere: (queue: string) => boolean
+  /** How long the last lock of a running job of a queue still holds, in ms; undefined if none does. */
+  readonly lockLeft: (queue: string) => Promise<number | undefined>
   readonly ask: Ask
 }
 
 /** How many schedules are read at a time. */
 const page = 100
+/** How long a check waits at most until it is known whether a process that holds locks still lives, and how often it looks, in ms. */
+const lives = { most: 35_000, look: 500 } as const
 
 /**
  * Leaves out the runs that were missed while nothing was running, as far as `catchUp` says so: before a worker takes its first job. A run that
@@ -40,7 +45,7 @@ export class MissedRuns {
     const take = taking.moveToActive
     let checked: Promise<void> | undefined
     taking.moveToActive = async (...args) => {
-      checked ??= this.#check(worker.name)
+      checked ??= this.#check(worker)
       await checked
       onTaking()
       taking.moveToActive = take
@@ -49,16 +54,18 @@ export class MissedRuns {
     return worker
   }
 
-  async #check(name: string): Promise<void> {
-    const { ask, clock, hasSchedules, isServed, log, queue } = this.#parts
+  async #check(worker: Worker): Promise<void> {
+    const { ask, clock, hasSchedules, isServedHere, log, queue } = this.#parts
+    const { name } = worker
     try {
-      if (!(await hasSchedules(name))) return
+      if (isServedHere(name) || !(await hasSchedules(name))) return
       const now = clock.now()
-      for (let from = 0; ; from += page) {
+      const until = clock.monotonic() + lives.most
+      for (let from = 0; ; ) {
         const stored = await ask(() => queue(name).getJobSchedulers(from, from + page - 1, true))
         const due = stored.filter(({ next }) => next !== undefined && next <= now)
-        if (due.length > 0 && from === 0 && (await isServed(name))) return
-        for (const schedule of due) await this.#leaveOut(name, schedule, now)
+        // Those that are left out are no longer at this position.
+        for (const schedule of due) if (!(await this.#leaveOut(worker, schedule, until))) from++
         if (due.length < page) return
       }
     } catch (error) {
@@ -66,14 +73,35 @@ export class MissedRuns {
     }
   }
 
-  async #leaveOut(name: string, schedule: JobSchedulerJson, now: number): Promise<void> {
-    const { ask, find, log, nextRun, queue } = this.#parts
+  /**
+   * Whether a process worked on the queue when a run was due: it took a job, or renewed a lock, afterwards. A lock that is older can be that of
+   * a process that has ended, or that renews it soon: this waits until it is known. Counts as served if it is not known in time.
+   *
+   * @param until by the monotonic clock.
+   */
+  async #isServed(worker: Worker, due: number, until: number): Promise<boolean> {
+    const { clock, lockLeft } = this.#parts
+    const { lockDuration = 30_000 } = worker.opts
+    while (true) {
+      const left = await lockLeft(worker.name)
+      if (left === undefined) return false
+      if (clock.now() + left - lockDuration > due) return true
+      if (worker.closing !== undefined || clock.monotonic() > until) return true
+      await setTimeout(Math.min(left + 1, lives.look))
+    }
+  }
+
+  /** Returns whether the next run was left out. */
+  async #leaveOut(worker: Worker, schedule: JobSchedulerJson, until: number): Promise<boolean> {
+    const { ask, clock, find, log, nextRun, queue } = this.#parts
+    const { name } = worker
     const { key, next: due = 0 } = schedule
+    if (firstKept(schedule, clock.now(), nextRun) === due || (await this.#isServed(worker, due, until))) return false
+    const now = clock.now()
     const kept = firstKept(schedule, now, nextRun)
-    if (kept === due) return
     const planned = await find(name, occurrenceId(key, due))
     // It waits for the run before it.
-    if (planned?.state !== 'delayed' || planned.job.attemptsStarted > 0) return
+    if (planned?.state !== 'delayed' || planned.job.attemptsStarted > 0) return false
     const end = schedule.endDate ?? Number.POSITIVE_INFINITY
     if (kept === undefined || kept > end) await ask(() => queue(name).removeJobScheduler(key))
     else await ask(() => replan(queue(name), schedule, planned.job, kept))
@@ -83,6 +111,7 @@ export class MissedRuns {
       { queue: name, schedule: key, due: from, next: to, catchUp },
       `schedule "${key}" of queue "${name}" missed its run of ${from} while nothing was running; by catchUp "${catchUp}" it goes on at ${to}`,
     )
+    return true
   }
 }
 

@@ -4,6 +4,8 @@ import type { Job, Worker, WorkerOptions } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { type Queues, queuesService } from '../index.js'
+import { scheduleReport } from '../schedule-facts.js'
+import type { OwnedQueues } from '../service.js'
 import { done } from '../testing/done.js'
 import { dueOf } from './occurrences.js'
 import { type ScheduleTiming, timingOfJob } from './timing.js'
@@ -327,6 +329,24 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
         }
       })
 
+      it('are left out or made up as each schedule says, however many are due', async () => {
+        fresh()
+        mock.method(Date, 'now', () => realNow() - 5 * hour)
+        const catchUps = Array.from({ length: 230 }, (_, i) => (i % 5 === 0 ? 'one' : 'none'))
+        await Promise.all(
+          catchUps.map((catchUp, i) => queues.schedule(queue, `s${i}`, { ...hourly, catchUp }, { name: catchUp, data: { n: 1 } })),
+        )
+        mock.restoreAll()
+        const ran: string[] = []
+        const worker = work(async ({ name }) => void ran.push(name), 20)
+        await done(worker, 46)
+        const last = done(worker, 1)
+        await queues.add(queue, 'last', {})
+        await last
+        assert.deepEqual([new Set(ran), ran.length], [new Set(['one', 'last']), 47])
+        for (const { next = 0 } of await queues.schedules(queue)) assert.ok(next > Date.now())
+      })
+
       it('look for the end of the run before soon, however late they are', async () => {
         fresh()
         mock.method(Date, 'now', () => realNow() - 5 * hour)
@@ -404,6 +424,16 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
         await ran
         assert.equal(await schedule({ every: hour, limit: 1 }), undefined)
         assert.equal((await queues.counts(queue)).delayed, 0)
+        for (const timing of [{ every: hour }, { every: hour, catchUp: 'all' }] as const) {
+          const endDate = realNow() + 60_000
+          const last = done(worker, 1)
+          await queues.schedule(queue, timing.every + endDate.toString(), { ...timing, endDate }, { name: 'tick' })
+          await last
+          mock.method(Date, 'now', () => realNow() + 2 * hour)
+          assert.equal(await queues.schedule(queue, timing.every + endDate.toString(), { ...timing, endDate }, { name: 'tick' }), undefined)
+          mock.restoreAll()
+          assert.equal((await queues.counts(queue)).delayed, 0)
+        }
       })
 
       it('go on when their next job was lost', async () => {
@@ -431,6 +461,53 @@ export function policiesContract(name: string, makeOptions: () => Promise<TestHo
         await worker.close()
         mock.restoreAll()
         assert.equal((await queues.counts(queue)).delayed, 0)
+      }
+    })
+
+    /** What needs attention in the queue, as kind and schedule. */
+    const attention = async (): Promise<readonly (readonly [kind: string, schedule: string | undefined])[]> => {
+      const { facts, notChecked } = await scheduleReport(queues as OwnedQueues, Date.now)
+      assert.deepEqual(notChecked, [])
+      return facts.filter((fact) => fact.queue === queue).map(({ kind, subject }) => [kind, subject?.split(':').at(-1)])
+    }
+
+    it('are noticed when they are overdue, behind any number of schedules that have ended', async () => {
+      fresh()
+      const worker = work(() => Promise.resolve(), 20)
+      const ended = done(worker, 230)
+      await Promise.all(Array.from({ length: 230 }, (_, i) => queues.schedule(queue, `e${i}`, { every: hour, limit: 1 }, { name: 'x' })))
+      await ended
+      await worker.close()
+      await schedule({ every: hour })
+      assert.deepEqual(await attention(), [])
+      mock.method(Date, 'now', () => realNow() + 60_000)
+      assert.deepEqual(await attention(), [['schedule-overdue', 's']])
+    })
+
+    it('are noticed when the last one has failed, until it is retried or another one has succeeded, whatever else fails', async () => {
+      for (const timing of [
+        { pattern: '0 0 1 1 *', tz: 'UTC' },
+        { every: hour },
+        { every: hour, catchUp: 'none' },
+        { every: hour, limit: 1 },
+      ] as const) {
+        fresh()
+        let fails = true
+        const worker = work(() => (fails ? Promise.reject(new Error('no')) : Promise.resolve()), 20)
+        await schedule(timing)
+        const first = (await planned())?.id ?? ''
+        if ((await queues.job(queue, first))?.state === 'delayed') await promote()
+        await eventually('it has failed', async () => (await queues.job(queue, first))?.state === 'failed')
+        await queues.addBulk(queue, Array(60).fill({ name: 'other' }))
+        await eventually('others have failed', async () => (await queues.counts(queue)).failed === 61)
+        assert.deepEqual(await attention(), [['schedule-failed', 's']], JSON.stringify(timing))
+        fails = false
+        if ('limit' in timing) await queues.retry(queue, first)
+        else await promote()
+        await eventually('one has succeeded', async () => (await queues.counts(queue)).completed === 1)
+        assert.deepEqual(await attention(), [], JSON.stringify(timing))
+        await worker.close()
+        await queues.queue(queue).removeJobScheduler('s')
       }
     })
 

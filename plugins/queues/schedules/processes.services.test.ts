@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { after, before, describe, it, mock } from 'node:test'
 import type { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -57,6 +58,29 @@ describe('the schedules of two processes on one Redis', () => {
     await Promise.all(workers.map((worker) => worker.close()))
     await one.queue('missed').removeJobScheduler('s')
     mock.restoreAll()
+  })
+
+  it('are late when a worker of another process was busy, and left out when that process has ended', async () => {
+    const [one, two] = both as [Queues, Queues]
+    const lockDuration = 2000
+    for (const lives of [true, false]) {
+      const queue = `lives-${lives}`
+      await one.add(queue, 'busy', {})
+      let end: () => void = () => undefined
+      const other = one.worker(queue, () => new Promise<void>((resolve) => (end = resolve)), { lockDuration, autorun: lives })
+      if (lives) await once(other, 'active')
+      // Nothing renews the lock of a job that is taken like this.
+      else await other.getNextJob('token')
+      const first = await one.schedule(queue, 's', { pattern: '* * * * * *', tz: 'UTC', catchUp: 'none' }, { name: 'tick' })
+      await eventually('it is due', () => Date.now() > (dueOf('s', first?.id) ?? 0) + 50)
+      const ran: (string | undefined)[] = []
+      const worker = two.worker(queue, async ({ id, name }) => void (name === 'tick' && ran.push(id)), { lockDuration })
+      await eventually('one runs', () => ran.length > 0)
+      assert.equal(ran[0] === first?.id, lives)
+      await one.queue(queue).removeJobScheduler('s')
+      end()
+      await Promise.all([worker.close(), other.close()])
+    }
   })
 
   it('run although the job that had their deduplication id is lost, for example to an eviction', async () => {

@@ -84,10 +84,11 @@ export function jobActions({ writes, storeRegistry, jobs, known }: JobActionsPar
         name,
         async (step) => {
           const { worker } = await writes.find(name)
-          jobs.checkSchedule(id, spec)
+          jobs.checkSchedule(id, spec, 0)
           // A repeated request changes nothing, so plugins are not asked and nothing is recorded. Errors come again below.
           const same = await jobs.sameSchedule(worker.record, id, spec).catch(() => undefined)
           if (same !== undefined) return same
+          jobs.checkSchedule(id, spec)
           const before = step.active ? await scheduled(worker.record, id) : null
           await step.allow(() => ({ before, after: scheduleChange(id, spec) }))
           const view = await jobs.schedule(worker.record, id, spec)

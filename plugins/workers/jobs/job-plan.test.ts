@@ -39,6 +39,8 @@ describe('options of a job', () => {
       [{ deduplication: { id: 'x'.repeat(129) } }, 'options.deduplication'],
       [{ deduplication: { id: 'a\0' } }, 'options.deduplication'],
       [{ deduplication: { id: 'x', ttl: 0 } }, 'options.deduplication'],
+      [{ deduplication: { id: 'x', ttl: 1.5 } }, 'options.deduplication'],
+      [{ deduplication: { id: 'x', mode: null } }, 'options.deduplication'],
       [{ deduplication: { id: 'x', replace: true } }, 'options.deduplication'],
       [{ deduplication: { id: 'x', mode: 'debounce' } }, 'options.deduplication'],
       [{ deduplication: { id: 'x', mode: 'debounce', ttl: 1 }, delay: 5 }, 'options.deduplication'],

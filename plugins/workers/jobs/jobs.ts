@@ -116,15 +116,19 @@ export class WorkerJobs {
     throw workerErrors.JOB_SCHEDULED(record.name, scheduleIdOf(record.name, scheduler) ?? scheduler)
   }
 
-  /** Throws INVALID_SCHEDULE and INVALID_JOB_OPTIONS. */
-  checkSchedule(id: string, spec: ScheduleSpec): void {
-    const { clock, queues } = this.#parts
-    refuse(scheduleProblems(id, spec, clock.now(), queues.nextRun))
+  /**
+   * Throws INVALID_SCHEDULE and INVALID_JOB_OPTIONS.
+   *
+   * @param since in ms since 1970: a schedule must be due then or later. Default: now.
+   */
+  checkSchedule(id: string, spec: ScheduleSpec, since = this.#parts.clock.now()): void {
+    refuse(scheduleProblems(id, spec, since, this.#parts.queues.nextRun))
   }
 
   /** The view of a schedule that is stored exactly so already; undefined if storing it would change something. */
   async sameSchedule(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<ScheduleView | undefined> {
-    const template = await this.#template(record, id, spec)
+    // One that has ended stays so.
+    const template = await this.#template(record, id, spec, 0)
     const scheduler = schedulerId(record.name, id)
     const isSame = await this.#reach('The schedule was not read', (queues) =>
       queues.isScheduled(record.queueName, scheduler, timingOf(spec), template),
@@ -190,8 +194,8 @@ export class WorkerJobs {
   }
 
   /** The template of each job of a schedule, after its checks. */
-  async #template(record: WorkerRecord, id: string, spec: ScheduleSpec): Promise<JobTemplate> {
-    this.checkSchedule(id, spec)
+  async #template(record: WorkerRecord, id: string, spec: ScheduleSpec, since?: number): Promise<JobTemplate> {
+    this.checkSchedule(id, spec, since)
     const plan = await this.#plan(record, spec.data, spec.options ?? {}, ['delay', 'jobId', 'onFailure'])
     const { delay: _, ...options } = bullOptions(plan)
     return { name: plan.name, data: spec.data, options }

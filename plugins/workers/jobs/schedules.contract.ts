@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import type { JobLab } from './testing/job-lab.js'
 
 /** Recurring jobs. */
@@ -119,6 +120,16 @@ export function describeSchedules(lab: JobLab): void {
       assert.deepEqual([made.nextAt, made.overlap, made.catchUp], [startDate, 'skip', 'all'])
       assert.deepEqual(await lab.jobs().sameSchedule(lab.record, 'same', { ...spec, options: { deduplication: { id: 'x' } } }), made)
       assert.equal(await lab.jobs().sameSchedule(lab.record, 'same', spec), undefined)
+    })
+
+    it('that have ended stay as they are when the same is stored again', async () => {
+      const end = Date.now() + 1500
+      const spec = { every: 1000, endDate: new Date(end).toISOString() }
+      await lab.jobs().schedule(lab.record, 'ended', spec)
+      await eventually('it has ended', () => Date.now() > end + 1000)
+      const same = await lab.jobs().sameSchedule(lab.record, 'ended', spec)
+      assert.deepEqual([same?.id, same?.nextAt], ['ended', null])
+      await assert.rejects(lab.jobs().schedule(lab.record, 'ended', { ...spec, every: 2000 }), { code: 'INVALID_SCHEDULE' })
     })
 
     it('are rejected when they are invalid', async () => {
