@@ -69,6 +69,34 @@ export function evidenceContract(title: string, env: Readonly<Record<string, str
       await lab.call(name, 'rollback')
     })
 
+    for (const [when, before, during] of [
+      ['begins on a young worker', { ok: 200, bad: 0 }, 0],
+      ['has begun on a young worker', { ok: 200, bad: 60 }, 0],
+      ['begins on a worker without history', { ok: 0, bad: 0 }, 0],
+      ['begins during the canary of a young worker', { ok: 200, bad: 0 }, 100],
+    ] as const) {
+      it(`is paused as inconclusive, and goes no further, when an outage ${when}`, async () => {
+        let down = false
+        const run = () => (down ? broken() : 1)
+        const name = await lab.worker(`out-${before.ok}-${before.bad}-${during}`, run, run, { concurrency: 20 })
+        await lab.jobs(name, before.ok)
+        down = before.bad > 0
+        await lab.jobs(name, before.bad)
+        down = during === 0
+        const paused = Promise.race([lab.reaches(name, 'PAUSED'), lab.reaches(name, 'ROLLED_BACK')])
+        const steps = [{ trafficPercentage: 20, duration: during === 0 ? 100 : 600_000 }, 50]
+        assert.equal((await lab.call(name, 'start', { newVersion: '2.0.0', duration: 600_000, steps })).status, 200)
+        await lab.jobs(name, during)
+        down = true
+        await lab.feed(name, paused)
+        const { canary } = (await lab.call(name, 'status')).body
+        assert.deepEqual([canary.state, canary.pausedFor, canary.evidence.rule], ['PAUSED', 'inconclusive', 'canary/outage'])
+        assert.match((await paused).reason, /^Stable fails too: /)
+        assert.equal(canary.step, 1, 'it does not advance while its jobs fail')
+        await lab.call(name, 'rollback')
+      })
+    }
+
     it('succeeds at the end of its duration with the health of successThreshold', async () => {
       const name = await lab.worker(
         'threshold',

@@ -132,6 +132,7 @@ export class LocalCanaries {
     const { worker } = record
     const observer = new Observer(record, {
       now: () => clock.monotonic(),
+      date: () => clock.now(),
       hidesErrors,
       onAlarm: () => void this.#alarm(worker),
       onCasualty: () => void this.flush(),

@@ -6,7 +6,10 @@ import type { CanaryRecord } from './record.js'
 import type { CanaryStore } from './store/contract.js'
 
 const dayMs = 86_400_000
-const recentMs = 5 * 60_000
+const minuteMs = 60_000
+const recentMs = 5 * minuteMs
+/** Attempts of the last minute that say more than those of the last five. */
+const leastRecent = 10
 /** Attempts of the stable version required for a threshold for slow attempts. */
 const leastForSlow = 100
 /** Shorter attempts are never slow: their duration depends mostly on other work in the process. */
@@ -58,10 +61,13 @@ export async function stableOf(
   return { baseline, slowMs: baseline.jobs >= leastForSlow ? slowFrom(percentile(stable.durations, 0.95)) : null }
 }
 
-/** Returns the failures of the stable version in the last minutes, so that an outage that has begun already is known. */
+/** Returns the failures of the stable version in the last minutes or in the last one, so that an outage that has begun already is known. */
 export async function recentOf(workers: Workers, name: string, version: string, clock: Clock): Promise<Pick<CanaryRecord, 'recent'>> {
-  const stable = await countsOf(workers, name, version, clock.now() - recentMs)
-  return stable === undefined ? {} : { recent: tallyOf(stable) }
+  const windows = [recentMs, minuteMs].map((ms) => countsOf(workers, name, version, clock.now() - ms))
+  const [all, last] = (await Promise.all(windows)).map((counts) => (counts === undefined ? undefined : tallyOf(counts)))
+  if (all === undefined) return {}
+  const bad = ({ failed, jobs, lost }: Baseline): number => (jobs === 0 ? 0 : (failed + lost) / jobs)
+  return { recent: last !== undefined && last.jobs >= leastRecent && bad(last) > bad(all) ? last : all }
 }
 
 async function countsOf(workers: Workers, name: string, version: string, since: number): Promise<WorkerCounts | undefined> {

@@ -81,7 +81,7 @@ export function moved(
     ...(to === 'PAUSED' && pausedFor !== undefined ? { pausedFor } : {}),
     step,
     time: { stepMs: isNewStep ? 0 : stepMs, totalMs: again ? 0 : totalMs, since: to === 'RUNNING' ? at : null },
-    ...(excused === undefined ? {} : { excused }),
+    ...(excused === undefined ? {} : { excused: { ...excused, at } }),
     updatedAt: at,
     history: trimmed([
       ...(judgement === undefined ? record.history : record.history.map(withoutErrors)),

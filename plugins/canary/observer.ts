@@ -39,6 +39,8 @@ interface Routed {
 export interface ObserverParts {
   /** Monotonic time in ms. */
   readonly now: () => number
+  /** Time in ms since 1970. */
+  readonly date: () => number
   /** Whether errors of jobs are encrypted; then only their classes are counted. */
   readonly hidesErrors: () => boolean
   /** Called when consecutive jobs of the new version failed. */
@@ -214,7 +216,8 @@ export class Observer {
 
   #add(arm: Arm, bucket: number, step: number, end: AttemptEnd, outcome: FirstAttempt['outcome']): void {
     const evidence = this.#of(step)
-    addAttempt(evidence, { step, arm, stratum: this.#stratumOf(end.job.name), bucket, outcome, slow: this.#slow(arm, end) })
+    const stratum = this.#stratumOf(end.job.name)
+    addAttempt(evidence, { step, arm, stratum, bucket, outcome, slow: this.#slow(arm, end), at: this.#parts.date() })
     if (arm !== 'canary') return
     this.#canaryJobs++
     const current = outcome === 'ok' ? 'ok' : 'bad'

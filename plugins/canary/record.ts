@@ -1,5 +1,5 @@
 import type { Actor } from 'zin/plugins/ops'
-import type { Baseline, Judgement, Step } from './judge/index.js'
+import type { Baseline, Excused, Judgement, Step } from './judge/index.js'
 
 export const canaryStates = [
   'PENDING',
@@ -84,7 +84,7 @@ export interface CanaryRecord {
   /** Stable attempts of the last minutes before the canary. */
   readonly recent?: Baseline
   /** Set when an operator resumes it after an outage: these jobs are no sign of a further one. */
-  readonly excused?: Judgement['counts']
+  readonly excused?: Excused
   /** Set when the canary ends. */
   readonly judgement?: Judgement
   readonly replayed: number

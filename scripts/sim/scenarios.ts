@@ -17,6 +17,10 @@ export interface Scenario {
   readonly successThreshold?: number
   /** The stable version as it was until a minute before the canary. Default: as during it. */
   readonly before?: Rates
+  /** Stable jobs from before that minute. Default 500. */
+  readonly history?: number
+  /** Instead, both versions are as before until so many minutes of the canary are over. */
+  readonly laterMinutes?: number
 }
 
 const rates = (failure: number, slow = 0.05): Rates => ({ failure, slow, lost: 0 })
@@ -47,6 +51,15 @@ const outages: readonly (readonly [string, Rates, Rates])[] = [
   ['outage: 50 % of both fail, 1 % before', rates(0.5), rates(0.5)],
 ]
 
+/** Outages that a worker with little history sees, or that begin during the canary. */
+const youngOutages: readonly (readonly [string, number, Partial<Scenario>])[] = [
+  ['outage: 100 % of both fail, no job before', 1, { history: 0 }],
+  ['outage: 100 % of both fail, 20 jobs before', 1, { history: 20 }],
+  ['outage: 100 % of both fail, from minute 3 of the canary', 1, { laterMinutes: 3 }],
+  ['outage: 100 % of both fail, from minute 3 of the canary, 20 jobs before', 1, { laterMinutes: 3, history: 20 }],
+  ['outage: 50 % of both fail, from minute 3 of the canary, 20 jobs before', 0.5, { laterMinutes: 3, history: 20 }],
+]
+
 const speeds = [0.5, 5, 50]
 const minutesAt = (jobsPerSecond: number): number => (jobsPerSecond === 50 ? 2 : 10)
 
@@ -68,6 +81,12 @@ export const scenarios: readonly Scenario[] = [
       return { name, jobsPerSecond, minutesPerStep: minutesAt(jobsPerSecond), stable, canary, before: rates(0.01) }
     }),
   ),
+  ...youngOutages.flatMap(([name, failure, more]) =>
+    speeds.map((jobsPerSecond) => {
+      const [stable, canary] = [rates(failure), rates(failure)]
+      return { name, jobsPerSecond, minutesPerStep: minutesAt(jobsPerSecond), stable, canary, before: rates(0.01), ...more }
+    }),
+  ),
 ]
 
 /** The outcome of one canary, and which naive rules would have rolled it back. */
@@ -77,19 +96,22 @@ export interface Result {
 }
 
 /** The number of jobs of the stable version that are known before each canary. */
-const baselineJobs = 500
+const usualHistory = 500
 
 export function runScenario(scenario: Scenario, random: Random): Result {
   const naive = { threshold: false, zTest: false }
-  const { before, stable, jobsPerSecond, minutesPerStep, successThreshold } = scenario
+  const { before, history = usualHistory, jobsPerSecond, laterMinutes, minutesPerStep, stable, successThreshold } = scenario
   const population = populationOf(scenario, random)
-  const usual = baselineOf(baselineJobs, (before ?? stable).failure, random)
-  const recent = before === undefined ? undefined : baselineOf(jobsPerSecond * 60, stable.failure, random)
+  const usual = baselineOf(history, (before ?? stable).failure, random)
+  const recentRate = laterMinutes === undefined ? stable : (before ?? stable)
+  const recent = before === undefined ? undefined : baselineOf(jobsPerSecond * 60, recentRate.failure, random)
+  const later = laterMinutes === undefined || before === undefined ? undefined : { fromMs: laterMinutes * 60_000, population }
   const simulation = {
     steps: [0.05, 0.1, 0.25, 0.5].map((share) => ({ share, minDurationMs: minutesPerStep * 60_000 })),
     policy: policyOf({ successThreshold }),
     jobsPerSecond,
-    population,
+    population: later === undefined || before === undefined ? population : independentJobs(before, before),
+    ...(later === undefined ? {} : { later }),
     baseline: recent === undefined ? usual : { jobs: usual.jobs + recent.jobs, failed: usual.failed + recent.failed, lost: 0 },
     ...(recent === undefined ? {} : { recent }),
   }

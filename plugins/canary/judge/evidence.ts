@@ -1,4 +1,5 @@
 import { mergeErrors } from '../failures/error-counts.js'
+import { addLatest, mergeLatest } from './latest.js'
 import type { Counts, Evidence, FirstAttempt } from './types.js'
 
 /** Maximum number of job names that are compared separately; all other names form one stratum. */
@@ -18,6 +19,7 @@ export function addAttempt(evidence: Evidence, attempt: FirstAttempt): void {
   counts[0]++
   if (attempt.outcome === 'failed') counts[1]++
   if (attempt.outcome === 'lost') counts[4]++
+  addLatest(evidence, attempt)
   if (attempt.slow === undefined) return
   counts[3]++
   if (attempt.slow) counts[2]++
@@ -31,6 +33,7 @@ export function mergeEvidence(evidence: Evidence, more: Evidence): Evidence {
       for (let i = 0; i < counts.length; i++) sum[i] = (sum[i] as number) + (counts[i] as number)
     }
   }
+  mergeLatest(evidence, more)
   if (more.errors !== undefined) {
     evidence.errors ??= { stable: [], canary: [] }
     mergeErrors(evidence.errors, more.errors)

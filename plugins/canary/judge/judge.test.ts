@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../../scripts/testing/properties.js'
-import { addAttempt, type Evidence, emptyEvidence, type FirstAttempt, judge, mergeEvidence, policyOf, verdicts } from './index.js'
+import { addAttempt, type Evidence, emptyEvidence, type FirstAttempt, judge, mergeEvidence, nextMove, policyOf, verdicts } from './index.js'
 
 const baseline = { jobs: 500, failed: 5, lost: 0 }
 const context = { shares: [0.1, 0.5], baseline }
@@ -160,6 +160,65 @@ test('a canary that begins in an outage of both versions is not blamed, and the 
   assert.equal(verdict({ jobs: 30, failed: 30 }, { jobs: 30, failed: 30 }, { excused: counts }).verdict, 'OUTAGE')
 })
 
+/** Evidence of jobs that end one after the other. `b` of the canary, `B` of stable fail; `.` and `o` are good ones of them. */
+function told(jobs: string, more: object = {}): Evidence {
+  const evidence = emptyEvidence()
+  for (const [i, job] of [...jobs].entries()) {
+    const arm = job === 'b' || job === '.' ? 'canary' : 'stable'
+    const outcome = job === 'b' || job === 'B' ? 'failed' : 'ok'
+    addAttempt(evidence, { step: 0, arm, stratum: '*', bucket: (i * 37) % 64, outcome, at: 1_000 + i, ...more })
+  }
+  return evidence
+}
+
+test('an outage is found by the latest jobs, whatever good ones were before', () => {
+  const young = { jobs: 300, failed: 0, lost: 0 }
+  const good = 'oo.o'.repeat(100)
+  for (const before of ['', good]) {
+    for (const [baseline, recent] of [[], [young, young], [young], [{ jobs: 9_000, failed: 90, lost: 0 }]]) {
+      const history = { shares: [0.5], ...(baseline && { baseline }), ...(recent && { recent }) }
+      let outage = 0
+      for (let jobs = 1; jobs <= 40; jobs++) {
+        const { reason, verdict } = judge(told(before + 'bB'.repeat(40).slice(0, jobs)), policyOf(), history)
+        assert.notEqual(verdict, 'FAIL', `${jobs} ${reason}`)
+        if (verdict !== 'OUTAGE') continue
+        outage ||= jobs
+        assert.match(reason, /^Stable fails too: /)
+      }
+      assert.ok(outage > 0, `${before.length} ${JSON.stringify(history)}`)
+      // It is over for stable.
+      const { verdict } = judge(told(`${before}${'bB'.repeat(6)}${'bo'.repeat(80)}`), policyOf(), history)
+      assert.equal(verdict, 'FAIL')
+    }
+  }
+  // Jobs from before an operator resumed it do not count.
+  const evidence = told('bB'.repeat(40))
+  const { counts } = judge(evidence, policyOf(), { shares: [0.5] })
+  assert.notEqual(judge(evidence, policyOf(), { shares: [0.5], excused: { ...counts, at: 2_000 } }).verdict, 'OUTAGE')
+})
+
+test('a version whose jobs fail is not blamed before it is known whether those of stable do, unless that would take long', () => {
+  const verdict = (jobs: string, share: number) => judge(told(jobs), policyOf(), { shares: [share], baseline }).verdict
+  assert.deepEqual(
+    ['bb', 'bbB', 'bbbbbbbbb', 'bbbbbbbbbb', 'bbbbbboooooooooooooooooooo'].map((jobs) => verdict(jobs, 0.5)),
+    ['CONTINUE', 'CONTINUE', 'CONTINUE', 'FAIL', 'FAIL'],
+  )
+  assert.deepEqual(
+    ['bb', 'bbb'].map((jobs) => verdict(jobs, 0.05)),
+    ['CONTINUE', 'FAIL'],
+  )
+  assert.equal(verdict('bb', 1), 'FAIL')
+})
+
+test('a version gets no more jobs while most of them fail', () => {
+  const { reason, rule, verdict } = judge(told('o.o.bBbBbB'), policyOf(), { shares: [0.5] })
+  assert.deepEqual([verdict, rule], ['CONTINUE', 'canary/failing'])
+  assert.match(reason, /^3 of the last 5 canary jobs failed: the version gets no more jobs while most of them fail/)
+  const steps = [0.1, 0.5].map((share) => ({ share, minDurationMs: 1_000 }))
+  const move = (totalMs: number) => nextMove(verdict, { steps, step: 0, stepMs: totalMs, totalMs, stepJobs: 5, isFailing: true })
+  assert.deepEqual([move(999), move(1_000), move(8_000)], ['stay', 'stay', 'pause'])
+})
+
 test('errors explain a judgement, and do not change it', () => {
   const evidence = seen({ jobs: 2, failed: 2 }, { jobs: 0 })
   const plain = judge(evidence, policyOf(), context)
@@ -176,6 +235,7 @@ test('evidence of several processes adds up to the same in any order, and stays 
     bucket: fc.integer({ min: 0, max: 63 }),
     outcome: fc.constantFrom('ok', 'failed', 'lost'),
     slow: fc.constantFrom(true, false, undefined),
+    at: fc.option(fc.integer({ min: 1, max: 99 }), { nil: undefined }),
   })
   const of = (attempts: readonly FirstAttempt[]): Evidence => {
     const evidence = emptyEvidence()

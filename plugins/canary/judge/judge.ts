@@ -1,4 +1,5 @@
 import { topErrors } from '../failures/error-counts.js'
+import { type LatestByArm, latestSince, mostlyFailing } from './latest.js'
 import { judgeMetric, type MetricJudgement } from './metric.js'
 import { jobsToGo } from './needs.js'
 import { outageOf } from './outage.js'
@@ -15,8 +16,9 @@ const metrics: readonly Metric[] = ['fail', 'lost', 'slow']
  */
 export function judge(evidence: Evidence, policy: Policy, context: JudgeContext): Judgement {
   const rows = rowsOf(evidence)
-  const judged = metrics.map((metric) => judgeMetric(rows, metric, policy, context))
-  const decision = decide(judged, rows, policy, context)
+  const latest = latestSince(evidence, context.excused?.at)
+  const judged = metrics.map((metric) => judgeMetric({ rows, latest }, metric, policy, context))
+  const decision = decide(judged, { rows, latest }, policy, context)
   const open = decision.verdict === 'CONTINUE'
   const jobs = open ? jobsToGo(judged, policy, context) : 0
   const rate = context.canaryJobsPerMinute
@@ -31,18 +33,26 @@ export function judge(evidence: Evidence, policy: Policy, context: JudgeContext)
   }
 }
 
+/** The sums of the canary, and its latest attempts, without those from before an operator resumed it. */
+export interface Seen {
+  readonly rows: readonly Row[]
+  readonly latest: LatestByArm
+}
+
 type Decision = Pick<Judgement, 'verdict' | 'rule' | 'metric' | 'reason'>
 
 /** A worse canary fails even if its share is off, to be on the safe side. */
-function decide(judged: readonly MetricJudgement[], rows: readonly Row[], policy: Policy, context: JudgeContext): Decision {
+function decide(judged: readonly MetricJudgement[], { latest, rows }: Seen, policy: Policy, context: JudgeContext): Decision {
   const fast = judged.find(({ fastLimit }) => fastLimit !== undefined)
   if (fast) return { verdict: 'FAIL', rule: 'canary/fast-path', metric: fast.metric, reason: reasonOf.fast(fast, policy) }
   const failed = judged.find(({ report }) => report.verdict === 'FAIL')
   if (failed) return { verdict: 'FAIL', rule: 'canary/sequential', metric: failed.metric, reason: reasonOf.failed(failed) }
-  const outage = outageOf(rows, policy, context)
+  const outage = outageOf({ rows, latest }, policy, context)
   if (outage) return { verdict: 'OUTAGE', rule: 'canary/outage', metric: outage.metric, reason: reasonOf.outage(outage) }
   const off = sampleRatioFault(rows, context.shares, policy.sampleRatioAlpha)
   if (off) return { verdict: 'SAMPLE_RATIO', rule: 'canary/sample-ratio', metric: null, reason: reasonOf.sampleRatio(off) }
+  const failing = mostlyFailing(latest)
+  if (failing) return { verdict: 'CONTINUE', rule: 'canary/failing', metric: 'fail', reason: reasonOf.failing(failing) }
   const { canary } = (judged[0] as MetricJudgement).report
   if (canary.jobs < policy.minJobs) {
     return { verdict: 'CONTINUE', rule: 'canary/no-data', metric: null, reason: reasonOf.noData(canary.jobs, policy.minJobs) }

@@ -1,8 +1,9 @@
 import { logEvidenceAbove, sequentialHalfWidth } from 'zin/plugins/statistics'
 import { type Comparison, compare } from './compare.js'
 import { designEffect } from './design-effect.js'
-import { type Before, stableUppers } from './fast-path.js'
-import { baselineTally, type Row, rateOf, type Tally, total } from './table.js'
+import { type Before, isTooEarly, stableUppers } from './fast-path.js'
+import type { Seen } from './judge.js'
+import { baselineTally, rateOf, type Tally, total } from './table.js'
 import type { ArmRate, JudgeContext, Metric, MetricPolicy, MetricReport, Policy } from './types.js'
 
 /** The judgement of one metric, see {@link judgeMetric}. */
@@ -21,7 +22,7 @@ export interface MetricJudgement {
   readonly expectedRate: number
 }
 
-export function judgeMetric(rows: readonly Row[], metric: Metric, policy: Policy, context: JudgeContext): MetricJudgement {
+export function judgeMetric({ latest, rows }: Seen, metric: Metric, policy: Policy, context: JudgeContext): MetricJudgement {
   const stable = total(rows, 'stable', metric)
   const canary = total(rows, 'canary', metric)
   const baseline = baselineTally(context.baseline, metric)
@@ -31,7 +32,8 @@ export function judgeMetric(rows: readonly Row[], metric: Metric, policy: Policy
   const tolerance = toleranceAt(rule, rateOf(stable.jobs > 0 ? stable : known))
   const bounds = boundsOf(policy, tolerance)
   const halfWidth = comparison && sequentialHalfWidth(comparison.variance, 2 * tolerance, rule.alpha)
-  const fastLimit = fastLimitOf(rows, { baseline, recent: baselineTally(context.recent, metric) }, metric, policy)
+  const before = { baseline, recent: baselineTally(context.recent, metric) }
+  const fastLimit = isTooEarly({ latest, rows }, metric, context.shares) ? undefined : fastLimitOf({ latest, rows }, before, metric, policy)
   const ready = canary.jobs >= policy.minJobs
   const verdict = fastLimit !== undefined ? 'FAIL' : ready ? sequentialVerdict(comparison?.difference, halfWidth, bounds) : 'CONTINUE'
   return {
@@ -73,11 +75,11 @@ export function tolerated(upper: number, metric: Metric, policy: Policy): number
 }
 
 /** Returns the limit that the canary exceeds with statistical confidence, or undefined. */
-function fastLimitOf(rows: readonly Row[], before: Before, metric: Metric, policy: Policy): number | undefined {
+function fastLimitOf({ latest, rows }: Seen, before: Before, metric: Metric, policy: Policy): number | undefined {
   const rule = policy.metrics[metric]
   const canary = total(rows, 'canary', metric)
   if (rule.fastAlpha === undefined || canary.bad === 0) return undefined
-  const { overall, meanwhile } = stableUppers(rows, before, metric)
+  const { overall, meanwhile } = stableUppers({ latest, rows }, before, metric)
   const limit = Math.max(highestLimit(tolerated(overall, metric, policy)), tolerated(meanwhile, metric, policy))
   // Stable fails as much as a version can.
   if (limit >= 1) return undefined

@@ -1,7 +1,7 @@
 import type { MetricJudgement } from './metric.js'
 import type { Outage } from './outage.js'
 import type { SampleRatio } from './sample-ratio.js'
-import { rateOf } from './table.js'
+import { rateOf, type Tally } from './table.js'
 import type { ArmRate, Metric, Policy } from './types.js'
 
 const verbs: Readonly<Record<Metric, string>> = { fail: 'failed', slow: 'were slow', lost: 'were lost' }
@@ -41,8 +41,10 @@ export const reasonOf = {
       return `${rates(metric, report.canary, report.stable)}; its jobs have too few different keys for a verdict`
     return `${rates(metric, report.canary, report.stable)}: the difference of ${points(report.difference)} ± ${points(report.halfWidth)} is not yet clear`
   },
-  outage: ({ canary, metric, stable }: Outage): string =>
-    `Stable fails too: ${counted(canary.bad)} of ${counted(canary.jobs)} canary jobs ${verbs[metric]} (${percent(rateOf(canary))}), and ${counted(stable.bad)} of ${counted(stable.jobs)} stable jobs (${percent(rateOf(stable))}); nothing can be said about the version until stable works`,
+  outage: ({ canary, isLatest, metric, stable }: Outage): string =>
+    `Stable fails too: ${counted(canary.bad)} of ${isLatest ? 'the last ' : ''}${counted(canary.jobs)} canary jobs ${verbs[metric]} (${percent(rateOf(canary))}), and ${counted(stable.bad)} of ${counted(stable.jobs)} stable jobs (${percent(rateOf(stable))}); nothing can be said about the version until stable works`,
+  failing: ({ bad, jobs }: Tally): string =>
+    `${bad} of the last ${jobs} canary jobs failed: the version gets no more jobs while most of them fail, and it is not yet clear whether stable fails too`,
   threshold: (judged: readonly MetricJudgement[], health: number, threshold: number): string => {
     const isMet = Math.round(health) >= threshold
     return `${ratesOf(judged)}: health ${Math.round(health)} is ${isMet ? 'at least' : 'below'} the success threshold of ${threshold}`

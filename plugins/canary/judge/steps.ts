@@ -33,7 +33,8 @@ export function nextMove(verdict: Verdict, progress: Progress): Move {
   const step = progress.steps[progress.step] as Step
   if (progress.stepMs < step.minDurationMs) return 'stay'
   const isLast = progress.step >= progress.steps.length - 1
-  if (progress.stepJobs < (step.minJobs ?? minJobsPerStep) || (isLast && progress.lacksJobs === true)) {
+  const lacksJobs = progress.stepJobs < (step.minJobs ?? minJobsPerStep) || (isLast && progress.lacksJobs === true)
+  if (lacksJobs || progress.isFailing === true) {
     const planned = progress.steps.reduce((sum, { minDurationMs }) => sum + minDurationMs, 0)
     return progress.totalMs < maxExtension * planned ? 'stay' : 'pause'
   }

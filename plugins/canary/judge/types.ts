@@ -17,9 +17,14 @@ export type Counts = [jobs: number, failed: number, slow: number, slowJobs: numb
  */
 export interface Evidence {
   cells: Record<string, Record<string, Counts>>
+  /** The latest attempts of each version, oldest first. Absent in evidence of processes with an earlier version of Zin. */
+  latest?: Record<Arm, Latest[]>
   /** Errors of all failed attempts, retries included. They explain a verdict, and do not count for it. */
   errors?: ErrorCounts
 }
+
+/** When an attempt ended, in ms since 1970, and how: 0 completed, 1 failed, 2 lost. */
+export type Latest = readonly [at: number, outcome: 0 | 1 | 2]
 
 /** An error of one version. */
 export interface ErrorCount {
@@ -45,6 +50,8 @@ export interface FirstAttempt {
   /** Sticky bucket of the job, 0 to 63, see {@link routeOf}. */
   readonly bucket: number
   readonly outcome: 'ok' | 'failed' | 'lost'
+  /** When it ended, in ms since 1970. Without it, it counts in the sums only. */
+  readonly at?: number | undefined
   /** Whether it took longer than the threshold; undefined if its duration does not count (warm-up, no threshold). */
   readonly slow?: boolean | undefined
 }
@@ -79,6 +86,9 @@ export interface Policy {
   readonly sampleRatioAlpha: number
 }
 
+/** The sums when an operator resumed a canary, and when that was, in ms since 1970. */
+export type Excused = Judgement['counts'] & { readonly at?: number }
+
 /** Input of the judge besides the evidence. */
 export interface JudgeContext {
   /** Share of the canary by step index, 0 to 1. */
@@ -88,7 +98,7 @@ export interface JudgeContext {
   /** Of these, those of the minutes just before the canary. They count until stable jobs have ended in the same step. */
   readonly recent?: Baseline
   /** First attempts from before an operator resumed a canary that was paused for an outage; they are no sign of a further one. */
-  readonly excused?: Judgement['counts']
+  readonly excused?: Excused
   /** Current first attempts of the canary per minute, used for `needs.minutes`. */
   readonly canaryJobsPerMinute?: number
 }
@@ -111,6 +121,7 @@ export type Rule =
   | 'canary/sample-ratio'
   | 'canary/no-data'
   | 'canary/outage'
+  | 'canary/failing'
   | 'canary/success-threshold'
 
 /** The rate of one arm: `bad` of `jobs`. `rate` is 0 without jobs. */
@@ -179,6 +190,8 @@ export interface Progress {
   readonly stepJobs: number
   /** Whether too few of them have ended in all steps for a verdict. */
   readonly lacksJobs?: boolean
+  /** Whether most of its latest jobs are bad, so that it must not get more. */
+  readonly isFailing?: boolean
 }
 
 /**
