@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
 import { exportedFunction, missingExport } from '../exported.js'
 import { JobCalls } from './job-calls.js'
-import { heldNow, leftovers } from './leftovers.js'
+import { heldNow, leftovers, Unrefd } from './leftovers.js'
 import { type Envelope, type FromChild, jobMethods, type ToChild, watchFd } from './protocol.js'
 import { fromWire, toWire } from './wire-error.js'
 
@@ -26,6 +26,8 @@ const send = (message: FromChild, sent?: () => void): void => {
 let processor: ((...args: never) => unknown) | undefined
 /** The run that code belongs to. */
 const runs = new AsyncLocalStorage<number>()
+const unrefd = new Unrefd(() => runs.getStore() !== undefined)
+unrefd.follow()
 let current: { readonly run: number; readonly abort: AbortController; readonly calls: JobCalls } | undefined
 
 function receive(message: ToChild): void {
@@ -67,7 +69,7 @@ async function run({ run, job, token }: Run): Promise<void> {
   const abort = new AbortController()
   const calls = new JobCalls((call) => send({ ...call, run }))
   current = { run, abort, calls }
-  const before = heldNow(port)
+  const before = heldNow(port, unrefd)
   try {
     const work = (): unknown => (processor as (...args: unknown[]) => unknown)(jobOf(job, calls), token, abort.signal)
     const result = await runs.run(run, async () => await work())
@@ -79,7 +81,7 @@ async function run({ run, job, token }: Run): Promise<void> {
   } finally {
     current = undefined
   }
-  send({ type: 'rest', run, left: await leftovers(before, port) })
+  send({ type: 'rest', run, left: await leftovers(before, port, unrefd) })
 }
 
 function jobOf(fields: Run['job'], calls: JobCalls): Record<string, unknown> {

@@ -7,8 +7,10 @@ import { type Bench, jobOf, openBench, specOf } from '../test-support.js'
 
 // One processor that does what its job requests, so that most tests can share it.
 const acts = `
+import { setTimeout as wait } from 'node:timers/promises'
 import { parentPort, threadId } from 'node:worker_threads'
 const here = process.pid + ':' + threadId
+const later = (act) => void wait(200, undefined, { ref: false }).then(act)
 class UnrecoverableError extends Error { constructor(message) { super(message); this.name = this.constructor.name } }
 class RateLimitError extends Error { name = 'RateLimitError' }
 class DelayedError extends Error { name = 'DelayedError' }
@@ -71,10 +73,24 @@ const all = {
   spin: () => { setImmediate(() => { for (;;); }); return here },
   where: () => here,
   brief: async () => { setTimeout(() => undefined, 1); setImmediate(() => undefined); return here },
-  // Not seen as left behind, because it does not keep the event loop alive.
-  lateThrow: () => { setTimeout(() => { throw new Error('thrown late') }, 200).unref(); return here },
-  lateReject: () => { setTimeout(() => { Promise.reject(new Error('rejected late')) }, 200).unref(); return here },
-  lateExit: () => { setTimeout(() => process.exit(3), 200).unref(); return here },
+  unrefTimer: () => { setInterval(() => undefined, 60_000).unref(); return here },
+  unrefServer: async () => { (await import('node:net')).createServer().listen(0).unref(); return here },
+  unrefEnded: async () => {
+    clearInterval(setInterval(() => undefined, 60_000).unref())
+    const { createServer, connect } = await import('node:net')
+    const server = createServer((socket) => socket.end())
+    await new Promise((resolve) => server.listen(0, resolve))
+    const socket = connect(server.address().port)
+    socket.unref()
+    server.unref()
+    await new Promise((resolve) => socket.resume().once('close', resolve))
+    await new Promise((resolve) => server.close(resolve))
+    return here
+  },
+  // Not seen as left behind: Node itself does not let them keep the event loop alive.
+  lateThrow: () => { later(() => process.nextTick(() => { throw new Error('thrown late') })); return here },
+  lateReject: () => { later(() => { Promise.reject(new Error('rejected late')) }); return here },
+  lateExit: () => { later(() => process.exit(3)); return here },
   environment: () => ({ ...process.env }),
   print: () => { console.log('to stdout'); console.error('to stderr') },
   flood: async () => {
@@ -304,7 +320,7 @@ for (const isolation of ['thread', 'process'] as const) {
       })
     }
 
-    for (const act of ['timer', 'server', 'listener', 'spin']) {
+    for (const act of ['timer', 'server', 'listener', 'spin', 'unrefTimer', 'unrefServer']) {
       it(`is not used again after a job that left something running: ${act}`, async () => {
         const own = await load('acts.mjs')
         const first = await own.run(doing(act))
@@ -315,11 +331,13 @@ for (const isolation of ['thread', 'process'] as const) {
       })
     }
 
-    it('is used again after a job whose last steps end a moment later', async () => {
-      const own = await load('acts.mjs')
-      assert.equal(await own.run(doing('brief')), await own.run(doing('where')))
-      await own.close()
-    })
+    for (const act of ['brief', 'unrefEnded']) {
+      it(`is used again after a job whose last steps end a moment later: ${act}`, async () => {
+        const own = await load('acts.mjs')
+        assert.equal(await own.run(doing(act)), await own.run(doing('where')))
+        await own.close()
+      })
+    }
 
     for (const [act, message] of [
       ['lateThrow', 'thrown late'],
