@@ -16,23 +16,22 @@ const words: Readonly<Record<PauseReason, string>> = {
   'awaiting-completion': 'it has passed, and is not completed automatically',
 }
 
-/** Canaries that wait for a person. */
-export async function canaryReport(live: () => Promise<readonly CanaryRecord[]>): Promise<AttentionReport> {
-  return { facts: (await live()).flatMap(waitingFacts) }
+/**
+ * Canaries that wait for a person.
+ *
+ * @param queueOf returns the queue of a worker, so that keys of that queue see the fact; undefined if the worker was removed.
+ */
+export async function canaryReport(
+  live: () => Promise<readonly CanaryRecord[]>,
+  queueOf: (worker: string) => Promise<string | undefined>,
+): Promise<AttentionReport> {
+  const waiting = (await live()).filter(({ state }) => state === 'PAUSED')
+  return { facts: (await Promise.all(waiting.map(async (record) => waitingFacts(record, await queueOf(record.worker))))).flat() }
 }
 
 /** Pure. */
-export function waitingFacts({
-  canary,
-  history,
-  id,
-  pausedFor,
-  spec,
-  state,
-  step,
-  updatedAt,
-  worker,
-}: CanaryRecord): readonly AttentionFact[] {
+export function waitingFacts(record: CanaryRecord, queue?: string): readonly AttentionFact[] {
+  const { canary, history, id, pausedFor, spec, state, step, updatedAt, worker } = record
   if (state !== 'PAUSED') return []
   const last = history.findLast(({ to }) => to === 'PAUSED')
   const why = pausedFor === undefined ? '' : ` because ${words[pausedFor]}`
@@ -42,6 +41,7 @@ export function waitingFacts({
     {
       kind: 'canary-waiting',
       subject: `worker:${worker}`,
+      ...(queue === undefined ? {} : { queue }),
       key: id,
       cause,
       since: last?.at ?? updatedAt,

@@ -294,7 +294,7 @@ export function canaryContract(title: string, env: Readonly<Record<string, strin
       await lab.call(name, 'pause')
       await rolledBack
       const { history } = (await lab.call(name, 'history')).body
-      assert.match(history.at(-2).reason, /without a decision/)
+      assert.match(history.at(-2).reason, /^It was paused for \d+ m?s without a decision$/)
       // Nothing is known against the version.
       assert.equal((await lab.workers.versions(name))[1]?.refused, undefined)
       const again = await lab.call(name, 'start', { ...half, pauseTimeout: 1, autoRollback: false })

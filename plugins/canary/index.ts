@@ -23,7 +23,7 @@ import { canaryRoutes } from './routes.js'
 import { CanaryService } from './service.js'
 import { simulateCommand } from './simulate/cli.js'
 import { simulationErrors } from './simulate/errors.js'
-import { CanarySteps } from './steps.js'
+import { CanarySteps, ignoreMissing } from './steps.js'
 import { kvStore } from './store/kv.js'
 import { memoryStore } from './store/memory.js'
 import { itself, Transitions } from './transitions.js'
@@ -99,8 +99,9 @@ export const canary = definePlugin({
     if (!services.workers.enabled) return
     ctx.routes(canaryRoutes(service, ops))
     ctx.commands([...canaryCommands, simulateCommand])
+    const queueOf = async (worker: string): Promise<string | undefined> => (await ignoreMissing(() => workers.get(worker)))?.queueName
     ctx.hooks.on('collectMetrics', () => canaryMetrics(local.live))
-    ctx.hooks.on('collectAttention', (where) => (where === 'app' ? canaryReport(() => store.live()) : { facts: [] }))
+    ctx.hooks.on('collectAttention', (where) => (where === 'app' ? canaryReport(() => store.live(), queueOf) : { facts: [] }))
     ctx.hooks.on('collectHealthTerms', (worker) => healthTermsOf(local.get(worker)))
     ctx.onStart(async () => {
       ctx.onStop(services.workers.offerFeature(feature))

@@ -1,3 +1,4 @@
+import { durationText } from 'zin'
 import { type Judgement, nextMove } from './judge/index.js'
 import { timesOf } from './machine.js'
 import type { CanaryRecord, PauseReason } from './record.js'
@@ -46,6 +47,7 @@ function ofRunning(record: CanaryRecord, { judgement, missing, now, stepJobs }: 
     step: record.step,
     stepJobs,
     lacksJobs: rule === 'canary/no-data',
+    isFailing: rule === 'canary/failing',
     ...timesOf(record, now),
   })
   switch (move) {
@@ -75,7 +77,7 @@ function stepReason({ spec, step }: CanaryRecord, jobs: number): string {
 function timeOut({ history, spec }: CanaryRecord, now: number): Act {
   const since = history.at(-1)?.at ?? now
   if (!spec.autoRollback || now - since < spec.pauseTimeoutMs) return stay
-  const reason = `It was paused for ${Math.round((now - since) / 60_000)} min without a decision`
+  const reason = `It was paused for ${durationText(now - since)} without a decision`
   return { kind: 'rollback', reason, rule: pauseTimeout }
 }
 

@@ -7,7 +7,9 @@ export function stepsText({ steps }: CanarySpec): string {
   const [first, ...others] = steps
   const lengths = new Set(steps.map(({ minDurationMs }) => minDurationMs))
   if (first === undefined || others.length === 0 || lengths.size > 1)
-    return `${listOf(steps.map(({ minDurationMs, share }) => `${percentOf(share)} % for ${timeText(minDurationMs)}`))} of the jobs`
+    return listOf(
+      steps.map(({ minDurationMs, share }, i) => `${percentOf(share)} %${i === 0 ? ' of the jobs' : ''} for ${timeText(minDurationMs)}`),
+    )
   const shares = listOf(steps.map(({ share }) => String(percentOf(share))))
   return `${shares} % of the jobs in ${steps.length} steps of ${timeText(first.minDurationMs)}`
 }

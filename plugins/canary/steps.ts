@@ -200,7 +200,8 @@ function isPassing(error: unknown): boolean {
   return error instanceof ZinError && (error.status >= 500 || error.code === 'WORKER_CHANGED')
 }
 
-async function ignoreMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
+/** Resolves to undefined if the worker was removed. */
+export async function ignoreMissing<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
   } catch (error) {

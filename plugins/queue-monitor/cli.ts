@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
+import { type AppClient, type Command, countText, defineCommand, type Printer } from 'zin'
 import type { QueueEntry, QueueStats } from './contract.js'
 import { jobColumns, jobCommands } from './jobs/cli.js'
 import type { FlowDryRun } from './manage/flow-retry.js'
@@ -122,7 +122,7 @@ function report(reply: BulkReply, print: Printer): number {
     else if (reply.sample.length > 0) print.table(reply.sample, jobColumns)
   } else {
     const { action, changed, error, id, left, queue, state, undo } = reply.operation
-    const done = changed === 0 && left === 0 ? 'no jobs matched' : `${changed} jobs`
+    const done = changed === 0 && left === 0 ? 'no jobs matched' : countText(changed, 'job')
     print.line(`${action} of queue ${queue} ${state}: ${done}${error === null ? '' : `; ${error}`}`)
     if (left > 0 || (undo?.final ?? 0) > 0 || (reply.operation.related ?? 0) > 0) print.line(reply.message ?? '')
     if (undo !== null && undo.jobs > 0) print.line(`${undo.jobs} can be restored until ${undo.until}: zin queue:undo ${id}`)

@@ -266,7 +266,7 @@ export function flowActionsContract(app: () => MonitoredApp): void {
       for (let n = 0; n < 11; n++) await add('x', 1_000)
       const dry = (await post(`/api/queue/${queue}/purge`, { status: 'delayed', dryRun: true })).body
       assert.deepEqual([dry.matching, dry.complete, dry.restorable, dry.final, dry.sample.length], [11_000, true, 11_000, 0, 10])
-      assert.equal(dry.message, '11000 jobs match. This can be undone for 10 minutes')
+      assert.equal(dry.message, '11,000 jobs match. This can be undone for 10 minutes')
     })
   })
 }

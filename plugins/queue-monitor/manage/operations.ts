@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Job } from 'bullmq'
-import { type Clock, type Logger, type Manage, messageOf } from 'zin'
+import { type Clock, countText, type Logger, type Manage, messageOf } from 'zin'
 import type { Queues } from 'zin/plugins/queues'
 import { demandFlow } from '../access/flow.js'
 import { demand, type Scope } from '../access/scope.js'
@@ -193,10 +193,10 @@ export class Operations {
     const counted = { dryRun: true, matching, left, complete: true, sample: jobs } as const
     const skipped = left === 0 ? [] : [`${left} more would be skipped: a flow or schedule depends on them`]
     if (!of.undoable || matching === 0) {
-      return { ...counted, message: [matching === 0 ? 'No jobs match' : `${matching} jobs match`, ...skipped].join('. ') }
+      return { ...counted, message: [matching === 0 ? 'No jobs match' : matchText(matching), ...skipped].join('. ') }
     }
     const { final, message } = foreseen(matching, restorable)
-    return { ...counted, restorable, final, message: [`${matching} jobs match`, message, ...skipped].join('. ') }
+    return { ...counted, restorable, final, message: [matchText(matching), message, ...skipped].join('. ') }
   }
 
   /** Runs the management hooks, then the work in the background. 429 TOO_MANY_OPERATIONS. */
@@ -289,4 +289,8 @@ async function soon(work: Promise<void>, ms: number): Promise<void> {
   })
   await Promise.race([work, timeout])
   clearTimeout(timer)
+}
+
+function matchText(matching: number): string {
+  return `${countText(matching, 'job')} ${matching === 1 ? 'matches' : 'match'}`
 }
