@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type AppClient, type CommandContext, ZinError } from 'zin'
+import { type AppClient, type CommandContext, type Printer, ZinError } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
@@ -137,6 +137,22 @@ describe('worker commands on a running app', () => {
       })
       return node ?? assert.fail('no node')
     }
+  })
+
+  it('fails when the node ends while its jobs run', async () => {
+    const node = { id: 'a:1:b', alive: true, draining: true, busy: 5 }
+    const answers: unknown[] = [
+      { message: 'Node "a:1:b" takes no new jobs; 5 still run there', node },
+      { nodes: [node] },
+      { nodes: [{ ...node, alive: false, draining: false, busy: 0 }] },
+    ]
+    const lines: string[] = []
+    const print = { json: false, line: (text = '') => void lines.push(text) } as unknown as Printer
+    const app = { baseUrl: '', request: async () => answers.shift() }
+    const drain = workerCommands.find(({ name }) => name === 'node:drain')
+    const context = { app, args: { id: node.id }, options: { undo: false, wait: 60 }, print } as unknown as CommandContext
+    assert.equal(await drain?.run(context), 1)
+    assert.deepEqual(lines.slice(1), ['Node "a:1:b" has ended with 5 jobs running; they are taken over by the other nodes'])
   })
 
   it('fails for an unknown worker', async () => {

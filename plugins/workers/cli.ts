@@ -1,4 +1,4 @@
-import { type AppClient, type Command, defineCommand, type Printer } from 'zin'
+import { type AppClient, type Command, countText, defineCommand, type Printer } from 'zin'
 import type { NodeView, OperationResult, VersionView, WorkerOnNode, WorkerPage, WorkerStatus, WorkerView } from './contract.js'
 
 const named = [{ name: 'name', summary: 'Name of the worker' }]
@@ -123,7 +123,7 @@ const drain = defineCommand({
     const { message, node } = await app.request<{ message: string; node: NodeView }>({ method: undo ? 'DELETE' : 'POST', path })
     print.line(message)
     const last = undo || wait === 0 ? node : await drained(app, node, wait * 1000, print)
-    if (print.json) print.record({ ok: true, node: last })
+    if (print.json) print.record({ ok: undo || wait === 0 || last.busy === 0, node: last })
     return undo || wait === 0 || last.busy === 0 ? 0 : 1
   },
 })
@@ -131,20 +131,27 @@ const drain = defineCommand({
 /** How often a command looks whether a node has drained, in ms. */
 const lookMs = 1_000
 
-/** Waits until no job runs on a node, or it has ended, and says how many are left. */
+/** Waits until no job runs on a node, or it has ended, and says how many are left: `busy` of the result. */
 async function drained(app: AppClient, node: NodeView, waitMs: number, print: Printer): Promise<NodeView> {
   const deadline = performance.now() + waitMs
   let last = node
   while (last.busy > 0) {
     if (performance.now() > deadline) {
-      print.line(`${last.busy} jobs still run; the node goes on draining (--wait)`)
+      print.line(`${countText(last.busy, 'job')} still ${last.busy === 1 ? 'runs' : 'run'}; the node goes on draining (--wait)`)
       return last
     }
     await new Promise((resolve) => setTimeout(resolve, lookMs))
     const { nodes } = await app.request<{ nodes: readonly NodeView[] }>({ method: 'GET', path: '/api/nodes' })
     const found = nodes.find(({ id }) => id === node.id)
-    const now = found?.alive === true ? found : { ...last, ...found, busy: 0 }
-    if (now.busy !== last.busy && now.busy > 0) print.line(`${now.busy} jobs run`)
+    if (found !== undefined && !found.alive) {
+      print.line(
+        `Node "${node.id}" has ended with ${countText(last.busy, 'job')} running; ${last.busy === 1 ? 'it is' : 'they are'} taken over by the other nodes`,
+      )
+      return { ...last, ...found, busy: last.busy }
+    }
+    // A process that stops finishes its jobs, and leaves.
+    const now = found ?? { ...last, busy: 0 }
+    if (now.busy !== last.busy && now.busy > 0) print.line(`${countText(now.busy, 'job')} ${now.busy === 1 ? 'runs' : 'run'}`)
     last = now
   }
   print.line(`Node "${node.id}" has drained`)
