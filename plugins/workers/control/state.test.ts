@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ReportedStatus, WorkerState } from '../shared/contract.js'
 import type { StoredWorker } from '../store/contract.js'
-import { stateOf } from './state.js'
+import { stateOf, versionOf } from './state.js'
 
 const worker = (state: 'running' | 'stopped') => ({ id: 'a', desired: { state } }) as StoredWorker
 const on = (state: WorkerState, more: Partial<ReportedStatus> = {}): ReportedStatus =>
@@ -32,5 +32,21 @@ describe('the state of a worker', () => {
   ]
   for (const [title, desired, statuses, state] of rows) {
     it(title, () => assert.equal(stateOf(worker(desired), statuses), state))
+  }
+})
+
+describe('the version of a worker', () => {
+  const versions = [{ version: '1.0.0' }, { version: '2.0.0', activatedAt: 7 }]
+  const desired = { state: 'running', version: '2.0.0', previousVersion: '1.0.0' }
+  const stored = (more: object) => ({ id: 'a', desired, versions, ...more }) as unknown as StoredWorker
+  const halted = { halted: { activation: '2.0.0 7' } }
+  for (const [title, more, statuses, version] of [
+    ['is the desired one when no node runs it', {}, [], '2.0.0'],
+    ['is the previous one when its rollout halted and no node runs it', halted, [], '1.0.0'],
+    ['is the previous one when its rollout halted and the node that ran it drains', halted, [on('stopped', { version: null })], '1.0.0'],
+    ['is the desired one when its rollout halted after a node took it', halted, [on('running', { version: '2.0.0' })], '2.0.0'],
+    ['is the desired one when an earlier rollout halted', { halted: { activation: '2.0.0 3' } }, [], '2.0.0'],
+  ] as const) {
+    it(title, () => assert.equal(versionOf(stored(more), statuses), version))
   }
 })

@@ -1,5 +1,5 @@
 import type { ReportedStatus, WorkerState } from '../shared/contract.js'
-import type { StoredWorker } from '../store/contract.js'
+import { activationOf, type StoredWorker } from '../store/contract.js'
 
 /** The statuses of this worker, without those of an earlier one with the same name. */
 export function statusesOf(worker: StoredWorker, reported: readonly ReportedStatus[]): readonly ReportedStatus[] {
@@ -10,7 +10,10 @@ export function statusesOf(worker: StoredWorker, reported: readonly ReportedStat
 export function versionOf(worker: StoredWorker, reported: readonly ReportedStatus[]): string {
   const desired = worker.desired.version
   const previous = statusesOf(worker, reported).find(({ alive, version }) => alive && version !== null && version !== desired)
-  return previous?.version ?? desired
+  if (previous?.version !== undefined && previous.version !== null) return previous.version
+  const taken = statusesOf(worker, reported).some(({ alive, version }) => alive && version === desired)
+  // A node that comes runs the previous one.
+  return !taken && worker.halted?.activation === activationOf(worker) ? (worker.desired.previousVersion ?? desired) : desired
 }
 
 /** States of a worker that should run, in order of precedence. */

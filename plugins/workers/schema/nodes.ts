@@ -10,7 +10,7 @@ const node = Type.Object({
   region: Type.String(),
   consumes: Type.Boolean(),
   draining: Type.Boolean({ description: 'Whether it takes no new jobs and finishes the running ones' }),
-  busy: Type.Integer({ description: 'Running jobs, at most 2 s old' }),
+  busy: Type.Integer({ description: 'Running jobs, at most 2 s old; 0 of a lost node, whose jobs are taken over' }),
   startedAt: iso,
   alive: Type.Boolean(),
   leaseUntil: iso,

@@ -16,7 +16,13 @@ export interface NodeListResponse {
 
 const columns: readonly Column<NodeView>[] = [
   { key: 'node', title: 'Node', cell: ({ id }) => <span class="mono">{id}</span>, sort: ({ id }) => id },
-  { key: 'state', title: 'State', cell: ({ alive }) => <NodeState alive={alive} />, sort: ({ alive }) => Number(!alive) },
+  {
+    key: 'state',
+    title: 'State',
+    cell: (node) => <NodeState node={node} />,
+    sort: ({ alive, draining }) => (alive ? Number(draining) : 2),
+  },
+  { key: 'busy', title: 'Running jobs', numeric: true, cell: ({ busy }) => busy, sort: ({ busy }) => busy },
   {
     key: 'lease',
     title: 'Lease ends',
@@ -28,7 +34,7 @@ const columns: readonly Column<NodeView>[] = [
     key: 'does',
     title: 'Role',
     hideOn: 'phone',
-    cell: ({ consumes, draining }) => (draining ? 'drains' : consumes ? 'runs workers' : <span class="dim">management only</span>),
+    cell: ({ consumes }) => (consumes ? 'runs workers' : <span class="dim">management only</span>),
   },
   {
     key: 'region',
@@ -47,7 +53,8 @@ const columns: readonly Column<NodeView>[] = [
   },
 ]
 
-export function NodeState({ alive }: { readonly alive: boolean }) {
+export function NodeState({ node: { alive, draining } }: { readonly node: NodeView }) {
+  if (alive && draining) return <Badge tone="warn">drains</Badge>
   return alive ? <Badge tone="ok">alive</Badge> : <Badge tone="bad">lease lost</Badge>
 }
 

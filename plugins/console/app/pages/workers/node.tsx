@@ -17,7 +17,7 @@ export function NodePage({ params: { id = '' } }: ConsolePlace) {
   const nodes = useData<NodeListResponse>('/api/nodes', { refresh: refreshInterval() })
   const node = nodes.data?.nodes.find((one) => one.id === id)
   return (
-    <Page title={id} parent={{ title: 'Nodes', to: '/nodes' }} badge={node !== undefined && <NodeState alive={node.alive} />}>
+    <Page title={id} parent={{ title: 'Nodes', to: '/nodes' }} badge={node !== undefined && <NodeState node={node} />}>
       <Loaded from={nodes}>{() => (node === undefined ? <Unknown /> : <Details node={node} />)}</Loaded>
     </Page>
   )
@@ -41,8 +41,8 @@ function Details({ node }: { readonly node: NodeView }) {
         <p class="error-line">
           <Icon name="bad" />
           <span>
-            {id} lost its lease <Time at={leaseUntil} /> because it did not renew it in time. Its workers have been reassigned to other
-            nodes, which run its unfinished jobs again.
+            {id} lost its lease <Time at={leaseUntil} /> because it did not renew it in time. Other nodes, if there are any, run its workers
+            and its unfinished jobs.
           </span>
         </p>
       )}
