@@ -48,6 +48,8 @@ export function attentionKindsContract(
       assert.ok(act.label !== '' && /^\/(console|api|health)\//.test(act.href), `${kind}: ${act.href}`)
       assert.ok(Date.parse(since) <= lab.now() && count >= 1, `${kind}: ${since}, ${count}`)
       assert.ok(bar.length === 24 && bar.every(Number.isFinite) && (bar.at(-1) ?? 0) + (bar.at(-2) ?? 0) >= 1, `${kind}: ${bar.join(' ')}`)
+      // Keys of the queue see it.
+      if (/^(worker|queue):/.test(item.subject)) assert.ok(item.queue, kind)
       if (row.count !== undefined) assert.equal(count, row.count, kind)
       const status = await lab.status()
       assert.equal(status.code, 1)
@@ -127,6 +129,18 @@ export function attentionKindsContract(
         await goes(kind, row)
       })
     }
+
+    it('no-live-node says which node drains, and how to undo that', async () => {
+      await lab.worker('drained', 'one.mjs')
+      const { id } = (await lab.workers.nodes()).find(({ alive, consumes }) => alive && consumes) ?? assert.fail('a node')
+      await lab.ok('POST', `/api/nodes/${encodeURIComponent(id)}/drain`)
+      const cause = async () => (await lab.list()).items.find(({ subject }) => subject === 'worker:drained')?.cause
+      await eventually('it is listed', async () => (await cause()) !== undefined)
+      const told = `The node ${id} drains and takes no jobs: let it take jobs again with "zin node:drain ${id} --undo"`
+      assert.ok((await cause())?.includes(told), await cause())
+      await lab.ok('DELETE', `/api/nodes/${encodeURIComponent(id)}/drain`)
+      await eventually('it has gone', async () => (await cause()) === undefined)
+    })
   })
 
   it(`what needs attention on ${title} is named kind by kind as not checked while its stores are cut off, never well`, async (t) => {

@@ -36,6 +36,7 @@ import { WorkerFeatures } from './record/worker-features.js'
 import { makeWorkers } from './service.js'
 import type { WorkerSettings } from './settings.js'
 import { chooseState } from './shared/choose.js'
+import type { ReportedStatus } from './shared/contract.js'
 import { SharedState } from './shared/state.js'
 import { openStores } from './store/open.js'
 import { Places } from './store/places.js'
@@ -80,6 +81,8 @@ export interface WorkerParts {
   checkWorkers(): void
   /** Since when, in ms since 1970, and why this process cannot store counts of attempts; undefined if it can. */
   readonly countsFault: { readonly since: number; readonly error: string } | undefined
+  /** The statuses of workers on all nodes, including lost ones. */
+  statuses(names: readonly string[]): Promise<ReadonlyMap<string, readonly ReportedStatus[]>>
   /** Called within the context of an error that nothing caught and that ends the app: see {@link WorkerNode.crash}. */
   crash(error: unknown): CrashFacts
   /** Deletes expired shared state, on the leader only. */
@@ -274,6 +277,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     get countsFault() {
       return node?.countsFault
     },
+    statuses: (names) => shared.statuses(names),
     crash: (error) => node?.crash(error) ?? { runningJobs: [] },
     async sweep() {
       if (leadership?.leads === true && (await cluster.isCurrent(leaderRole, leadership.epoch))) await shared.sweep()

@@ -117,7 +117,13 @@ export const workers = definePlugin({
     if (settings.WORKERS_ENABLED) {
       ctx.hooks.on('collectAttention', (where) =>
         where === 'app'
-          ? workersReport({ workers: parts.workers, queues: services.queues, now: () => ctx.clock.now() })
+          ? workersReport({
+              workers: parts.workers,
+              queues: services.queues,
+              statuses: parts.statuses,
+              rule: { global: settings.WORKER_AUTO_START, driver: settings.WORKER_PERSISTENCE_DRIVER },
+              now: () => ctx.clock.now(),
+            })
           : { facts: countsFact(parts.countsFault) },
       )
     }

@@ -23,6 +23,7 @@ export function workerView(worker: StoredWorker, reported: readonly ReportedStat
     state,
     status: state === 'running' ? 'active' : 'inactive',
     desired: desired.state,
+    ...(desired.stopped && { stopped: { by: desired.stopped.by, at: new Date(desired.stopped.at).toISOString() } }),
     paused: desired.paused,
     monitored: desired.monitored ?? record.features.healthMonitoring ?? false,
     generation: worker.generation,
@@ -121,7 +122,9 @@ function onNode(status: ReportedStatus): WorkerOnNode {
 export function nodeView({ startedAt, leaseUntil, ...node }: KnownNode, busy: ReadonlyMap<string, number>): NodeView {
   return {
     ...node,
-    busy: busy.get(node.id) ?? 0,
+    // Its jobs are taken over.
+    ...(node.alive ? {} : { draining: false }),
+    busy: node.alive ? (busy.get(node.id) ?? 0) : 0,
     startedAt: new Date(startedAt).toISOString(),
     leaseUntil: new Date(leaseUntil).toISOString(),
   }

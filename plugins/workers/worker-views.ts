@@ -68,7 +68,7 @@ export interface WorkerOnNode {
 
 /** A node of the app, as the API shows it. */
 export interface NodeView extends Omit<KnownNode, 'startedAt' | 'leaseUntil'> {
-  /** Running jobs, at most 2 s old. */
+  /** Running jobs, at most 2 s old; 0 of a lost node, whose jobs are taken over. */
   readonly busy: number
   /** ISO 8601. */
   readonly startedAt: string
@@ -89,6 +89,8 @@ export interface WorkerView extends WorkerRecord {
   /** `active` while running. */
   readonly status: 'active' | 'inactive'
   readonly desired: 'running' | 'stopped'
+  /** Who stopped it, and when (ISO 8601). Absent if nobody has. */
+  readonly stopped?: { readonly by: string; readonly at: string }
   readonly paused: boolean
   /** Whether its health checks should run. */
   readonly monitored: boolean

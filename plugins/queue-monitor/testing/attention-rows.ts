@@ -66,6 +66,37 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
     },
     cure: ({ workers }) => workers.stop('far'),
   },
+  'worker-not-running': {
+    subject: /^worker:by-hand$/,
+    cause:
+      /The worker "by-hand" should run, and is stopped; 300 jobs wait, the oldest for .+ does not start by itself, because its autoStart is false\. Start it/,
+    count: 300,
+    reads: 'tables',
+    alone: true,
+    arise: async (lab) => {
+      await lab.worker('by-hand', 'one.mjs', { autoStart: false })
+      await lab.workers.start('by-hand')
+      await lab.restart()
+      await lab.queues.addBulk(
+        'by-hand',
+        jobs(300).map(() => ({ name: 'x' })),
+      )
+    },
+    cure: ({ workers }) => workers.start('by-hand'),
+  },
+  'worker-stopped': {
+    subject: /^worker:on-leave$/,
+    cause:
+      /The worker "on-leave" was stopped by app .+ ago, and no other takes the jobs of its queue; 1 job waits, the oldest for 3 min\. Start it/,
+    count: 1,
+    reads: 'tables',
+    arise: async (lab) => {
+      await lab.worker('on-leave', 'one.mjs')
+      await lab.workers.stop('on-leave')
+      await lab.queues.add('on-leave', 'x', {}, { timestamp: Date.now() - 3 * minuteMs })
+    },
+    cure: ({ workers }) => workers.start('on-leave'),
+  },
   'worker-failed': {
     subject: /^worker:failing$/,
     cause: /The worker "failing" has failed and takes no jobs until it is restarted: out of licences/,
@@ -79,7 +110,8 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
   },
   'node-lost': {
     subject: /^node:/,
-    cause: /The node .+ lost its lease: its process has ended or hangs/,
+    cause:
+      /The node .+ lost its lease: its process has ended or hangs\. (Its \d+ workers run on other nodes|Its worker ".+" runs on another node|Of its \d+ workers|It is not known to have run a worker)/,
     reads: 'tables',
     alone: true,
     arise: async (lab) => (lab.hasServers ? (await lab.other()).freeze() : lostLease(lab)),

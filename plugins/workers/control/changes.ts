@@ -30,6 +30,8 @@ type MakeSubjects<Subject> = () => Subjects<Subject>
 export interface ChangeStep<Subject> {
   /** Whether a hook has listeners. If not, the action need not read what only the subjects require. */
   readonly active: boolean
+  /** Who requested the action. */
+  readonly actor: Actor
   /** Called before anything is written. Throws WORKER_CHANGE_DENIED (409) or WORKER_CHANGE_FORBIDDEN (403). */
   allow(subjects: MakeSubjects<Subject>): Promise<void>
   /** Called as soon as the change is written, even if the action fails afterwards. */
@@ -64,6 +66,7 @@ export class Changes {
     try {
       const result = await work({
         active: beforeWorkerChange.active || onWorkerChange.active,
+        actor: this.#actorOf(asked),
         allow: async (subjects) => {
           if (!beforeWorkerChange.active) return
           open = changeOf(subjects())
@@ -98,10 +101,14 @@ export class Changes {
       ...(target === undefined ? {} : { target }),
       // Listeners get copies, so that they cannot modify the change.
       ...structuredClone(subjects),
-      actor: actor ?? this.#parts.ops.actor() ?? app,
+      actor: this.#actorOf({ actor }),
       ...(requestId === undefined ? {} : { requestId }),
     }
     return change as unknown as WorkerChange
+  }
+
+  #actorOf({ actor }: Pick<Asked<WorkerAction>, 'actor'>): Actor {
+    return actor ?? this.#parts.ops.actor() ?? app
   }
 
   async #demandPermission(change: WorkerChange): Promise<void> {

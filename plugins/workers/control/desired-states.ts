@@ -18,6 +18,11 @@ export interface DesiredStatesParts {
   readonly clock: Clock
 }
 
+/** The desired state after a stop. The first of several stops counts. */
+export function stoppedBy(desired: Desired, by: string, at: number): Desired {
+  return { ...desired, state: 'stopped', by: 'operator', paused: false, stopped: desired.stopped ?? { by, at } }
+}
+
 /** Changes the desired state of workers: running or stopped, paused, monitored, and the number of parallel jobs. */
 export class DesiredStates {
   readonly #parts: DesiredStatesParts
@@ -48,7 +53,7 @@ export class DesiredStates {
       'stop',
       ({ desired: { awaitsNode: _, ...desired }, ...worker }) => ({
         ...worker,
-        desired: { ...desired, state: 'stopped', by: 'operator', paused: false },
+        desired: stoppedBy(desired, step.actor.id, this.#parts.clock.now()),
       }),
       step,
       options,
@@ -131,7 +136,7 @@ export class DesiredStates {
   }
 
   /** The desired state after a start or restart. */
-  async #wanted({ awaitsNode: _, ...desired }: Desired, { record }: StoredWorker): Promise<Desired> {
+  async #wanted({ awaitsNode: _, stopped: _stopped, ...desired }: Desired, { record }: StoredWorker): Promise<Desired> {
     const placement = actingPlacement(record)
     const nobody = !(await this.#parts.shared.nodes()).some((node) => isEligible(placement, node))
     return { ...desired, state: 'running', by: 'operator', paused: false, ...(nobody && { awaitsNode: true }) }

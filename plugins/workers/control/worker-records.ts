@@ -12,6 +12,7 @@ import type { SharedState } from '../shared/state.js'
 import type { Desired, StoredWorker } from '../store/contract.js'
 import type { StoreRegistry } from '../store/registry.js'
 import { snapshotOf } from './change.js'
+import { stoppedBy } from './desired-states.js'
 import type { GivenCode } from './given-code.js'
 import { leftQueues, moveSchedules, type WorkerSchedules } from './schedules.js'
 import type { VersionCheck } from './version-check.js'
@@ -94,9 +95,7 @@ export class WorkerRecords {
       async (worker) => {
         const record = features.complete(updatedRecord(worker.record, changes), changes, worker.record)
         await this.#checkUpdate(worker, record)
-        const desired: Desired = record.activeStatus
-          ? worker.desired
-          : { ...worker.desired, state: 'stopped', by: 'operator', paused: false }
+        const desired: Desired = record.activeStatus ? worker.desired : stoppedBy(worker.desired, step.actor.id, this.#parts.clock.now())
         return { ...worker, record, desired, ...leftQueues(worker, record) }
       },
       step,

@@ -83,6 +83,7 @@ export const worker = Type.Object({
   state,
   status: literals(['active', 'inactive']),
   desired: literals(['running', 'stopped']),
+  stopped: Type.Optional(Type.Object({ by: Type.String(), at: iso }, { description: 'Who stopped it; absent if nobody has' })),
   paused: Type.Boolean(),
   monitored: Type.Boolean({ description: 'Whether its health checks should run' }),
   generation: Type.Integer(),

@@ -14,6 +14,8 @@ export interface Desired {
   readonly restarts: number
   /** Whether no node could apply the last start or restart, so that the next one that can does, whatever the auto-start rule says. */
   readonly awaitsNode?: true
+  /** Who stopped it, and when, in ms since 1970. Absent if nobody has. */
+  readonly stopped?: { readonly by: string; readonly at: number }
   /** Whether `version` was activated while the worker was stopped, and no node has run it since: its health check must pass first. */
   readonly untried?: true
   /** The version that should run. */

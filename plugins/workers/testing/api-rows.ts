@@ -124,7 +124,7 @@ export const apiRows: readonly ApiRow[] = [
     status: 200,
     shape: shapes.messageAnswer,
   },
-  { route: 'POST /api/workers/:name/stop', action: 'stop', status: 200, shape: shapes.operationAnswer },
+  { route: 'POST /api/workers/:name/stop', action: 'stop', status: 200, shape: shapes.stopAnswer },
   { route: 'DELETE /api/workers/:name', action: 'remove', status: 200, shape: shapes.messageAnswer },
 ]
 

@@ -57,6 +57,7 @@ const schedule: Shape = {
 export const workerAnswer: Shape = { ok: 'boolean', worker }
 export const messageAnswer: Shape = { ok: 'boolean', message: 'string' }
 export const operationAnswer: Shape = { ok: 'boolean', message: 'string', worker, operation }
+export const stopAnswer: Shape = { ...operationAnswer, worker: { ...worker, stopped: { by: 'string', at: 'string' } } }
 export const scaledAnswer: Shape = {
   ...operationAnswer,
   worker: { ...worker, scaled: { concurrency: 'number', reason: 'string', at: 'string' } },
