@@ -53,7 +53,9 @@ export function stableUppers(
     rate += part * rateOf(tally)
     squares += (part * part) / tally.jobs
   }
-  return { overall, meanwhile: Math.max(lately, wilsonUpper(rate / squares, 1 / squares, probably)) }
+  // Few jobs without a bad one are no sign of an outage.
+  const meanwhile = rate === 0 ? 0 : wilsonUpper(rate / squares, 1 / squares, probably)
+  return { overall, meanwhile: Math.max(lately, meanwhile) }
 }
 
 /** Whether too few stable jobs have ended since the canary began to fail to tell that stable does not, and that may be chance. */
