@@ -119,6 +119,17 @@ export interface Purged {
   readonly running: readonly string[]
 }
 
+/** What is stored of a job that is about to be purged: its data is in stored form. */
+export type PurgedData = Pick<DeletedJob, 'queueName' | 'data' | 'timestamp'> & { readonly opts: object }
+
+export interface PurgeOptions {
+  /**
+   * Only jobs for which this returns true, which is asked about each job as it is stored, live or deleted. An id says nothing about whose job it
+   * is: it can be that of a later one. Default: all jobs.
+   */
+  readonly only?: (job: PurgedData) => boolean | Promise<boolean>
+}
+
 export interface RewriteOptions {
   /** `deleted`: a deleted job that can still be restored. Default `job`. */
   readonly kind?: 'job' | 'deleted' | 'schedule'
@@ -259,8 +270,12 @@ export interface Queues extends Flows, Copying {
    * the schedule.
    *
    * @param ids at most 1,000.
+   *
+   * @example
+   * const { queues } = ctx.services
+   * await queues.purge('emails', ['42'], { only: async (job) => (await queues.restoredData(job)).user === 'ann' })
    */
-  purge(queue: string, ids: readonly string[]): Promise<Purged>
+  purge(queue: string, ids: readonly string[], options?: PurgeOptions): Promise<Purged>
   /**
    * Deletes a job so that it can be restored for a limited time, with its log, its attempts and its position. A job on which a parent, a
    * child or a schedule depends is not deleted. A queue keeps at most 20,000 deleted jobs and 64 MiB of them; beyond that, the deletion is

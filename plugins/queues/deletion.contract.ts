@@ -261,6 +261,35 @@ export function deletionContract(name: string, makeOptions: () => Promise<TestHo
       assert.equal((await sums(queues.restoreJobs(queue, one.batch))).restored, 1)
     })
 
+    it('are purged without a later or an earlier job with their id, if the purge is asked to tell them apart', async () => {
+      const queue = fresh()
+      const only = ({ data }: { readonly data: unknown }) => (data as { readonly whose?: string }).whose === 'ann'
+      const put = (whose: string, jobId: string) => queues.add(queue, 'x', { whose }, { jobId, delay: hour })
+      const one = undo()
+      const kept = async (jobId: string, first: string, second: string) => {
+        await put(first, jobId)
+        assert.equal(await queues.deleteJob(queue, jobId, one), 'restorable')
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        await put(second, jobId)
+      }
+      await kept('deleted', 'ann', 'bob')
+      await kept('stored', 'bob', 'ann')
+      await put('bob', 'other')
+      assert.deepEqual(await queues.purge(queue, ['deleted', 'stored', 'other', 'none'], { only }), {
+        removed: ['stored', 'deleted'],
+        running: [],
+      })
+      assert.deepEqual((await ids(queue, 'delayed')).sort(), ['deleted', 'other'])
+      // Only theirs count as erased.
+      const [later] = await Promise.all(['deleted', 'other'].map((id) => queues.job(queue, id)))
+      assert.equal(await queues.isErased(queue, 'deleted', later?.job.timestamp ?? 0), false)
+      assert.equal((await sums(queues.restoreJobs(queue, one.batch))).restored, 1)
+      assert.deepEqual((await queues.job(queue, 'stored'))?.job.data, { whose: 'bob' })
+      const two = undo()
+      assert.equal(await queues.deleteJob(queue, 'deleted', two), 'restorable')
+      assert.equal((await sums(queues.restoreJobs(queue, two.batch))).restored, 1)
+    })
+
     it('are counted once by purges beside each other', async () => {
       for (let round = 0; round < 6; round++) {
         const queue = fresh()

@@ -23,6 +23,8 @@ export type {
   LogPage,
   NewJob,
   Purged,
+  PurgedData,
+  PurgeOptions,
   QueueCounts,
   QueueSample,
   Queues,

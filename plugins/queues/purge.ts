@@ -1,10 +1,13 @@
 import type { Job, Queue } from 'bullmq'
 import type { QueueBackend } from './backend.js'
 import type { QueueJob } from './cancel.js'
-import type { Purged } from './contract.js'
+import type { Purged, PurgeOptions } from './contract.js'
+import type { ForgottenJob } from './deletion/contract.js'
 import type { PurgedJob } from './hooks.js'
 
 export interface PurgeParts {
+  /** Which jobs are purged; undefined: all. */
+  readonly only: PurgeOptions['only']
   readonly backend: QueueBackend
   readonly find: (id: string) => Promise<QueueJob | undefined>
   /** Fails a waiting job, with the usual effect on its parent. */
@@ -22,16 +25,24 @@ const mostLooks = 5
 
 /** Removes jobs and all their traces. */
 export async function purgeJobs(queue: Queue, ids: readonly string[], parts: PurgeParts): Promise<Purged> {
-  const { ask, backend } = parts
+  const { ask, backend, only } = parts
+  const wanted = new Map<string, readonly ForgottenJob[]>()
+  for (const id of ids) wanted.set(id, await wantedJobs(queue, id, parts))
   // First, so that no deletion or restoration that is under way takes a job where it would not be found.
-  const forgotten = await ask(() => backend.deletion.forget(queue.name, ids))
+  const forgotten = await ask(() => backend.deletion.forget(queue.name, [...wanted.values()].flat()))
   const gone: Job[] = []
   const running: string[] = []
+  /** Ids that stand for another job. */
+  const others = new Set(ids.filter((id) => wanted.get(id)?.length === 0))
   for (const id of ids) {
     // A job may change its state, or be deleted by someone else, between two looks.
     for (let looks = 1; ; looks++) {
       const found = await parts.find(id)
       if (found === undefined) break
+      if (only !== undefined && !(await only(found.job))) {
+        others.add(id)
+        break
+      }
       const isGone = await purgeJob(queue, id, found, parts)
       if (isGone) gone.push(found.job)
       else if (found.state !== 'active' && looks < mostLooks) continue
@@ -42,7 +53,7 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
   // Includes jobs that no longer exist: their events may still be stored.
   const parents = new Map(gone.map((job) => [job.id, job.parentKey]))
   const traces = ids
-    .filter((id) => !running.includes(id))
+    .filter((id) => !running.includes(id) && !others.has(id))
     .map((id) => ({ id, ...(parents.get(id) && { parentKey: parents.get(id) as string }) }))
   if (traces.length > 0) await ask(() => backend.removeTraces(queue, traces))
   await parts.unindex(gone)
@@ -58,6 +69,21 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
   return { removed: [...new Set([...counted, ...forgotten])], running }
 }
 
+/** The jobs with an id that are to be purged. If there is none at all, its traces are. */
+async function wantedJobs(queue: Queue, id: string, { ask, backend, find, only }: PurgeParts): Promise<readonly ForgottenJob[]> {
+  if (only === undefined) return [{ id }]
+  // Twice, because a job may be deleted between the two reads.
+  for (let looks = 0; looks < 2; looks++) {
+    const deleted = await ask(() => backend.deletion.deletedJob(queue.name, id))
+    const stored = (await find(id))?.job
+    if (deleted === undefined && stored === undefined) continue
+    const wanted: ForgottenJob[] = []
+    for (const job of [deleted, stored]) if (job !== undefined && (await only(job))) wanted.push({ id, addedAt: job.timestamp })
+    return wanted
+  }
+  return [{ id }]
+}
+
 /** The id under which the end of a schedule is noted, beside those of jobs. */
 export const scheduleMark = (id: string): string => `@${id}`
 
@@ -65,7 +91,7 @@ export const scheduleMark = (id: string): string => `@${id}`
 export async function endSchedule(queue: Queue, id: string, { ask, backend }: Pick<PurgeParts, 'ask' | 'backend'>): Promise<boolean> {
   const existed = await ask(() => queue.removeJobScheduler(id))
   // Afterwards: a copy that has read it either sees this, or is stored before this.
-  await ask(() => backend.deletion.forget(queue.name, [scheduleMark(id)]))
+  await ask(() => backend.deletion.forget(queue.name, [{ id: scheduleMark(id) }]))
   return existed
 }
 

@@ -113,13 +113,23 @@ export interface RemovedJob {
   readonly addedAt: number
 }
 
+/** A job that is erased; without a time, all jobs with its id that were added until now. */
+export interface ForgottenJob {
+  readonly id: string
+  /** When it was added, ms since 1970. */
+  readonly addedAt?: number
+}
+
+/** The id under which the erasure of one job is noted, beside those of all jobs with an id: no id of a job begins with a number and a colon. */
+export const exactly = (id: string, addedAt: number): string => `${addedAt}:${id}`
+
 /** The part of a backend that deletes and restores jobs. */
 export interface DeletionBackend extends Deletion {
   /**
    * Permanently removes deleted jobs; returns the ids of those that existed. Afterwards, a deletion of these jobs is final, and no restoration
    * brings them back: see {@link erased}.
    */
-  forget(queue: string, ids: readonly string[]): Promise<readonly string[]>
+  forget(queue: string, jobs: readonly ForgottenJob[]): Promise<readonly string[]>
   /** Returns the ids of those removed jobs that no other call has claimed: each job has one claimant, over all processes. */
   claim(queue: string, jobs: readonly RemovedJob[]): Promise<readonly string[]>
   /** Removes deleted jobs that have expired, if the store does not do so itself. */

@@ -22,8 +22,9 @@ export const inRange = `j.queue = $1 and j.state = $2::job_state and coalesce(j.
   and j.attempts_made <= $4::int`
 
 /** Whether a row of jobs or of deleted jobs was erased, as opposed to a later job with its id. */
-export const isErased = (row: string): string => `exists (select 1 from zin_erased_job e where e.queue = ${row}.queue and e.id = ${row}.id
-  and ${row}.added_at_ms <= e.at_ms + ${erased.leewayMs})`
+export const isErased = (row: string): string => `exists (select 1 from zin_erased_job e where e.queue = ${row}.queue
+  and e.id in (${row}.id, ${row}.added_at_ms || ':' || ${row}.id)
+  and (e.id <> ${row}.id or ${row}.added_at_ms <= e.at_ms + ${erased.leewayMs}))`
 
 const bytes = ['data', 'opts', 'return_value', 'progress', 'stacktrace', 'failed_reason']
   .map((column) => `coalesce(octet_length(j.${column}::text), 0)`)

@@ -5,6 +5,7 @@ import {
   type DeleteOutcome,
   type DeletionBackend,
   erased,
+  exactly,
   mostDeleted,
   stepJobs,
   type UndoOptions,
@@ -182,15 +183,23 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       const times = { timestamp: Number(at), finishedAt: finishedAt === null ? null : Number(finishedAt) }
       return { ...same, ...times, id, queueName: queue, error: error || null, logs: logs ?? [] }
     },
-    async forget(queue, ids) {
+    async forget(queue, jobs) {
+      if (jobs.length === 0) return []
       await opened()
       const { rows } = await pool.query<{ id: string }>(
         `with noted as (
           insert into zin_erased_job (queue, id, at_ms) select $1, unnest($2::text[]), $3::bigint
           on conflict (queue, id) do update set at_ms = excluded.at_ms
         )
-        delete from zin_deleted_job where queue = $1 and id = any($2) returning id`,
-        [queue, [...new Set(ids)], Date.now()],
+        delete from zin_deleted_job z using unnest($4::text[], $5::bigint[]) as j(id, added)
+        where z.queue = $1 and z.id = j.id and z.added_at_ms = coalesce(j.added, z.added_at_ms) returning z.id`,
+        [
+          queue,
+          [...new Set(jobs.map(({ addedAt, id }) => (addedAt === undefined ? id : exactly(id, addedAt))))],
+          Date.now(),
+          jobs.map(({ id }) => id),
+          jobs.map(({ addedAt }) => addedAt ?? null),
+        ],
       )
       return [...new Set(rows.map(({ id }) => id))]
     },
@@ -206,12 +215,10 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
     },
     async isErased(queue, id, addedAt) {
       await opened()
-      const { rows } = await pool.query('select 1 from zin_erased_job where queue = $1 and id = $2 and $3::bigint <= at_ms + $4::bigint', [
-        queue,
-        id,
-        addedAt,
-        erased.leewayMs,
-      ])
+      const { rows } = await pool.query(
+        'select 1 from zin_erased_job where queue = $1 and id in ($2, $3) and (id <> $2 or $4::bigint <= at_ms + $5::bigint)',
+        [queue, id, exactly(id, addedAt), addedAt, erased.leewayMs],
+      )
       return rows.length > 0
     },
     async expire() {

@@ -22,6 +22,7 @@ end
 
 -- Not for a later job with the same id; the clocks of producers may differ from this one.
 local function isErased(id, added)
+  if added and call('ZSCORE', erased, added .. ':' .. id) then return true end
   local at = call('ZSCORE', erased, id)
   return at and tonumber(added or '0') <= tonumber(at) + ${erased.leewayMs}
 end
@@ -287,16 +288,19 @@ call('PEXPIRE', claims, ${erased.ms})
 return mine`
 
 /**
- * Permanently removes deleted jobs, and lets no deletion that is under way keep these jobs, and no restoration bring them back. ARGV: their ids.
- * Returns the ids of those that existed.
+ * Permanently removes deleted jobs, and lets no deletion that is under way keep these jobs, and no restoration bring them back. ARGV: for each its
+ * id, and when it was added, or '' for all with its id. Returns the ids of those that existed.
  */
 export const forgetScript = `${shared}
 local gone = {}
-for _, id in ipairs(ARGV) do
+for i = 1, #ARGV, 2 do
+  local id, added = ARGV[i], ARGV[i + 1]
   local existed = 0
-  for _, part in ipairs(parts) do existed = existed + call('UNLINK', kept .. id .. part) end
-  forget(id)
-  call('ZADD', erased, now, id)
+  if added == '' or call('HGET', kept .. id, 'timestamp') == added then
+    for _, part in ipairs(parts) do existed = existed + call('UNLINK', kept .. id .. part) end
+    forget(id)
+  end
+  call('ZADD', erased, now, added == '' and id or added .. ':' .. id)
   if existed > 0 then gone[#gone + 1] = id end
 end
 call('ZREMRANGEBYSCORE', erased, '-inf', now - ${erased.ms})

@@ -4,6 +4,7 @@ import {
   type DeleteOutcome,
   type DeletionBackend,
   erased,
+  exactly,
   mostAnchors,
   mostDeleted,
   stepJobs,
@@ -142,7 +143,11 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
         finishedAt: finishedOn === undefined ? null : Number(finishedOn),
       }
     },
-    forget: async (queue, ids) => (ids.length === 0 ? [] : ((await run(forgetScript, queue, '', ids)) as string[])),
+    async forget(queue, jobs) {
+      if (jobs.length === 0) return []
+      const args = jobs.flatMap(({ addedAt = '', id }) => [id, addedAt])
+      return (await run(forgetScript, queue, '', args)) as string[]
+    },
     async claim(queue, jobs) {
       if (jobs.length === 0) return []
       return (await run(
@@ -153,8 +158,8 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
       )) as string[]
     },
     async isErased(queue, id, addedAt) {
-      const at = await redis.zscore(`${indexKey(queue)}:erased`, id)
-      return at !== null && addedAt <= Number(at) + erased.leewayMs
+      const [at, exact] = await redis.zmscore(`${indexKey(queue)}:erased`, id, exactly(id, addedAt))
+      return (exact ?? null) !== null || ((at ?? null) !== null && addedAt <= Number(at) + erased.leewayMs)
     },
     // Redis expires the keys itself.
     expire: () => Promise.resolve(),
