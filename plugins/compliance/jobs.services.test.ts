@@ -5,18 +5,25 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { queuesService } from 'zin/plugins/queues'
-import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { type MysqlDatabase, mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { encryptionContract } from './encryption.contract.js'
+import { movingJobsContract } from './moving-jobs.contract.js'
+import { sharedIdsContract } from './shared-ids.contract.js'
 import { subjectsContract } from './subjects.contract.js'
 import { complianceApp } from './testing/app.js'
 import { filesWith, redisKeysWith, tablesWith } from './testing/store-dump.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
-const [one, two] = [mysqlDatabase('encryption'), mysqlDatabase('subjects')]
-const [appOne, appTwo] = [`test-${randomUUID()}`, `test-${randomUUID()}`]
+const [one, two, three, four] = ['encryption', 'subjects', 'shared_ids', 'moving_jobs'].map((name) => mysqlDatabase(name)) as [
+  MysqlDatabase,
+  MysqlDatabase,
+  MysqlDatabase,
+  MysqlDatabase,
+]
+const [appOne, appTwo, appThree, appFour] = ['', '', '', ''].map(() => `test-${randomUUID()}`) as [string, string, string, string]
 
-before(() => Promise.all([one.create(), two.create()]))
-after(() => Promise.all([one.drop(), two.drop()]))
+before(() => Promise.all([one.create(), two.create(), three.create(), four.create()]))
+after(() => Promise.all([one.drop(), two.drop(), three.drop(), four.drop()]))
 
 const leaksIn = (app: string, url: string) => async (dataDir: string, text: string) => [
   ...(await filesWith(dataDir, text)),
@@ -26,6 +33,8 @@ const leaksIn = (app: string, url: string) => async (dataDir: string, text: stri
 
 encryptionContract('Redis and MariaDB', { ...one.env, REDIS_URL, APP_NAME: appOne }, leaksIn(appOne, one.url))
 subjectsContract('Redis and MariaDB', { ...two.env, REDIS_URL, APP_NAME: appTwo, WORKER_ENCRYPTION: 'false' }, leaksIn(appTwo, two.url))
+sharedIdsContract('Redis and MariaDB', { ...three.env, REDIS_URL, APP_NAME: appThree })
+movingJobsContract('Redis and MariaDB', { ...four.env, REDIS_URL, APP_NAME: appFour, WORKER_ENCRYPTION: 'false' })
 
 it('erasures in two processes beside each other count each job once, and leave none', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'zin-two-'))

@@ -11,6 +11,7 @@ import { workersService } from 'zin/plugins/workers'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { complianceService } from './contract.js'
 import type { Erasure } from './store/erasures.js'
+import { packed } from './subjects/digest.js'
 import type { SubjectExport } from './subjects/export.js'
 import { type ComplianceApp, complianceApp, type Env } from './testing/app.js'
 
@@ -347,9 +348,11 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       const { arrived, release } = hold('crashed')
       const producing = queues().add('crashed', 'x', {}, { subject: 'late', jobId: 'lost', delay: 3_600_000 })
       await arrived
-      assert.equal((await erase('late')).erasure.state, 'completed')
+      const { erasure } = await erase('late')
+      assert.equal(erasure.state, 'completed')
       // As it was sent, without the process that sent it.
-      await queues().queue('crashed').add('x', {}, { jobId: 'lost', delay: 3_600_000 })
+      const sent = { jobId: 'lost', delay: 3_600_000, subject: packed([erasure.subject]) }
+      await queues().queue('crashed').add('x', {}, sent)
       assert.equal((await erase('late')).erasure.erased, 1)
       assert.equal((await queues().counts('crashed')).delayed, 0)
       release()

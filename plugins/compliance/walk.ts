@@ -8,20 +8,29 @@ export interface WalkOptions {
   readonly signal: AbortSignal
   /** Pause after every 100 jobs in ms, so that a walk over a million jobs does not overload the store. Default 50. */
   readonly pauseMs?: number
+  /** Reads the states in the reverse order. Default false. */
+  readonly reverse?: boolean
 }
 
 /** Jobs per step: each may be as large as a job can be. */
 const atOnce = 25
 const pauseEvery = 100
-/** In the order in which jobs change state, so that a job that changes state during the walk is visited again rather than missed. */
-const states: readonly ListedState[] = ['delayed', 'waiting', 'active', 'failed', 'completed']
+/** In the order in which most jobs change state, so that a job that does so during the walk is visited again rather than missed. */
+const states: readonly ListedState[] = ['waiting-children', 'delayed', 'waiting', 'active', 'failed', 'completed']
 
 /**
- * Yields the jobs of a queue in steps. Jobs that are removed or change state during the walk shift the lists, so other jobs may be visited
- * twice or missed. Callers that need every job repeat the walk until it finds nothing to do.
+ * Yields the jobs of a queue in steps. A job that changes state against the order of the walk, such as one that is retried, is missed, and jobs
+ * that leave a list shift it, so others are missed, too. Callers that need every job repeat the walk, in both orders in turn, until one of each
+ * finds nothing to do.
  */
-export async function* walk({ pauseMs = 50, queue, queues, signal }: WalkOptions): AsyncGenerator<readonly Job[], void, undefined> {
-  for (const state of states) {
+export async function* walk({
+  pauseMs = 50,
+  queue,
+  queues,
+  reverse = false,
+  signal,
+}: WalkOptions): AsyncGenerator<readonly Job[], void, undefined> {
+  for (const state of reverse ? states.toReversed() : states) {
     for (let offset = 0; !signal.aborted; offset += atOnce) {
       const jobs = await queues.list(queue, state, { offset, limit: atOnce })
       if (jobs.length > 0) yield jobs
@@ -29,16 +38,14 @@ export async function* walk({ pauseMs = 50, queue, queues, signal }: WalkOptions
       if ((offset + atOnce) % pauseEvery === 0) await wait(pauseMs, undefined, { signal }).catch(() => undefined)
     }
   }
-  for (let offset = 0; !signal.aborted; offset += atOnce) {
-    const parents = (await queues.queue(queue).getWaitingChildren(offset, offset + atOnce - 1)).filter(Boolean) as Job[]
-    if (parents.length > 0) yield parents
-    if (parents.length < atOnce) return
-    if ((offset + atOnce) % pauseEvery === 0) await wait(pauseMs, undefined, { signal }).catch(() => undefined)
-  }
 }
 
 /** Yields deleted jobs of a queue that can still be restored, in steps. */
-export async function* walkDeleted({ queue, queues, signal }: WalkOptions): AsyncGenerator<readonly DeletedJob[], void, undefined> {
+export async function* walkDeleted({
+  queue,
+  queues,
+  signal,
+}: Omit<WalkOptions, 'pauseMs' | 'reverse'>): AsyncGenerator<readonly DeletedJob[], void, undefined> {
   for (let offset = 0; !signal.aborted; offset += atOnce) {
     const jobs = await queues.deletedJobs(queue, { offset, limit: atOnce })
     if (jobs.length === 0) return

@@ -27,7 +27,7 @@ export interface ReencryptionProgress {
   readonly unreadable: number
 }
 
-/** Maximum number of walks over all queues until the next start; a walk that changes nothing ends it. */
+/** Maximum number of walks over all queues until the next start; one in each order that changes nothing ends it. */
 const mostWalks = 10
 const mark = 'encryption.key'
 
@@ -62,10 +62,11 @@ export class Reencryption {
       if ((await marks.get(mark)) === keyId) return this.#set({ state: 'done' })
       this.#set({ state: 'running' })
       let changed = false
-      for (let walks = 0; walks < mostWalks && !signal.aborted; walks++) {
-        const left = await this.#walkAll(signal)
+      for (let walks = 0, quiet = 0; walks < mostWalks && !signal.aborted; walks++) {
+        const left = await this.#walkAll(signal, walks % 2 === 1)
         changed ||= left > 0
-        if (left > 0 || signal.aborted) continue
+        quiet = left > 0 ? 0 : quiet + 1
+        if (quiet < 2 || signal.aborted) continue
         if (changed) await queues.scrub()
         if (this.#progress.unreadable > 0) return this.#set({ state: 'incomplete' })
         await marks.set(mark, keyId)
@@ -81,13 +82,13 @@ export class Reencryption {
   }
 
   /** Returns how many jobs were rewritten, or are left for another walk. */
-  async #walkAll(signal: AbortSignal): Promise<number> {
+  async #walkAll(signal: AbortSignal, reverse: boolean): Promise<number> {
     const { log, queues } = this.#parts
     this.#set({ unreadable: 0 })
     let found = 0
     for (const queue of await queues.names()) {
       try {
-        found += await this.#walkQueue(queue, signal)
+        found += await this.#walkQueue(queue, signal, reverse)
       } catch (error) {
         if (queues.isUnavailable(error)) throw error
         // A broken queue does not keep the others.
@@ -99,11 +100,11 @@ export class Reencryption {
     return found
   }
 
-  async #walkQueue(queue: string, signal: AbortSignal): Promise<number> {
+  async #walkQueue(queue: string, signal: AbortSignal, reverse: boolean): Promise<number> {
     const { pauseMs, queues } = this.#parts
     let found = 0
     for (const { key } of await queues.queue(queue).getJobSchedulers(0, -1, true)) found += await this.#rewrite(queue, key, 'schedule')
-    for await (const jobs of walk({ queues, queue, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
+    for await (const jobs of walk({ queues, queue, reverse, signal, ...(pauseMs !== undefined && { pauseMs }) })) {
       for (const { id = '' } of jobs) found += await this.#rewrite(queue, id, 'job')
     }
     for await (const jobs of walkDeleted({ queues, queue, signal })) {

@@ -19,7 +19,7 @@ interface IndexRow extends IndexedJob {
 }
 
 /**
- * Index of jobs by subject. The entry of an erased job is marked before the job is removed, and stays marked while the job may still
+ * Index of jobs by subject. An entry says that a job was to be added, so the job with its id may be that of another subject. The entry of an erased job is marked before the job is removed, and stays marked while the job may still
  * arrive; a producer that finds its entry marked or missing removes its job.
  */
 export interface SubjectIndex {
@@ -27,14 +27,16 @@ export interface SubjectIndex {
   add(entries: readonly IndexedJob[]): Promise<void>
   /** Adds entries of jobs that were found in a queue; existing ones stay as they are. */
   addFound(entries: readonly IndexedJob[]): Promise<void>
+  /** Adds those entries of one queue that do not exist; returns how many. */
+  addMissing(entries: readonly IndexedJob[]): Promise<number>
   /** Adds entries, marked as erased at their time. */
   addErased(entries: readonly IndexedJob[]): Promise<void>
   /** Returns those of the entries that exist and are not marked. */
   live(entries: readonly Pick<IndexedJob, 'subject' | 'queue' | 'job'>[]): Promise<readonly Pick<IndexedJob, 'subject' | 'job'>[]>
-  /** Marks all entries of jobs; returns how many were not marked before. */
-  markErased(queue: string, jobs: readonly string[], at: number): Promise<number>
-  /** Removes the marked entries of jobs. */
-  removeErased(queue: string, jobs: readonly string[]): Promise<void>
+  /** Marks the entries of jobs for some subjects; returns how many were not marked before. */
+  markErased(queue: string, jobs: readonly string[], subjects: readonly string[], at: number): Promise<number>
+  /** Removes the marked entries of jobs for some subjects. */
+  removeErased(queue: string, jobs: readonly string[], subjects: readonly string[]): Promise<void>
   /** Returns at most `limit` marked entries, oldest first. */
   erasedBefore(before: number, limit: number): Promise<readonly IndexedJob[]>
   /** Changes the time of entries, or of their mark if they have one. */
@@ -71,6 +73,27 @@ export function databaseIndex(database: Database): SubjectIndex {
         entries.map((one) => ({ ...one, erased_at: null })),
         'keep',
       ),
+    async addMissing(entries) {
+      const [first] = entries
+      if (first === undefined) return 0
+      const of = await ofJobs(first.queue, [...new Set(entries.map(({ job }) => job))])
+      const existing = await tables()
+        .selectFrom(table)
+        .select(['subject', 'job'])
+        .where(of.queue)
+        .where(of.jobs)
+        .where(await inList(tables(), 'subject', [...new Set(entries.map(({ subject }) => subject))]))
+        .execute()
+      const known = new Set(existing.map(({ job, subject }) => subject + job))
+      const missing = entries.filter(({ job, subject }) => !known.has(subject + job))
+      if (missing.length > 0) {
+        await add(
+          missing.map((one) => ({ ...one, erased_at: null })),
+          'keep',
+        )
+      }
+      return missing.length
+    },
     addErased: (entries) =>
       add(
         entries.map((one) => ({ ...one, erased_at: one.at })),
@@ -89,14 +112,21 @@ export function databaseIndex(database: Database): SubjectIndex {
         .where(await inList(tables(), 'subject', [...new Set(entries.map(({ subject }) => subject))]))
         .execute()
     },
-    async markErased(queue, jobs, at) {
+    async markErased(queue, jobs, subjects, at) {
       const of = await ofJobs(queue, jobs)
-      const unmarked = tables().updateTable(table).set({ erased_at: at }).where(of.queue).where(of.jobs).where('erased_at', 'is', null)
+      const unmarked = tables()
+        .updateTable(table)
+        .set({ erased_at: at })
+        .where(of.queue)
+        .where(of.jobs)
+        .where(await inList(tables(), 'subject', subjects))
+        .where('erased_at', 'is', null)
       return (await unmarked.execute()).reduce((sum, { numUpdatedRows }) => sum + Number(numUpdatedRows), 0)
     },
-    async removeErased(queue, jobs) {
+    async removeErased(queue, jobs, subjects) {
       const of = await ofJobs(queue, jobs)
-      await tables().deleteFrom(table).where(of.queue).where(of.jobs).where('erased_at', 'is not', null).execute()
+      const marked = tables().deleteFrom(table).where(of.queue).where(of.jobs).where('erased_at', 'is not', null)
+      await marked.where(await inList(tables(), 'subject', subjects)).execute()
     },
     erasedBefore: (before, limit) =>
       tables().selectFrom(table).selectAll().where('erased_at', '<', before).orderBy('erased_at').limit(limit).execute(),

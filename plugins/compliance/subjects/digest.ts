@@ -38,6 +38,11 @@ export class SubjectDigests {
     return digest(this.#keys.current.key, subject)
   }
 
+  /** Returns the digests under the configured keys. */
+  allKnown(subject: string): readonly string[] {
+    return this.#keys.all.map(({ key }) => digest(key, subject))
+  }
+
   /** Returns the digests under all keys, the current one first. */
   async allOf(subject: string): Promise<AllDigests> {
     const { keys, lost } = await this.keep()

@@ -8,6 +8,7 @@ import { type ErasedJobsParts, removeErased, sweepErased } from './erased-jobs.j
 
 const ann = 'a'.repeat(43)
 const bob = 'b'.repeat(43)
+const unreadable = 'u'.repeat(43)
 
 function erasedJobs(running: readonly string[] = []) {
   const clock = fakeClock()
@@ -16,20 +17,21 @@ function erasedJobs(running: readonly string[] = []) {
   const purged: string[] = []
   const parts: ErasedJobsParts = {
     clock,
-    queues: {
-      async purge(_queue, ids) {
+    queues: { dropNext: async (_queue, id) => void purged.push(`next of ${id}`) },
+    stored: {
+      async purge(_queue, ids, [subject = '']) {
+        if (subject === unreadable) throw new Error('its key is not configured')
         purged.push(...ids.filter((id) => !running.includes(id)))
         return { removed: [], running: ids.filter((id) => running.includes(id)) }
       },
-      dropNext: async (_queue, id) => void purged.push(`next of ${id}`),
       purgeSchedule: async (_queue, id) => purged.push(`schedule ${id}`) > 0,
     },
     index: {
       addErased: async (entries) => entries.forEach((one) => void rows.set(keyOf(one), { ...one, erased: one.at })),
       live: async (entries) => entries.filter((one) => rows.has(keyOf(one)) && rows.get(keyOf(one))?.erased === undefined),
       erasedBefore: async (before) => [...rows.values()].filter(({ erased = Number.POSITIVE_INFINITY }) => erased < before),
-      removeErased: async (_queue, jobs) => {
-        for (const [key, { job }] of rows) if (jobs.includes(job)) rows.delete(key)
+      removeErased: async (_queue, jobs, subjects) => {
+        for (const [key, { job, subject }] of rows) if (jobs.includes(job) && subjects.includes(subject)) rows.delete(key)
       },
       touch: async (_queue, jobs, at) => {
         for (const row of rows.values()) if (jobs.includes(row.job)) row.erased = at
@@ -75,4 +77,13 @@ it('an erased job that arrives after its producer has ended is removed later, an
   clock.advance(600_001)
   await sweepErased(parts)
   assert.deepEqual([purged.at(-1), rows.size], ['taken', 0])
+})
+
+it('one erased job that cannot be read keeps no other one from being removed', async () => {
+  const { clock, index, parts, purged, rows } = erasedJobs()
+  index(unreadable, 'sealed', clock.now())
+  index(ann, 'late', clock.now())
+  clock.advance(600_001)
+  await sweepErased(parts)
+  assert.deepEqual([purged, [...rows.values()].map((row) => row.job)], [['late'], ['sealed']])
 })

@@ -1,9 +1,10 @@
 import type { Job } from 'bullmq'
 import { type Clock, messageOf, type SlotOf } from 'zin'
-import type { Queues } from 'zin/plugins/queues'
+import type { DeletedJobDetails, QueueJob, Queues } from 'zin/plugins/queues'
 import type { ComplianceHooks, SubjectRecord } from '../hooks.js'
 import { lostText, type SubjectDigests } from './digest.js'
-import type { SubjectJobs } from './find.js'
+import { type SubjectJobs, unsettledText } from './find.js'
+import type { StoredSubjects } from './stored.js'
 
 /** A decrypted job in an export. Times are ISO 8601, null if unset. */
 export interface ExportedJob {
@@ -36,7 +37,8 @@ export interface ExportParts {
   readonly queues: Queues
   readonly jobs: SubjectJobs
   readonly hooks: { readonly exportSubject: SlotOf<ComplianceHooks['exportSubject']> }
-  readonly digests: Pick<SubjectDigests, 'keep'>
+  readonly digests: Pick<SubjectDigests, 'allOf'>
+  readonly stored: Pick<StoredSubjects, 'names'>
   readonly clock: Clock
 }
 
@@ -53,36 +55,44 @@ const linesAtOnce = 20
  */
 export async function* exportSubject(
   subject: string,
-  { clock, digests, hooks, jobs, queues }: ExportParts,
+  { clock, digests, hooks, jobs, queues, stored }: ExportParts,
   closing: AbortSignal,
 ): AsyncGenerator<string, void, undefined> {
-  const found = new Set<string>()
-  const lost = lostText((await digests.keep()).lost)
-  const problems: string[] = lost === undefined ? [] : [lost]
+  const seen = new Set<string>()
+  let exported = 0
+  const { digests: wanted, lost } = await digests.allOf(subject)
+  const problems = new Set([lostText(lost)].filter((text) => text !== undefined))
   yield `{"ok":true,${fields({ subject, exportedAt: new Date(clock.now()).toISOString() })},"jobs":[`
   search: for await (const step of jobs.find(subject, closing)) {
+    if (step.unsettled === true) problems.add(unsettledText([step.queue]))
     for (const id of step.jobs) {
       const key = `${step.queue}:${id}`
-      if (found.has(key)) continue
-      if (found.size >= mostExported) {
-        problems.push(`There are more than ${mostExported} jobs; only the first ones are included`)
-        break search
+      if (seen.has(key)) continue
+      for await (const job of exportedJobs(queues, step.queue, id)) {
+        const isTheirs = await stored.names(step.queue, job.source, wanted).catch((error: unknown) => {
+          problems.add(`A job of the queue ${step.queue} that may be theirs is not included: ${messageOf(error)}`)
+          return false
+        })
+        if (!isTheirs) continue
+        if (exported >= mostExported) {
+          problems.add(`There are more than ${mostExported} jobs; only the first ones are included`)
+          break search
+        }
+        yield* textOf(await job.read(), exported > 0)
+        exported++
+        seen.add(key)
       }
-      const job = await exportedJob(queues, step.queue, id)
-      if (job === undefined) continue
-      yield* textOf(job, found.size > 0)
-      found.add(key)
     }
   }
-  if (closing.aborted) problems.push('The app is stopping, so the search is incomplete; repeat the request')
+  if (closing.aborted) problems.add('The app is stopping, so the search is incomplete; repeat the request')
   const records: (SubjectRecord & { readonly plugin: string })[] = []
   for (const [plugin, theirs] of await hooks.exportSubject.call(subject)) {
-    if (theirs instanceof Error) problems.push(`The plugin ${plugin} failed: ${theirs.message}`)
+    if (theirs instanceof Error) problems.add(`The plugin ${plugin} failed: ${theirs.message}`)
     else records.push(...theirs.map((record) => ({ ...record, plugin })))
   }
   yield '],"records":['
   for (const [index, record] of records.entries()) yield (index > 0 ? ',' : '') + JSON.stringify(record)
-  yield `],${fields({ complete: problems.length === 0, problems })}}`
+  yield `],${fields({ complete: problems.size === 0, problems: [...problems] })}}`
 }
 
 /** A job whose log lines are still to be read. */
@@ -102,11 +112,22 @@ async function* textOf({ createdAt, finishedAt, logs, ...job }: ReadJob, follows
   yield `],${fields({ createdAt, finishedAt })}}`
 }
 
-/** Returns a job for the export; undefined if it no longer exists and cannot be restored. */
-async function exportedJob(queues: Queues, queue: string, id: string): Promise<ReadJob | undefined> {
+/** A job, and how to read it for the export. */
+interface FoundJob {
+  readonly source: Pick<DeletedJobDetails, 'queueName' | 'data'> & { readonly opts: object }
+  read(): Promise<ReadJob>
+}
+
+/** Yields the jobs with an id: the one that exists, and the deleted one that can be restored. */
+async function* exportedJobs(queues: Queues, queue: string, id: string): AsyncGenerator<FoundJob, void, undefined> {
   const found = await queues.job(queue, id)
-  if (found === undefined) return exportedDeletedJob(queues, queue, id)
-  const { job, state } = found
+  if (found !== undefined) yield { source: found.job, read: () => readJob(queues, queue, found) }
+  const deleted = await queues.deletedJob(queue, id)
+  if (deleted !== undefined) yield { source: deleted, read: () => readDeletedJob(queues, queue, deleted) }
+}
+
+async function readJob(queues: Queues, queue: string, { job, state }: QueueJob): Promise<ReadJob> {
+  const { id = '' } = job
   return {
     queue,
     id,
@@ -131,11 +152,8 @@ async function* linesOf(queues: Queues, queue: string, id: string): AsyncGenerat
   }
 }
 
-/** Returns a deleted job that can still be restored. */
-async function exportedDeletedJob(queues: Queues, queue: string, id: string): Promise<ReadJob | undefined> {
-  const job = await queues.deletedJob(queue, id)
-  if (job === undefined) return undefined
-  const { error, finishedAt: ended, logs, name, progress, result, timestamp } = job
+async function readDeletedJob(queues: Queues, queue: string, job: DeletedJobDetails): Promise<ReadJob> {
+  const { error, finishedAt: ended, id, logs, name, progress, result, timestamp } = job
   return {
     queue,
     id,

@@ -18,7 +18,7 @@ function twoProcesses(
   const stored = new Map<string, Erasure & { readonly digests: readonly string[] }>()
   const pending = new Map<string, PendingJob>()
   const clock = fakeClock()
-  const queue = { busy: true }
+  const queue = { busy: true, unsettled: 0, searches: 0 }
   const purged: string[] = []
   const deadLetters: string[] = []
   const ended: Erasure[] = []
@@ -26,28 +26,29 @@ function twoProcesses(
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
+  const purge = (name: string, ids: readonly string[]) => {
+    if (queue.busy) return { removed: [], running: ids }
+    purged.push(...ids.map((id) => `${name}/${id}`))
+    return { removed: ids, running: [] }
+  }
   const parts = {
     enabled: true,
     declarations: { orders: ['user.id'] },
     digests: {
       of: (subject: string) => `digest of ${subject}`,
       allOf: async (subject: string) => ({ digests: [`digest of ${subject}`, `earlier digest of ${subject}`], lost }),
-      keep: async () => ({ keys: [], lost }),
     },
     queues: {
-      async purge(name: string, ids: readonly string[]) {
-        if (queue.busy) return { removed: [], running: ids }
-        purged.push(...ids.map((id) => `${name}/${id}`))
-        return { removed: ids, running: [] }
-      },
       job: async () => undefined,
       deletedJob: async () => undefined,
       scrub: async () => undefined,
     },
+    stored: { purge: async (name: string, ids: readonly string[]) => purge(name, ids), names: async () => true },
     jobs: {
       /** Finds the job, and ends when `release` is called or its process stops. */
       async *find(_subject: string, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
         yield { queue: 'orders', jobs: ['1'], schedules: [] }
+        if (queue.searches++ < queue.unsettled) yield { queue: 'orders', jobs: [], schedules: [], unsettled: true }
         await Promise.race([released, new Promise((resolve) => signal.addEventListener('abort', resolve))])
       },
       async *deadLetters(wanted: readonly string[]): AsyncGenerator<FoundJobs, void, undefined> {
@@ -73,7 +74,7 @@ function twoProcesses(
     onEnded: (erasure: Erasure) => void ended.push(erasure),
     clock,
     log: memoryLogger(),
-    times: { pendingMs: 1, deadLetterMs: 1, heartbeatMs: 1 },
+    times: { pendingMs: 1, deadLetterMs: 1, searchMs: 1, heartbeatMs: 1 },
   } as unknown as SubjectsParts
   const only = () => [...stored.values()][0]
   const first = new Subjects({ ...parts, times: { ...parts.times, ...firstTimes } })
@@ -132,6 +133,32 @@ describe('an erasure', () => {
     await eventually('its end', () => ended.length > 0)
     assert.deepEqual([only()?.state, only()?.pending, purged.includes('orders-dead/7')], ['completed', 0, true])
   })
+})
+
+it('an erasure goes on while a queue changes faster than it can be read, and fails if that does not end', async () => {
+  for (const [unsettled, searches] of [
+    [7, 8],
+    [1_000, 30],
+  ] as const) {
+    const { first, only, queue, release } = twoProcesses()
+    release()
+    Object.assign(queue, { busy: false, unsettled })
+    const erasing = first.erase('ann', undefined, 10_000)
+    if (unsettled === 1_000) await assert.rejects(erasing, { code: 'ERASURE_FAILED', message: /faster than they could be read.*orders/ })
+    else assert.equal((await erasing).state, 'completed')
+    assert.deepEqual([queue.searches >= searches, only()?.state], [true, unsettled === 1_000 ? 'failed' : 'completed'])
+    await first.close()
+  }
+})
+
+it('an export of a queue that changes faster than it can be read says that it is not complete', async () => {
+  const { first, queue, release } = twoProcesses()
+  release()
+  queue.unsettled = 1
+  const { complete, problems } = JSON.parse(await text(await first.export('ann')))
+  assert.deepEqual([complete, problems.length], [false, 1])
+  assert.match(problems[0], /faster than they could be read.*orders/)
+  await first.close()
 })
 
 it('an export and an erasure that cannot search the digests of a lost key say so', async () => {

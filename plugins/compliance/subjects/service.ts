@@ -10,13 +10,15 @@ import { type Declarations, deadLettersOf, isSubject } from './declared.js'
 import { lostText, type SubjectDigests } from './digest.js'
 import { subjectErrors } from './errors.js'
 import { exportSubject } from './export.js'
-import type { SubjectJobs } from './find.js'
+import { type SubjectJobs, unsettledText } from './find.js'
 import { scheduleRow } from './index-jobs.js'
+import type { StoredSubjects } from './stored.js'
 
 export interface SubjectsParts {
   readonly enabled: boolean
   readonly queues: Queues
   readonly jobs: SubjectJobs
+  readonly stored: StoredSubjects
   readonly index: SubjectIndex
   readonly erasures: Erasures
   readonly digests: SubjectDigests
@@ -39,6 +41,8 @@ interface ErasureTimes {
   readonly pendingMs: number
   /** How long after the end of a job its dead letter may arrive. Default 3000. */
   readonly deadLetterMs: number
+  /** Pause before it searches queues again that changed faster than they could be read. Default 2000. */
+  readonly searchMs: number
   /** How often it is updated, so that no other node considers it abandoned. Default 5000. */
   readonly heartbeatMs: number
 }
@@ -59,12 +63,14 @@ type Manage = <T>(
   work: (note: (facts: ActionFacts) => void) => Promise<T>,
 ) => Promise<T>
 
-const defaultTimes: ErasureTimes = { pendingMs: 1_000, deadLetterMs: 3_000, heartbeatMs: 5_000 }
+const defaultTimes: ErasureTimes = { pendingMs: 1_000, deadLetterMs: 3_000, searchMs: 2_000, heartbeatMs: 5_000 }
 /** An erasure that was not updated for this long is considered abandoned by its process, in ms. */
 const abandonedMs = 15_000
 const purgedAtOnce = 100
 /** Limit on the searches of an erasure: each finds what was copied or added while the one before was erasing. */
 const mostSearches = 5
+/** Limit on the searches while queues change faster than they can be read. */
+const mostUnsettled = 30
 
 /** Calls `end` when the pieces have been read, or with an error if reading them failed or was given up. */
 function untilRead(pieces: AsyncGenerator<string, void, undefined>, end: (error?: Error) => void): typeof pieces {
@@ -236,14 +242,18 @@ export class Subjects {
     const { hooks } = this.#parts
     const { signal } = this.#closing
     const found = (): number => running.current.erased + running.marked
-    for (let searches = 0, before = -1; searches < mostSearches && before < found() && !signal.aborted; searches++) {
-      before = found()
-      await this.#eraseFound(running, subject)
+    let unsettled: readonly string[] = []
+    for (let searches = 1; !signal.aborted; searches++) {
+      const before = found()
+      unsettled = await this.#eraseFound(running, subject)
+      if (unsettled.length === 0 ? found() === before || searches >= mostSearches : searches >= mostUnsettled) break
+      if (unsettled.length > 0) await wait(this.#times.searchMs, undefined, { signal }).catch(() => undefined)
     }
     // An incomplete search stays `running`, so that the leader marks the erasure as failed.
     if (signal.aborted) return
     let elsewhere = 0
     const failed = running.current.error === null ? [] : [running.current.error]
+    if (unsettled.length > 0) failed.push(unsettledText(unsettled))
     for (const [plugin, count] of await hooks.eraseSubject.call(subject)) {
       if (count instanceof Error) failed.push(`the plugin ${plugin} did not erase its part: ${count.message}`)
       else elsewhere += count
@@ -253,16 +263,20 @@ export class Subjects {
     await this.#awaitPending(running)
   }
 
-  async #eraseFound(running: RunningErasure, subject: string): Promise<void> {
+  /** Returns the names of the queues that could not be read completely. */
+  async #eraseFound(running: RunningErasure, subject: string): Promise<readonly string[]> {
     const { erasures, jobs } = this.#parts
     const { id } = running.current
-    for await (const { queue, jobs: ids, schedules } of jobs.find(subject, this.#closing.signal)) {
+    const unsettled = new Set<string>()
+    for await (const { queue, jobs: ids, schedules, unsettled: changes } of jobs.find(subject, this.#closing.signal)) {
+      if (changes === true) unsettled.add(queue)
       await this.#eraseSchedules(running, queue, schedules)
       await erasures.addPending(
         id,
         (await this.#purge(running, queue, ids)).map((job) => ({ queue, job })),
       )
     }
+    return [...unsettled]
   }
 
   /** Erases pending jobs as they end, and the dead letters of those that failed permanently. */
@@ -314,29 +328,31 @@ export class Subjects {
     await this.#parts.scrubDatabase()
   }
 
-  /** Removes jobs; returns the ids of those that remain because they are running. */
+  /** Removes those of some jobs that name the subject; returns the ids of those that remain because they are running. */
   async #purge(running: RunningErasure, queue: string, ids: readonly string[]): Promise<readonly string[]> {
-    const { clock, index, queues } = this.#parts
+    const { clock, index, stored } = this.#parts
+    const { digests } = running
     const left: string[] = []
     for (let from = 0; from < ids.length; from += purgedAtOnce) {
       const some = ids.slice(from, from + purgedAtOnce)
       // First: a producer that adds one of them after it was not found there sees this.
-      running.marked += await index.markErased(queue, some, clock.now())
-      const { removed, running: busy } = await queues.purge(queue, some)
+      running.marked += await index.markErased(queue, some, digests, clock.now())
+      const { removed, running: busy } = await stored.purge(queue, some, digests)
       left.push(...busy)
-      if (removed.length > 0) await index.removeErased(queue, removed)
+      if (removed.length > 0) await index.removeErased(queue, removed, digests)
       await this.#save(running, { erased: running.current.erased + removed.length })
     }
     return left
   }
 
   async #eraseSchedules(running: RunningErasure, queue: string, schedules: readonly string[]): Promise<void> {
-    const { clock, index, queues } = this.#parts
+    const { clock, index, stored } = this.#parts
+    const { digests } = running
     for (const schedule of schedules) {
       const row = scheduleRow(schedule)
-      running.marked += await index.markErased(queue, [row], clock.now())
-      if (!(await queues.purgeSchedule(queue, schedule))) continue
-      await index.removeErased(queue, [row])
+      running.marked += await index.markErased(queue, [row], digests, clock.now())
+      if (!(await stored.purgeSchedule(queue, schedule, digests))) continue
+      await index.removeErased(queue, [row], digests)
       await this.#save(running, { erased: running.current.erased + 1 })
     }
   }

@@ -14,6 +14,7 @@ import { indexJobs, indexUpdates } from './index-jobs.js'
 import { pruneIndex } from './prune.js'
 import { subjectRoutes } from './routes.js'
 import { erasureText, Subjects } from './service.js'
+import { StoredSubjects } from './stored.js'
 
 const resumeMs = 15_000
 const pruneMs = 3_600_000
@@ -30,11 +31,13 @@ export function subjectsPart(
   const declarations = options.subjects
   const index = databaseIndex(database)
   const erasures = databaseErasures(database)
-  const jobs = new SubjectJobs({ queues, index, marks, declarations, digests })
+  const stored = new StoredSubjects({ queues, declarations, digests })
+  const jobs = new SubjectJobs({ queues, index, marks, declarations, digests, stored, clock })
   const subjects = new Subjects({
     enabled,
     queues,
     jobs,
+    stored,
     index,
     erasures,
     digests,
@@ -55,7 +58,7 @@ export function subjectsPart(
   hooks.on('beforeJobsAdd', indexJobs({ declarations, digests, index: enabled ? index : undefined, clock }))
   if (enabled) {
     hooks.on('collectAttention', (where) => (where === 'app' ? erasureReport(erasures, clock.now()) : { facts: [] }))
-    hooks.on('afterJobsAdd', removeErased({ queues, index, clock }))
+    hooks.on('afterJobsAdd', removeErased({ queues, stored, index, clock }))
     hooks.on('beforeJobUpdate', indexUpdates({ declarations, digests, index, clock }))
   }
   ctx.routes(subjectRoutes(subjects, ops))
@@ -76,7 +79,7 @@ export function subjectsPart(
       return
     }
     ctx.every(resumeMs, () => (leadership.leads ? subjects.resume() : undefined))
-    ctx.every(resumeMs, () => (leadership.leads ? sweepErased({ queues, index, clock }) : undefined))
+    ctx.every(resumeMs, () => (leadership.leads ? sweepErased({ queues, stored, index, clock }) : undefined))
     ctx.every(pruneMs, () =>
       leadership.leads
         ? pruneIndex({ queues, index, now: clock.now(), before: clock.now() - settings.WORKER_DATA_RETENTION * dayMs })

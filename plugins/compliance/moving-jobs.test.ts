@@ -1,0 +1,3 @@
+import { movingJobsContract } from './moving-jobs.contract.js'
+
+movingJobsContract('the embedded stores', { WORKER_ENCRYPTION: 'false' })

@@ -1,0 +1,3 @@
+import { sharedIdsContract } from './shared-ids.contract.js'
+
+sharedIdsContract('the embedded stores', {})
