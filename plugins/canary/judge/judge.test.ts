@@ -163,7 +163,7 @@ test('a canary that begins in an outage of both versions is not blamed, and the 
 /** Evidence of jobs that end one after the other. `b` of the canary, `B` of stable fail; `.` and `o` are good ones of them. */
 function told(jobs: string, more: object = {}): Evidence {
   const evidence = emptyEvidence()
-  for (const [i, job] of [...jobs].entries()) {
+  for (const [i, job] of jobs.split('').entries()) {
     const arm = job === 'b' || job === '.' ? 'canary' : 'stable'
     const outcome = job === 'b' || job === 'B' ? 'failed' : 'ok'
     addAttempt(evidence, { step: 0, arm, stratum: '*', bucket: (i * 37) % 64, outcome, at: 1_000 + i, ...more })

@@ -36,7 +36,7 @@ export class BaseTables {
   readonly #now: () => number
   #names: ReadonlySet<string> | undefined
   #readAt = 0
-  #reading: Promise<void> | undefined
+  #isReading = false
   /** Counts schema changes. */
   #version = 0
 
@@ -67,8 +67,10 @@ export class BaseTables {
   }
 
   #read(): void {
-    this.#reading ??= this.#load().finally(() => {
-      this.#reading = undefined
+    if (this.#isReading) return
+    this.#isReading = true
+    void this.#load().finally(() => {
+      this.#isReading = false
     })
   }
 
