@@ -273,7 +273,9 @@ export interface Queues extends Flows, Copying {
    *
    * @example
    * const { queues } = ctx.services
-   * await queues.purge('emails', ['42'], { only: async (job) => (await queues.restoredData(job)).user === 'ann' })
+   * await queues.purge('emails', ['42'], {
+   *   only: async (job) => ((await queues.restoredData(job)) as { user?: string }).user === 'ann',
+   * })
    */
   purge(queue: string, ids: readonly string[], options?: PurgeOptions): Promise<Purged>
   /**

@@ -3,8 +3,12 @@ import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventually } from '../../../scripts/testing/eventually.js'
-import type { Fetching } from '../../queues/fetched-jobs.js'
 import type { JobLab } from './testing/job-lab.js'
+
+/** The step of BullMQ's worker that returns what it has fetched. */
+interface Fetching {
+  nextJobFromJobData(data: unknown, id: string | undefined, token: string): Promise<object | undefined>
+}
 
 /** Jobs whose code blocks its process for longer than their lock. */
 export function describeLateLocks(lab: JobLab): void {
