@@ -63,6 +63,32 @@ describe('the list of what needs attention', () => {
     assert.deepEqual([told, (await list(other)).items], [['raised', 'cleared'], []])
   })
 
+  it('leaves nothing out without saying so, and tells credentials for queues what may concern theirs', async () => {
+    const { leader, state } = appOf()
+    for (const [kinds, each] of [
+      [1, 150],
+      [8, 90],
+      [27, 400],
+    ] as const) {
+      state.facts = Array.from({ length: kinds * each }, (_, i) => ({
+        ...fact,
+        kind: `k${i % kinds}`,
+        subject: `queue:q${i}`,
+        queue: `q${i}`,
+      }))
+      state.now += 60_000
+      await leader.tick()
+      const { items } = await list(leader)
+      assert.ok(items.length <= 500, `${items.length} items`)
+      const sums = items.filter(({ subject }) => subject === 'app:others')
+      const listed = items.length - sums.length
+      assert.equal(listed + sums.reduce((sum, { count }) => sum + count, 0), kinds * each)
+      const ofQueue = { ...scope, queues: ['q1'], sees: (queue: string) => queue === 'q1' }
+      const { notChecked } = await leader.list({ scope: ofQueue, all: false })
+      assert.equal(notChecked.filter(({ reason }) => /more of this kind are not listed/.test(reason)).length, sums.length)
+    }
+  })
+
   it('is checked on request when no leader has for a while, once for all callers', async () => {
     const { other, state, told } = appOf()
     const [first, second] = await Promise.all([list(other), list(other)])

@@ -12,7 +12,7 @@ import {
 } from './acknowledgements.js'
 import type { Collector } from './collector.js'
 import { type AttentionItem, type AttentionList, inOrder, itemOf, type NotChecked, oneLine, type Tracked } from './item.js'
-import { isRaised, type Step, track } from './track.js'
+import { isRaised, others, type Step, track } from './track.js'
 
 /** Who asks: `all` also covers what is not about queues. */
 export interface Asker {
@@ -92,7 +92,8 @@ export class Attention {
       .map((one) => itemOf(one, at, acknowledgementOf(acknowledged, one)))
     const covered = scope.queues === '*' ? 'queues' : `the queues ${scope.queues.slice(0, 10).join(', ')}`
     const outside = { kind: 'outside-of-queues', reason: `Your credentials cover ${covered} only; what else needs attention is not shown` }
-    return { items, notChecked: all ? notChecked : [...notChecked, outside], at: new Date(at).toISOString() }
+    const unlisted = tracked.filter((one) => isRaised(one) && one.subject === others).map(unlistedOf)
+    return { items, notChecked: all ? notChecked : [...notChecked, ...unlisted, outside], at: new Date(at).toISOString() }
   }
 
   /** Acknowledges an item. 404 ATTENTION_NOT_FOUND, 400 ATTENTION_NOTE_INVALID, 503 if it cannot be stored. */
@@ -184,6 +185,14 @@ function parsed(text: string | null): Stored | undefined {
 
 function withoutPlugin({ kind, reason }: NotChecked): NotChecked {
   return { kind, reason }
+}
+
+/** Nobody knows which of those that are not listed concern the queues of a caller. */
+function unlistedOf({ kind, count }: Tracked): NotChecked {
+  return {
+    kind,
+    reason: `${count.toLocaleString('en-US')} more of this kind are not listed one by one; some of them may concern your queues`,
+  }
 }
 
 /** What the caller may see; credentials for queues see only what concerns their queues. */

@@ -18,6 +18,8 @@ export interface Step {
 
 /** Facts of one kind that are listed one by one; the others are summed up in one. */
 export const mostOfKind = 100
+/** The subject of the one that sums up those which are not listed. */
+export const others = 'app:others'
 /** All facts that are listed, and ended ones that are remembered for their bar. */
 const mostListed = 500
 const mostEnded = 200
@@ -70,16 +72,13 @@ function next(id: string, fact: OwnedFact, before: Tracked | undefined, at: numb
 function limited(facts: readonly OwnedFact[]): readonly OwnedFact[] {
   const byKind = new Map<string, OwnedFact[]>()
   for (const fact of facts) byKind.set(fact.kind, [...(byKind.get(fact.kind) ?? []), fact])
-  const listed = [...byKind.values()].flatMap((all) => {
+  const most = facts.length <= mostListed ? mostOfKind : Math.min(mostOfKind, Math.floor(mostListed / byKind.size) - 1)
+  return [...byKind.values()].flatMap((all) => {
     const [first] = all
-    if (first === undefined || all.length <= mostOfKind) return all
-    const more = all.length - mostOfKind
+    if (first === undefined || all.length <= most) return all
+    const more = all.length - most
     const { act, kind, plugin } = first
-    const sum = { plugin, kind, subject: 'app:others', count: more, act, severity: first.severity ?? ('warn' as const) }
-    return [
-      ...all.slice(0, mostOfKind),
-      { ...sum, cause: `${more.toLocaleString('en-US')} more of the kind ${kind} are not listed one by one` },
-    ]
+    const sum = { plugin, kind, subject: others, count: more, act, severity: first.severity ?? ('warn' as const) }
+    return [...all.slice(0, most), { ...sum, cause: `${more.toLocaleString('en-US')} more of the kind ${kind} are not listed one by one` }]
   })
-  return listed.slice(0, mostListed)
 }
