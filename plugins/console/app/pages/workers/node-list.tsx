@@ -22,7 +22,7 @@ const columns: readonly Column<NodeView>[] = [
     cell: (node) => <NodeState node={node} />,
     sort: ({ alive, draining }) => (alive ? Number(draining) : 2),
   },
-  { key: 'busy', title: 'Running jobs', numeric: true, cell: ({ busy }) => busy, sort: ({ busy }) => busy },
+  { key: 'busy', title: 'Running', numeric: true, cell: ({ busy }) => busy, sort: ({ busy }) => busy },
   {
     key: 'lease',
     title: 'Lease ends',
