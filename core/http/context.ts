@@ -1,6 +1,7 @@
 import { type IncomingMessage, type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http'
 import type Koa from 'koa'
 import type { Context } from 'koa'
+import { bodyHeaders } from './headers.js'
 import { isJson } from './send-stream.js'
 
 const nodeResponse = Symbol('zin.res')
@@ -70,8 +71,10 @@ export function lengthOf(ctx: Context): number | undefined {
 /** The content type that Koa's type table returns for JSON. */
 export const jsonType = 'application/json; charset=utf-8'
 
-/** Headers about the body or the connection, and lists, which Koa or Node combine with others. */
-const unheld = /^(?:content-|transfer-|connection$|keep-alive$|date$|trailer$|set-cookie$|x-request-id$)/i
+/** Headers that are not held: those about the body or the connection, and lists, which Koa or Node combine with others. */
+const unheld: ReadonlySet<string> = new Set([...bodyHeaders, 'connection', 'keep-alive', 'date', 'trailer', 'set-cookie', 'x-request-id'])
+
+const isHeld = (name: string): boolean => name !== '' && !name.startsWith('content-') && !unheld.has(name)
 
 /** Whether a response with this status has no body. */
 export const isBodiless = (status: number): boolean => status === 204 || status === 205 || status === 304
@@ -211,8 +214,8 @@ export function contextFactory(koa: Koa): ContextFactory {
     }
 
     set status(code: number) {
-      const isHeld = !this[isShared] && Number.isInteger(code) && code >= 100 && code <= 999
-      if (isHeld && (this[heldJson] === undefined || !isBodiless(code))) {
+      const mayHold = !this[isShared] && Number.isInteger(code) && code >= 100 && code <= 999
+      if (mayHold && (this[heldJson] === undefined || !isBodiless(code))) {
         this[hasStatus] = true
         this[nodeResponse].statusCode = code
       } else (this.response as Koa.Response).status = code
@@ -232,7 +235,7 @@ export function contextFactory(koa: Koa): ContextFactory {
 
     set(...given: readonly unknown[]): void {
       const [name, value] = given
-      if (this[isShared] || typeof name !== 'string' || typeof value !== 'string' || unheld.test(name) || name === '')
+      if (this[isShared] || typeof name !== 'string' || typeof value !== 'string' || !isHeld(name.toLowerCase()))
         (this.response as { set(...all: readonly unknown[]): void }).set(...given)
       else {
         // Node would refuse it only when it is sent.

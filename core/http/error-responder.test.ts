@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import type { Context } from 'koa'
 import { ZinError } from '../errors.js'
 import type { ErrorBody } from '../hooks/catalogue.js'
+import { bodyHeaders } from './headers.js'
 import { makeApp, route } from './test-support.js'
 
 const failing = (thrown: () => unknown) =>
@@ -38,6 +40,20 @@ test('a ZinError sets status, title, code, details and headers of the response',
   assert.match(String(response.headers['content-type']), /^application\/json/)
   assert.deepEqual([log.lines, failures], [[], []])
 })
+
+for (const name of bodyHeaders) {
+  test(`a header that describes the replaced body is left out: ${name}`, async (t) => {
+    const handler = (ctx: Context): object => {
+      ctx.set(name, 'x')
+      ctx.set('X-Kept', 'yes')
+      throw new ZinError('GONE', 'It is gone', { status: 410 })
+    }
+    const { app } = makeApp(t, [route({ method: 'GET', path: '/fail', handler })])
+    const { headers, status } = await app.inject({ path: '/fail' })
+    assert.deepEqual([status, headers['x-kept']], [410, 'yes'])
+    assert.notEqual(headers[name], 'x')
+  })
+}
 
 test('errors of ctx.throw keep their status, and the text of an unexposed one stays hidden', async (t) => {
   const { app } = makeApp(t, [

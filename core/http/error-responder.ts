@@ -6,6 +6,7 @@ import type { WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
 import { isUntouched, rawResponse } from './context.js'
 import { httpErrors, statusError } from './errors.js'
+import { bodyHeaders } from './headers.js'
 import { reportedPath } from './matched-route.js'
 import { pathOf } from './target.js'
 
@@ -15,18 +16,6 @@ export interface ErrorResponderOptions {
   readonly onError: (error: Error, failed: FailedRequest) => void
   readonly transformErrorBody: Pick<WaterfallSlot<ErrorBody, [Error, FailedRequest]>, 'active' | 'call'>
 }
-
-/** Headers that describe the body which an error response replaces. */
-const bodyHeaders = [
-  'content-type',
-  'content-length',
-  'content-encoding',
-  'content-disposition',
-  'content-range',
-  'etag',
-  'last-modified',
-  'transfer-encoding',
-]
 
 /** Converts a thrown value to an error response. */
 export class ErrorResponder {
@@ -89,7 +78,7 @@ export class ErrorResponder {
 }
 
 function answer(ctx: Context, { status, headers }: ZinError, body: ErrorBody): true {
-  // An untouched response has none of them.
+  // An untouched response holds none of them.
   if (!isUntouched(ctx)) for (const name of bodyHeaders) ctx.remove(name)
   ctx.respond = true
   ctx.status = status

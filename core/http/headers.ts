@@ -54,6 +54,18 @@ export function repeatedHeader({ rawHeaders }: IncomingMessage): string | undefi
   return undefined
 }
 
+/** Headers that describe the body of a response, in lower case: an error response, which replaces it, has others. */
+export const bodyHeaders = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-disposition',
+  'content-range',
+  'etag',
+  'last-modified',
+  'transfer-encoding',
+]
+
 /** Whether the headers of a request announce a body. */
 export function announcesBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length']
