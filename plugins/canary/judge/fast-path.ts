@@ -18,6 +18,9 @@ const outageAlpha = 0.01
 /** Stable jobs since the canary began to fail that tell whether stable fails too. */
 const leastStable = 6
 
+/** One stable job that fails is no sign of an outage, however few have ended. */
+const chanceFailures = 1
+
 /** Stable jobs from before the canary: all that are known, and of these, those of the last minutes. */
 export interface Before {
   readonly baseline: Tally
@@ -26,7 +29,8 @@ export interface Before {
 
 /**
  * Returns upper bounds of the stable rate: over all stable jobs, including those before the canary; and the higher one of those over the
- * steps, weighted by the canary's jobs in them, and since the canary began to fail, 0 if unknown. The second one keeps an outage of both versions from being blamed on the canary.
+ * steps, weighted by the canary's jobs in them, and since the canary began to fail, 0 if unknown. The second one keeps an outage of both
+ * versions from being blamed on the canary.
  */
 export function stableUppers(
   { latest, rows }: Seen,
@@ -39,7 +43,7 @@ export function stableUppers(
   const overall = wilsonUpper(all.bad, all.jobs, surely)
   const canary = total(rows, 'canary', metric)
   const { stable: now } = sinceFailing(latest, metric) ?? {}
-  const lately = now !== undefined && rateOf(now) > leastOutage ? wilsonUpper(now.bad, now.jobs, probably) : 0
+  const lately = now !== undefined && now.bad > chanceFailures && rateOf(now) > leastOutage ? wilsonUpper(now.bad, now.jobs, probably) : 0
   const begunInOutage = exceeds(recent, Math.max(leastOutage, overall))
   if (canary.jobs === 0 || (stable.jobs === 0 && !begunInOutage)) return { overall, meanwhile: lately }
   let rate = 0
@@ -54,7 +58,7 @@ export function stableUppers(
     squares += (part * part) / tally.jobs
   }
   // Few jobs without a bad one are no sign of an outage.
-  const meanwhile = rate === 0 ? 0 : wilsonUpper(rate / squares, 1 / squares, probably)
+  const meanwhile = stable.bad <= chanceFailures ? 0 : wilsonUpper(rate / squares, 1 / squares, probably)
   return { overall, meanwhile: Math.max(lately, meanwhile) }
 }
 
