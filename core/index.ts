@@ -15,6 +15,7 @@ export type { ShutdownReport, StopRow } from './host/shutdown.js'
 
 export { checkedValue } from './host/checked-value.js'
 export type { PluginContext, PluginHooks } from './host/context.js'
+export { importPackage } from './host/import-package.js'
 export type { Migration } from './host/migration.js'
 export type { Plugin, PluginFactory, PluginSpec } from './host/plugin.js'
 export { definePlugin, isPlugin, registerOnly } from './host/plugin.js'

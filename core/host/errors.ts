@@ -20,6 +20,11 @@ export const hostErrors = defineErrors({
     when: 'A method of a host, or of an app from `createApp`, was called in a state that does not allow it',
     fix: 'Call `start` once; create a new one to start again',
   },
+  ZIN_PACKAGE_MISSING: {
+    message: (name: string) => `the package "${name}" is not installed: run "npm install ${name}"`,
+    when: 'A plugin needs a package that only apps with this plugin install',
+    fix: 'Run the command that the message names',
+  },
   ZIN_PLUGIN_ENABLE_FAILED: {
     message: (plugin: string, error: unknown) => `${plugin}: could not be enabled: ${messageOf(error)}`,
     cause: (_plugin: string, error: unknown) => error,
