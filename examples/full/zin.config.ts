@@ -21,7 +21,6 @@ import {
   workerHealth,
   workers,
 } from 'zin/plugins'
-import { emails } from './emails/index.js'
 
 // Data is stored in .zin/data until REDIS_URL and DB_* are set; nothing else needs to change.
 export default defineConfig({
@@ -37,7 +36,19 @@ export default defineConfig({
     login({ seed: { email: 'demo@example.com', role: 'user', passwordSetting: 'DEMO_PASSWORD' } }),
     ops(),
     decisions(),
-    workers(),
+    workers({
+      // Created when it is absent. Whether it runs is up to the operator.
+      declare: [
+        {
+          name: 'email-sender',
+          queueName: 'emails',
+          processor: 'processors/email-sender.ts',
+          healthCheck: 'processors/email-sender.ts',
+          concurrency: 10,
+          features: { healthMonitoring: true },
+        },
+      ],
+    }),
     workerHealth(),
     canary(),
     resources(),
@@ -47,6 +58,5 @@ export default defineConfig({
     compliance(),
     observability(),
     webConsole(),
-    emails(),
   ],
 })

@@ -9,6 +9,7 @@ import type { Queues } from 'zin/plugins/queues'
 import type { WorkerEvent, Workers } from './contract.js'
 import { Cancels } from './control/cancels.js'
 import { Changes } from './control/changes.js'
+import { Declarations } from './control/declarations.js'
 import { DesiredStates } from './control/desired-states.js'
 import { Drains } from './control/drains.js'
 import { GivenCode } from './control/given-code.js'
@@ -64,6 +65,8 @@ export interface WorkerParts {
   prepare(): Promise<void>
   /** Joins the other nodes. */
   join(): Promise<void>
+  /** Creates and changes the workers that code declares. */
+  declare(): Promise<void>
   /** Starts the workers that auto-start, in the background. */
   boot(): void
   /** Polls for changes whose messages were missed. Called every `pollMs`. */
@@ -193,6 +196,8 @@ export function assemble(input: AssembleInput): WorkerParts {
   })
   const health = new Health({ shared, jobs, hooks, queues: services.queues, now })
   const versions = new Versions({ writes, shared, check, code, now })
+  const changes = new Changes({ hooks, ops: services.ops, log })
+  const declarations = new Declarations({ changes, records, versions, registry, storeRegistry, log })
   const listeners = new Set<(event: WorkerEvent) => void>()
   const emit = (event: WorkerEvent): void => {
     for (const listener of [...listeners]) {
@@ -223,7 +228,8 @@ export function assemble(input: AssembleInput): WorkerParts {
     workers: makeWorkers({
       enabled: settings.WORKERS_ENABLED,
       id,
-      changes: new Changes({ hooks, ops: services.ops, log }),
+      changes,
+      declarations,
       shared,
       clock,
       desired,
@@ -259,11 +265,14 @@ export function assemble(input: AssembleInput): WorkerParts {
       await reconciler.join()
       leadership = cluster.lead(leaderRole)
     },
+    // A command has no role, and changes nothing as a side effect.
+    declare: async () => (host.roles.size === 0 ? undefined : declarations.begin()),
     boot: () => reconciler.boot(),
     pollMs: settings.WORKER_INTERVAL_MS,
     async poll() {
       await local?.heartbeat()
       await reconciler.poll()
+      await declarations.apply()
     },
     async flush() {
       reconciler.drain()
@@ -273,7 +282,10 @@ export function assemble(input: AssembleInput): WorkerParts {
     stalledMs: stalledTickMs(options.jobLockMs),
     watch: async () => node?.watch(),
     watchMs: askAgainMs,
-    checkWorkers: () => node?.check(),
+    checkWorkers() {
+      declarations.check()
+      node?.check()
+    },
     get countsFault() {
       return node?.countsFault
     },

@@ -115,6 +115,21 @@ export interface Workers {
   readonly enabled: boolean
   /** Stores a new worker, and starts it if the auto-start rule allows it. 409 WORKER_EXISTS. */
   create(worker: CreateWorker, options?: CreateOptions): Promise<WorkerView>
+  /**
+   * Declares a worker in code, in `setup`: when the app is ready, the worker is created if it is absent, and the fields that differ from the
+   * declaration are changed. Fields that it does not name, the scaled concurrency, and whether the worker runs are up to operators. A
+   * processor or health check that no stored version has becomes a new version, which is activated: `version`, or else the next patch. Commands
+   * apply nothing. Returns a function that withdraws the declaration, and leaves the worker. 409 WORKER_DECLARED.
+   *
+   * @example
+   * ctx.services.workers.as(ctx.plugin.name).declare({
+   *   name: 'receipts',
+   *   queueName: 'receipts',
+   *   processor: async (job) => ({ sentTo: job.data.email }),
+   *   autoStart: true,
+   * })
+   */
+  declare(worker: CreateWorker): () => void
   /** Changes fields of the record; nodes apply them without a restart where possible. 409 WORKER_HAS_SCHEDULES: the queue cannot change. */
   update(name: string, changes: UpdateWorker, options?: OperationOptions): Promise<OperationResult>
   /** Starting a running worker succeeds and changes nothing. 410 WORKER_INACTIVE. */

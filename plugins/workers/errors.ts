@@ -17,6 +17,18 @@ const managementErrors = defineErrors({
     when: 'The name is taken',
     fix: 'Choose another name, or remove that worker first',
   },
+  WORKER_DECLARED: {
+    status: 409,
+    message: (name: string, by: string) => `Worker "${name}" is already declared by ${by}; declare it once`,
+    when: 'A worker is declared twice in the code of one app',
+    fix: 'Declare it once',
+  },
+  WORKER_NOT_DECLARED: {
+    message: (name: string, error: Error) => `The declaration of worker "${name}" could not be applied: ${error.message}`,
+    cause: (_name: string, error: Error) => error,
+    when: 'A worker that code declares could not be created or changed; the readiness check `workers` and the log show it',
+    fix: 'Fix the cause in the message; a store that was unreachable is tried again with every poll',
+  },
   WORKER_INACTIVE: {
     status: 410,
     message: (name: string) => `Worker "${name}" has activeStatus false: it takes no jobs and cannot be started`,

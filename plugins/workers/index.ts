@@ -96,6 +96,7 @@ export const workers = definePlugin({
       if (typeof processor === 'function') parts.registry.register(name, processor)
       else parts.registry.registerPath(name, processor)
     }
+    for (const worker of options.declare ?? []) parts.workers.as('zin.config').declare(worker)
     for (const migration of parts.migrations) ctx.migration(migration)
     for (const [url, processor] of Object.entries(options.prebuilt ?? {})) parts.registry.registerPrebuilt(url, processor)
     for (const [name, check] of Object.entries(options.healthChecks ?? {})) parts.registry.registerHealthCheck(name, check)
@@ -134,6 +135,7 @@ export const workers = definePlugin({
     })
     ctx.onReady(async () => {
       await parts.join()
+      await parts.declare()
       parts.boot()
       ctx.every(parts.pollMs, () => parts.poll())
       ctx.every(flushMs, () => parts.flush())

@@ -1,6 +1,7 @@
 import { defineOptions, type OptionsOf, Type } from 'zin'
 import type { WorkerHealthCheck } from './health/check.js'
 import type { WorkerProcessor } from './processors/processor.js'
+import type { CreateWorker } from './record/record.js'
 
 /** Options of `workers()`. */
 export type WorkersOptions = OptionsOf<typeof workersOptions>
@@ -10,6 +11,11 @@ const byName = <T>(description: string) => Type.Record(Type.String(), Type.Unsaf
 
 export const workersOptions = defineOptions(
   Type.Object({
+    declare: Type.Optional(
+      Type.Array(Type.Unsafe<CreateWorker>({ type: 'object' }), {
+        description: 'Workers that this app has, as in `Workers.declare`: created when absent, and changed where they differ',
+      }),
+    ),
     processorRoots: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
         minItems: 1,

@@ -2,7 +2,8 @@ import { AsyncResource } from 'node:async_hooks'
 import { type Clock, withDeadline } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
 import type { ListOptions, LocalWorkers, OperationResult, WorkerEvent, WorkerPage, Workers, WorkerView } from './contract.js'
-import type { Changes } from './control/changes.js'
+import { type Changes, theApp } from './control/changes.js'
+import type { Declarations } from './control/declarations.js'
 import type { DesiredStates } from './control/desired-states.js'
 import type { Drains } from './control/drains.js'
 import { type Act, jobActions } from './control/job-actions.js'
@@ -44,6 +45,7 @@ export interface ServiceParts {
   readonly shared: SharedState
   readonly clock: Clock
   readonly changes: Changes
+  readonly declarations: Declarations
   readonly desired: DesiredStates
   readonly drains: Drains
   readonly storeRegistry: StoreRegistry
@@ -135,6 +137,7 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
   return {
     enabled: parts.enabled,
     create: async (worker, options) => view(await act('create', worker?.name, (step) => records.create(worker, step, options))),
+    declare: (worker) => parts.declarations.add(worker, actor ?? theApp),
     update: async (name, changes, options) =>
       resultOf(await act('update', name, (step) => records.update(name, changes, step, options)), () => `Worker "${name}" is updated`),
     start: async (name, options) =>

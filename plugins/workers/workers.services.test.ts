@@ -9,6 +9,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
+import { declareContract } from './declare.contract.js'
 import { workers, workersService } from './index.js'
 import type { JobView } from './jobs/types.js'
 import { pauseContract } from './pause.contract.js'
@@ -25,6 +26,7 @@ const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL
 workersContract('Redis', redis)
 rebootContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
 rolloutContract('Redis', { env: redis, drivers: ['kvstore', 'db'] })
+declareContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 pauseContract('Redis', redis)
 recreateContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 shutdownContract('Redis', redis)

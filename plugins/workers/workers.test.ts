@@ -1,3 +1,4 @@
+import { declareContract } from './declare.contract.js'
 import { nodesContract } from './nodes.contract.js'
 import { pauseContract } from './pause.contract.js'
 import { placesContract } from './places.contract.js'
@@ -11,6 +12,7 @@ import { workersContract } from './workers.contract.js'
 workersContract('the embedded store', {})
 rebootContract('the embedded store', { env: {}, drivers: ['db'] })
 rolloutContract('the embedded store', { env: {}, drivers: ['db'] })
+declareContract('the embedded store', { WORKER_PERSISTENCE_DRIVER: 'db' })
 pauseContract('the embedded store', {})
 recreateContract('the embedded store', {})
 shutdownContract('the embedded store', {})

@@ -56,11 +56,8 @@ function configure(config: string): void {
   const service = "microservices({ services: { 'fuzz-says': { process: 'own' } } })"
   const changes = [
     ['login({', `login({ ${names.map((name) => `${name}: 1_000_000`).join(', ')},`],
-    [
-      "from './emails/index.js'",
-      "from './emails/index.js'\nimport { fuzz } from './fuzz/index.js'\nimport { microservices } from 'zin/plugins'",
-    ],
-    ['emails(),', `emails(), ${service}, fuzz(),`],
+    ["from 'zin/plugins'", "from 'zin/plugins'\nimport { fuzz } from './fuzz/index.js'\nimport { microservices } from 'zin/plugins'"],
+    ['webConsole(),\n', `webConsole(), ${service}, fuzz(),\n`],
   ] as const
   let text = readFileSync(config, 'utf8')
   for (const [from, to] of changes) {

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { definePlugin, Type, ZinError } from 'zin'
+import { definePlugin, Type } from 'zin'
 import { microservicesService } from 'zin/plugins/microservices'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
@@ -38,23 +38,18 @@ export const gateway = definePlugin({
         return order.data
       },
     })
-    services.workers.register('receipts', (job: Job<Receipt>) =>
-      services.services.continueTrace(job.data.trace, async () => {
-        const user = await users.getUsersName({ params: { name: job.data.user }, headers: services.services.injectHeaders() })
-        // The job is retried.
-        if (!user.ok) throw gatewayErrors.USER_UNKNOWN(user.status)
-        log.info({ order: job.data.order, traceId: user.data.traceId }, `wrote a receipt for ${user.data.name}`)
-        return { traceId: user.data.traceId }
-      }),
-    )
-  },
-  async ready({ host, services }) {
-    // A CLI command has no role, and must not change anything as a side effect.
-    if (host.roles.size === 0) return
-    try {
-      await services.workers.create({ name: 'receipts', queueName: 'receipts', autoStart: true }, { waitMs: 0 })
-    } catch (error) {
-      if (!(error instanceof ZinError && error.code === 'WORKER_EXISTS')) throw error
-    }
+    services.workers.declare({
+      name: 'receipts',
+      queueName: 'receipts',
+      autoStart: true,
+      processor: (job: Job<Receipt>) =>
+        services.services.continueTrace(job.data.trace, async () => {
+          const user = await users.getUsersName({ params: { name: job.data.user }, headers: services.services.injectHeaders() })
+          // The job is retried.
+          if (!user.ok) throw gatewayErrors.USER_UNKNOWN(user.status)
+          log.info({ order: job.data.order, traceId: user.data.traceId }, `wrote a receipt for ${user.data.name}`)
+          return { traceId: user.data.traceId }
+        }),
+    })
   },
 })

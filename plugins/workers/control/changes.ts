@@ -39,7 +39,7 @@ export interface ChangeStep<Subject> {
 }
 
 /** The actor of code that did not name its plugin: see `Workers.as`. */
-const app: Actor = { kind: 'plugin', id: 'app', via: 'plugin' }
+export const theApp: Actor = { kind: 'plugin', id: 'app', via: 'plugin' }
 
 /** Runs every management action: plugins can deny it beforehand, and are notified of it before its caller gets the response. */
 export class Changes {
@@ -108,7 +108,7 @@ export class Changes {
   }
 
   #actorOf({ actor }: Pick<Asked<WorkerAction>, 'actor'>): Actor {
-    return actor ?? this.#parts.ops.actor() ?? app
+    return actor ?? this.#parts.ops.actor() ?? theApp
   }
 
   async #demandPermission(change: WorkerChange): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from 'zin'
 import { type AutoStartSettings, autoStart } from '../auto-start.js'
 import type { CreateOptions, OperationOptions } from '../contract.js'
@@ -34,6 +35,12 @@ export interface WorkerRecordsParts {
   readonly queueStore: 'redis' | 'embedded'
 }
 
+/** Options of actions that may come from a declaration. */
+interface ByDeclaration {
+  /** The plugin whose code declares the worker. */
+  readonly declaredBy?: string
+}
+
 /** Creates, changes and removes workers. */
 export class WorkerRecords {
   readonly #parts: WorkerRecordsParts
@@ -42,7 +49,11 @@ export class WorkerRecords {
     this.#parts = parts
   }
 
-  async create(input: CreateWorker, step: WorkerStep, { places = 'any', mayOpen, ...options }: CreateOptions = {}): Promise<StoredWorker> {
+  async create(
+    input: CreateWorker,
+    step: WorkerStep,
+    { declaredBy, places = 'any', mayOpen, ...options }: CreateOptions & ByDeclaration = {},
+  ): Promise<StoredWorker> {
     const { check, clock, code, defaults, storeRegistry, features, queueStore, writes } = this.#parts
     refuse(problemsOf(input))
     refuse(queueStoreProblems(input.infrastructure, queueStore))
@@ -70,6 +81,7 @@ export class WorkerRecords {
         previousVersion: null,
         monitored: null,
       },
+      ...(declaredBy !== undefined && { declaredBy }),
       generation: 1,
       createdAt: now,
       updatedAt: now,
@@ -86,7 +98,17 @@ export class WorkerRecords {
     return worker
   }
 
-  async update(name: string, changes: UpdateWorker, step: WorkerStep, options: OperationOptions = {}): Promise<Applied> {
+  /** Whether an update with these fields would change the worker. Throws the problems of the fields. */
+  differs({ record }: StoredWorker, fields: UpdateWorker): boolean {
+    return !isDeepStrictEqual(plain(this.#parts.features.complete(updatedRecord(record, fields), fields, record)), plain(record))
+  }
+
+  async update(
+    name: string,
+    changes: UpdateWorker,
+    step: WorkerStep,
+    { declaredBy, ...options }: OperationOptions & ByDeclaration = {},
+  ): Promise<Applied> {
     const { storeRegistry, features, schedules, writes } = this.#parts
     refuse(updateProblems(changes))
     return writes.change(
@@ -96,7 +118,7 @@ export class WorkerRecords {
         const record = features.complete(updatedRecord(worker.record, changes), changes, worker.record)
         await this.#checkUpdate(worker, record)
         const desired: Desired = record.activeStatus ? worker.desired : stoppedBy(worker.desired, step.actor.id, this.#parts.clock.now())
-        return { ...worker, record, desired, ...leftQueues(worker, record) }
+        return { ...worker, record, desired, ...leftQueues(worker, record), ...(declaredBy !== undefined && { declaredBy }) }
       },
       step,
       options,
@@ -144,4 +166,9 @@ export class WorkerRecords {
     const reported = await this.#parts.shared.statusesOf(name)
     return reported.some((status) => status.alive && status.workerId === id)
   }
+}
+
+/** As it is stored: without fields that are undefined. */
+function plain(record: WorkerRecord): unknown {
+  return JSON.parse(JSON.stringify(record))
 }

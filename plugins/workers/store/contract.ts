@@ -51,6 +51,8 @@ export interface StoredWorker {
   readonly halted?: HaltedRollout
   /** Previous queues of the worker, most recent first. A schedule that could not be moved may remain there. */
   readonly leftQueues?: readonly string[]
+  /** The plugin whose code declares it. */
+  readonly declaredBy?: string
   /** From 1. */
   readonly generation: number
   /** ms since 1970. */

@@ -29,7 +29,7 @@ export function rowOf({ id, generation, createdAt, updatedAt, ...content }: Stor
 export function workerOf(row: WorkerRow): StoredWorker {
   return {
     id: row.id,
-    ...(JSON.parse(row.record) as Pick<StoredWorker, 'record' | 'versions' | 'desired' | 'halted' | 'leftQueues'>),
+    ...(JSON.parse(row.record) as Pick<StoredWorker, 'record' | 'versions' | 'desired' | 'halted' | 'leftQueues' | 'declaredBy'>),
     generation: Number(row.generation),
     createdAt: Number(row.created_at),
     updatedAt: Number(row.updated_at),
