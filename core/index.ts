@@ -116,6 +116,7 @@ export type { RequestContext } from './http/request-context.js'
 export { requestContext } from './http/request-context.js'
 export type { HttpMethod, InvalidInput, JsonSchema, Route, RouteContext, RouteInfo, RouteInput, RouteSpec } from './http/route.js'
 export { defineRoute } from './http/route.js'
+export type { StandardSchema } from './http/standard-schema.js'
 
 // Commands of the CLI.
 

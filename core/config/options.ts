@@ -1,5 +1,6 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
+import { isStandardSchema, jsonSchemaOf, type StandardSchema } from '../http/standard-schema.js'
 
 /** The options of a plugin, created by {@link defineOptions}. */
 export interface OptionsDeclaration<O extends object = object> {
@@ -7,6 +8,8 @@ export interface OptionsDeclaration<O extends object = object> {
   readonly schema: object
   /** The values of options that the app omits. */
   readonly defaults: O
+  /** Validates the options in place of `schema`, which then only describes them. */
+  readonly standard?: StandardSchema<unknown, O>
 }
 
 /** The type of declared options: `type MailOptions = OptionsOf<typeof mailOptions>`. */
@@ -24,6 +27,8 @@ type ReadonlyDeep<T> = 0 extends 1 & T
         ? { readonly [K in keyof T]: ReadonlyDeep<T[K]> }
         : T
 
+type StandardOutput<S> = S extends StandardSchema<infer _, infer Output extends object> ? ReadonlyDeep<Output> : never
+
 const noDefault = Symbol.for('zin.option.required')
 
 /** Whether a default is the marker of a required option. */
@@ -33,7 +38,8 @@ export function isRequired(value: unknown): boolean {
 
 /**
  * Declares the options of a plugin once: their types, defaults, validation and the rows of its README are derived from the declaration.
- * Each property has a `description`. A property with a `default` or in `Type.Optional` may be omitted; all others are required. Unknown
+ * Each property has a `description`. A schema of Zod, Valibot, ArkType or another library with Standard Schema is accepted as well; it validates
+ * synchronously, and the README gets the rows that its JSON schema describes. A property with a `default` or in `Type.Optional` may be omitted; all others are required. Unknown
  * options are rejected.
  *
  * @example
@@ -46,13 +52,19 @@ export function isRequired(value: unknown): boolean {
  * )
  * type MailOptions = OptionsOf<typeof mailOptions>
  */
-export function defineOptions<S extends TObject>(schema: S): OptionsDeclaration<ReadonlyDeep<Static<S>>> {
+export function defineOptions<S extends TObject>(schema: S): OptionsDeclaration<ReadonlyDeep<Static<S>>>
+export function defineOptions<S extends StandardSchema<unknown, object>>(schema: S): OptionsDeclaration<StandardOutput<S>>
+export function defineOptions(schema: TObject | StandardSchema<unknown, object>): OptionsDeclaration {
+  if (isStandardSchema(schema)) {
+    const described = jsonSchemaOf(schema, 'input') ?? { type: 'object', properties: {} }
+    return { schema: described, defaults: {}, standard: schema as StandardSchema<unknown, object> }
+  }
   const { properties, required = [] } = schema as { properties: Readonly<Record<string, { default?: unknown }>>; required?: string[] }
   const defaults = Object.entries(properties).flatMap(([name, property]): [string, unknown][] => {
     if (property.default !== undefined) return [[name, frozen(property.default)]]
     return required.includes(name) ? [[name, noDefault]] : []
   })
-  return { schema: { ...schema, additionalProperties: false }, defaults: Object.fromEntries(defaults) as ReadonlyDeep<Static<S>> }
+  return { schema: { ...schema, additionalProperties: false }, defaults: Object.fromEntries(defaults) }
 }
 
 /** Returns the schema of an option whose value is a function. */

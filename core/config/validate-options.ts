@@ -1,5 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import ajvFormats from 'ajv-formats'
+import { type StandardSchema, validateStandard } from '../http/standard-schema.js'
 import { factoryName } from '../util/factory-name.js'
 import { schemaFaults } from '../util/schema-faults.js'
 import { suggest } from '../util/suggest.js'
@@ -18,6 +19,7 @@ export class OptionsValidator {
   #engine: Ajv | undefined
 
   validate(spec: WithOptions, given: Readonly<Record<string, unknown>>): OptionsResult {
+    if (spec.options?.standard !== undefined) return validateStandardOptions(spec.name, spec.options.standard, given)
     const known = spec.options?.schema as { properties?: Record<string, unknown> } | undefined
     const keys = Object.keys(known?.properties ?? {})
     const unknown = Object.keys(given).filter((key) => !keys.includes(key))
@@ -43,6 +45,17 @@ export class OptionsValidator {
     this.#engine ??= schemaEngine()
     return this.#engine.compile(schema)
   }
+}
+
+function validateStandardOptions(plugin: string, schema: StandardSchema, given: Readonly<Record<string, unknown>>): OptionsResult {
+  const result = validateStandard(schema, defined(given))
+  if (result instanceof Promise) {
+    result.catch(() => undefined)
+    return { problems: [`${plugin}: its options are validated asynchronously, which is not supported`] }
+  }
+  const { faults, value } = result
+  if (faults.length > 0) return { problems: faults.map(({ message, path }) => invalidOption(plugin, path, `is invalid: ${message}`)) }
+  return { options: value as object }
 }
 
 /** Creates a validator that reports every problem, changes nothing, and supports the same formats as routes. */

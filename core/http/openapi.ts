@@ -1,6 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { SecurityRequirement, SecurityScheme } from './middleware.js'
 import type { JsonSchema, Registration, Route } from './route.js'
+import type { ResponseSchemas } from './route-types.js'
+import { isStandardSchema, jsonSchemaOf } from './standard-schema.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -33,13 +35,24 @@ export function openapiDocument(
     paths[path] ??= {}
     paths[path][route.method.toLowerCase()] = {
       operationId: ids[index],
-      ...operation(plugin, { ...route, ...route.documented }, security),
+      ...operation(plugin, inJsonSchema({ ...route, ...route.documented }), security),
     }
   }
   const tags = [...new Set(shown.map(({ plugin, route }) => route.tag ?? plugin))].sort()
   const securitySchemes = schemesOf(shown)
   const components = { schemas: { Error: errorSchema, ErrorCode: codeSchema(errors) }, ...(securitySchemes && { securitySchemes }) }
   return { openapi: '3.1.0', info, servers: [{ url: '/' }], tags: tags.map((name) => ({ name })), paths, components }
+}
+
+/** The route with JSON schemas in place of those of other libraries; one that its library cannot describe accepts anything in the document. */
+function inJsonSchema(route: Route): Route {
+  const parts = (['params', 'query', 'body'] as const).flatMap((part) =>
+    isStandardSchema(route[part]) ? [[part, jsonSchemaOf(route[part], 'input') ?? {}] as const] : [],
+  )
+  const response = Object.entries((route.response ?? {}) as ResponseSchemas).map(
+    ([status, schema]) => [status, isStandardSchema(schema) ? (jsonSchemaOf(schema, 'output') ?? {}) : schema] as const,
+  )
+  return { ...route, ...Object.fromEntries(parts), ...(route.response && { response: Object.fromEntries(response) }) }
 }
 
 function schemesOf(routes: readonly SecuredRoute[]): Readonly<Record<string, SecurityScheme>> | undefined {

@@ -20,7 +20,7 @@ import { routeHandler } from './route-handler.js'
 import { RouteTable } from './router.js'
 import { sendHeld, sendResponse } from './send-response.js'
 import { originForm, pathOf, queryOf, targetProblem } from './target.js'
-import type { Schemas } from './validate.js'
+import type { RequestParts, Schemas } from './validate.js'
 
 /** Dependencies shared by all pipelines of an app. */
 export interface PipelineParts extends RequestEndParts {
@@ -237,11 +237,15 @@ export function routeSteps(route: Route, guards: readonly Middleware[], schemas:
   const validate = schemas.validator(route)
   const handle = routeHandler(route, schemas, warn)
 
-  const serve = (ctx: Context, body: unknown): MaybePromise => {
-    const input = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
-    validate?.(input) // 8. validation
+  const take = (ctx: Context, input: RequestParts): MaybePromise => {
     ctx.input = input
     return handle(ctx) // 9. handler
+  }
+  const serve = (ctx: Context, body: unknown): MaybePromise => {
+    const input: RequestParts = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
+    const validated = validate?.(input) // 8. validation
+    if (validated !== undefined) return validated.then(() => take(ctx, input))
+    return take(ctx, input)
   }
   if (route.probe) return (ctx) => serve(ctx, undefined)
 

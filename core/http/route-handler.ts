@@ -37,18 +37,21 @@ function responseWarner(route: Route, schemas: Schemas, log: Logger): (ctx: Cont
   const checks = new Map(
     Object.entries((route.response ?? {}) as ResponseSchemas).map(([status, schema]) => [Number(status), schemas.responseCheck(schema)]),
   )
+  const { method, path } = route
+  const tell = (status: number, problems: readonly string[]): void => {
+    if (problems.length > 0) log.warn({ method, path, status, problems }, 'the response does not match its schema')
+  }
+  const giveUp = (error: unknown): void =>
+    log.warn({ method, path, error: messageOf(error) }, 'the response could not be validated against its schema')
   return (ctx) => {
     const check = checks.get(ctx.status)
     if (!check || !isJson(ctx.body)) return
     try {
-      const problems = check(ctx.body)
-      if (problems.length > 0)
-        log.warn({ method: route.method, path: route.path, status: ctx.status, problems }, 'the response does not match its schema')
+      const found = check(ctx.body)
+      if (found instanceof Promise) found.then((problems) => tell(ctx.status, problems)).catch(giveUp)
+      else tell(ctx.status, found)
     } catch (error) {
-      log.warn(
-        { method: route.method, path: route.path, error: messageOf(error) },
-        'the response could not be validated against its schema',
-      )
+      giveUp(error)
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Static, TSchema } from 'typebox'
+import type { StandardSchema } from './standard-schema.js'
 
-/** A JSON schema: a TypeBox type, or a plain object. */
-export type JsonSchema = TSchema | Readonly<Record<string, unknown>>
+/** A TypeBox type, a JSON schema as a plain object, or a Standard Schema, such as one of Zod, Valibot or ArkType. */
+export type JsonSchema = TSchema | StandardSchema | Readonly<Record<string, unknown>>
 
 /** Schemas by status. */
 export type ResponseSchemas = Readonly<Record<number, JsonSchema>>
@@ -10,8 +11,10 @@ export type ResponseSchemas = Readonly<Record<number, JsonSchema>>
  * The type that a schema describes. It is `any`, like the result of JSON.parse, if the type of the schema is not known at compile time,
  * such as that of a variable without `as const`.
  */
+export type Described<S> = S extends StandardSchema<infer _, infer Output> ? Output : DescribedJson<S>
+
 // biome-ignore lint/suspicious/noExplicitAny: see above
-export type Described<S> = S extends TSchema ? (IsOpen<S> extends true ? any : Static<S>) : any
+type DescribedJson<S> = S extends TSchema ? (IsOpen<S> extends true ? any : Static<S>) : any
 
 type IsOpen<S> = string extends keyof S ? true : S extends { readonly type: infer T } ? (string extends T ? true : false) : false
 
@@ -55,11 +58,14 @@ export type QueryOf<S> = S extends undefined ? Readonly<Record<string, string | 
 /** A body without a schema is passed as it was parsed. */
 export type BodyOf<S> = S extends undefined ? unknown : Validated<S>
 
+/** What a handler may return for a schema: a Standard Schema may accept more than it makes of it. */
+type Returned<S> = S extends StandardSchema<infer Input, infer _> ? Input : Described<S>
+
 /** The return type of a handler: a value that serializes to one of the responses, or nothing. */
 export type ResultOf<R> = R extends ResponseSchemas
   ? number extends keyof R
     ? unknown
-    : Sendable<Described<R[keyof R]>> | undefined | void
+    : Sendable<Returned<R[keyof R]>> | undefined | void
   : unknown
 
 /**

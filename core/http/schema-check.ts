@@ -1,5 +1,6 @@
 import { formatNames } from 'ajv-formats/dist/formats.js'
 import type { Route } from './route.js'
+import { isStandardSchema } from './standard-schema.js'
 
 /** The required form of a keyword's value. */
 interface Form {
@@ -99,7 +100,10 @@ export function schemaProblems({ params, query, body, response = {}, documented 
   const responses = Object.entries(response).map(([status, schema]) => [`response ${status}`, schema] as const)
   const shown = Object.entries(documented).map(([part, schema]) => [`documented ${part}`, schema] as const)
   return [['params', params] as const, ['query', query] as const, ['body', body] as const, ...responses, ...shown].flatMap(
-    ([part, schema]) => (schema === undefined ? [] : problemsOf(schema).map((problem) => `its ${part} schema is invalid: ${problem}`)),
+    ([part, schema]) =>
+      schema === undefined || isStandardSchema(schema)
+        ? []
+        : problemsOf(schema).map((problem) => `its ${part} schema is invalid: ${problem}`),
   )
 }
 

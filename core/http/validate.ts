@@ -5,6 +5,7 @@ import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
 import { httpErrors } from './errors.js'
 import { jsonText } from './json.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
+import { isStandardSchema, jsonSchemaOf, type StandardFault, type StandardSchema, validateStandard } from './standard-schema.js'
 
 /** Maximum number of problems listed in one response. */
 const maxProblems = 20
@@ -26,31 +27,109 @@ export class Schemas {
   readonly #engines = new Map<string, Ajv>()
   readonly #exact = new WeakMap<object, JsonSchema>()
 
-  /** Returns a function that throws 400 if a request does not match the schemas of the route; `undefined` if the route has no schema. */
-  validator(route: Route): ((parts: RequestParts) => void) | undefined {
+  /**
+   * Returns a function that throws 400 if a request does not match the schemas of the route; `undefined` if the route has no schema. It
+   * returns a promise only for schemas of other libraries that answer later.
+   */
+  validator(route: Route): ((parts: RequestParts) => Promise<void> | void) | undefined {
     const checks = (['params', 'query', 'body'] as const).flatMap((part) => {
       const schema = route[part]
       return schema === undefined
         ? []
-        : [{ part, find: this.#finder(part === 'body' && route.bodyType !== 'form' ? 'json' : 'text', schema) }]
+        : [{ part, schema, mode: part === 'body' && route.bodyType !== 'form' ? ('json' as const) : ('text' as const) }]
     })
     if (checks.length === 0) return undefined
-    const emptyBody = (route.body as { type?: unknown } | undefined)?.type === 'object'
+    const finders = checks.flatMap(({ part, schema, mode }) =>
+      isStandardSchema(schema) ? [] : [{ part, find: this.#finder(mode, schema) }],
+    )
+    const others = checks.flatMap(({ part, schema, mode }) =>
+      isStandardSchema(schema) ? [{ part, check: this.#standard(mode, schema) }] : [],
+    )
+    const emptyBody = jsonSchemaOf(route.body, 'input')?.type === 'object'
+    const refuse = ([first, ...more]: readonly InvalidInput[]): void => {
+      if (first === undefined) return
+      throw route.onInvalid?.([first, ...more]) ?? httpErrors.VALIDATION_FAILED([first, ...more.slice(0, maxProblems - 1)])
+    }
     return (parts) => {
       if (emptyBody && parts.body === undefined) parts.body = {}
       let problems: readonly InvalidInput[] = none
-      for (const { part, find } of checks) {
+      for (const { part, find } of finders) {
         const faults = find(parts[part])
         if (faults !== undefined) problems = [...problems, ...faults.map((fault) => problemOf(part, fault))]
       }
-      const [first, ...more] = problems
-      if (first === undefined) return
-      throw route.onInvalid?.([first, ...more]) ?? httpErrors.VALIDATION_FAILED([first, ...more.slice(0, maxProblems - 1)])
+      if (others.length > 0) return this.#withStandard(parts, others, problems, refuse)
+      refuse(problems)
+    }
+  }
+
+  /** Checks the parts with schemas of other libraries, which may answer later. */
+  #withStandard(
+    parts: RequestParts,
+    others: readonly { readonly part: InvalidInput['part']; readonly check: StandardCheck }[],
+    problems: readonly InvalidInput[],
+    refuse: (problems: readonly InvalidInput[]) => void,
+  ): Promise<void> | void {
+    const results = others.map(({ part, check }) =>
+      check(parts[part], (value) => {
+        parts[part] = value
+      }),
+    )
+    const finish = (found: readonly (readonly SchemaFault[])[]): void =>
+      refuse([
+        ...problems,
+        ...found.flatMap((faults, index) =>
+          faults.map((fault) => problemOf((others[index] as { part: InvalidInput['part'] }).part, fault)),
+        ),
+      ])
+    return results.some((result) => result instanceof Promise)
+      ? Promise.all(results).then(finish)
+      : finish(results as readonly (readonly SchemaFault[])[])
+  }
+
+  /** Text is converted first, if the library can say which types the schema accepts. */
+  #standard(mode: 'text' | 'json', schema: StandardSchema): StandardCheck {
+    let convert: ((value: unknown) => unknown) | undefined
+    const prepare = (): ((value: unknown) => unknown) => {
+      const types = mode === 'text' ? jsonSchemaOf(schema, 'input') : undefined
+      if (types === undefined) return () => undefined
+      this.#exact.set(schema, types)
+      try {
+        return this.#engine('text', false).compile(types)
+      } catch {
+        return () => undefined
+      }
+    }
+    return (value, set) => {
+      convert ??= prepare()
+      convert(value)
+      const inexact = inexactNumber(value, '')
+      if (inexact !== undefined) return [inexact]
+      const take = ({
+        faults,
+        value: made,
+      }: {
+        readonly value: unknown
+        readonly faults: readonly StandardFault[]
+      }): readonly SchemaFault[] => {
+        if (faults.length === 0) set(made)
+        return faults.slice(0, maxProblems).map((fault) => ({ ...fault, keyword: 'schema' }))
+      }
+      const result = validateStandard(schema, value)
+      return result instanceof Promise ? result.then(take) : take(result)
     }
   }
 
   /** Returns a function that lists the problems of a response, for warnings. It checks the response as serialized. */
-  responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] {
+  responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] | Promise<readonly string[]> {
+    if (isStandardSchema(schema)) {
+      const told = ({ faults }: { readonly faults: readonly StandardFault[] }): readonly string[] =>
+        faults.map(({ path, message }) => `${path || 'the response'}: ${message}`)
+      return (value) => {
+        // As the handler returned it: a schema may accept what is not JSON, such as a date.
+        const result = validateStandard(schema, value)
+        return result instanceof Promise ? result.then(told) : told(result)
+      }
+    }
     const find = this.#finder('response', schema)
     return (value) => {
       const faults = find(JSON.parse(jsonText(value))) ?? []
@@ -61,7 +140,10 @@ export class Schemas {
   /** Removes the compiled validators of a route. */
   forget(route: Route): void {
     const schemas = [route.params, route.query, route.body, ...Object.values(route.response ?? {})]
-    for (const ajv of this.#engines.values()) for (const schema of schemas) if (schema) ajv.removeSchema(this.#exact.get(schema) ?? schema)
+    for (const schema of schemas) {
+      const compiled = schema === undefined ? undefined : (this.#exact.get(schema) ?? (isStandardSchema(schema) ? undefined : schema))
+      if (compiled !== undefined) for (const ajv of this.#engines.values()) ajv.removeSchema(compiled)
+    }
   }
 
   /**
@@ -103,6 +185,24 @@ export class Schemas {
 
 const none: readonly InvalidInput[] = []
 
+/** Returns the faults of a value; `set` takes what the schema makes of it. */
+type StandardCheck = (value: unknown, set: (made: unknown) => void) => readonly SchemaFault[] | Promise<readonly SchemaFault[]>
+
+/** The first number in a value that stands for another one, see `exactNumber`. */
+function inexactNumber(value: unknown, path: string): SchemaFault | undefined {
+  if (typeof value === 'number') return isExact(value) ? undefined : { path, keyword: 'exactNumber', message: inexact }
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return undefined
+  for (const [key, member] of Object.entries(value)) {
+    const inside = Array.isArray(value) ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
+    const found = inexactNumber(member, inside)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const isExact = (number: number): boolean => Number.isFinite(number) && (!Number.isInteger(number) || Number.isSafeInteger(number))
+const inexact = 'must be finite, and at most 9007199254740991 (2^53 - 1) if it is an integer'
+
 const problemOf = (part: InvalidInput['part'], { path, keyword, message }: SchemaFault): InvalidInput => ({
   part,
   field: path,
@@ -123,8 +223,8 @@ const options: Options = {
 const exactNumber: FuncKeywordDefinition = {
   keyword: 'exactNumber',
   type: 'number',
-  validate: (_schema: unknown, data: number) => Number.isFinite(data) && (!Number.isInteger(data) || Number.isSafeInteger(data)),
-  error: { message: 'must be finite, and at most 9007199254740991 (2^53 - 1) if it is an integer' },
+  validate: (_schema: unknown, data: number) => isExact(data),
+  error: { message: inexact },
 }
 
 /** Keywords whose values are data, and those whose values are schemas by name. */
