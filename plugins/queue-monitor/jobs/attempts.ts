@@ -7,7 +7,7 @@ import type { JobAttempt, JobAttempts } from '../contract.js'
 
 export interface AttemptHistoryOptions {
   readonly kv: Kv
-  readonly queues: Pick<Queues, 'storedText' | 'restoredText' | 'queue' | 'deletedJob' | 'names'>
+  readonly queues: Pick<Queues, 'backend' | 'storedText' | 'restoredText' | 'queue' | 'deletedJob' | 'names'>
   readonly clock: Clock
   readonly log: Logger
   readonly keptMs: number
@@ -28,6 +28,8 @@ const mostRemembered = 2_000
 /** Tolerated difference between the clocks of the store and the node, in ms. */
 const sameEndMs = 5_000
 
+const jobOf = ({ id, queue }: { readonly queue: string; readonly id: string }): string => `${queue}:${id}`
+
 interface BufferedAttempt {
   readonly queue: string
   readonly id: string
@@ -45,6 +47,8 @@ export class AttemptHistory {
   readonly #options: AttemptHistoryOptions
   #buffer: BufferedAttempt[] = []
   #dropped = 0
+  /** Jobs that were purged since the last flush. */
+  readonly #forgotten = new Set<string>()
   /** By key, oldest first. */
   readonly #remembered = new Map<string, Remembered>()
 
@@ -73,7 +77,7 @@ export class AttemptHistory {
 
   /** Stores the buffered attempts. */
   async flush(): Promise<void> {
-    const { keptMs, kv, log } = this.#options
+    const { log } = this.#options
     const all = this.#buffer
     if (this.#dropped > 0)
       log.warn(`${this.#dropped} job attempts are missing from the history: more than ${mostBuffered} attempts per second had to be stored`)
@@ -82,13 +86,26 @@ export class AttemptHistory {
     try {
       for (let from = 0; from < all.length; from += writtenAtOnce) {
         const some = all.slice(from, from + writtenAtOnce)
-        await Promise.all(some.map(async (one) => kv.set(one.key, JSON.stringify(await this.#stored(one)), { ttlMs: keptMs })))
-        // Afterwards: another process may have purged the job since its attempt ended.
-        await Promise.all(some.map(async (one) => ((await this.#exists(one)) ? undefined : kv.delete(one.key))))
+        await Promise.all(some.map((one) => this.#write(one)))
       }
     } catch (error) {
       log.warn({ err: error }, `job attempts could not be stored: ${messageOf(error)}`)
+    } finally {
+      this.#forgotten.clear()
     }
+  }
+
+  /**
+   * Stores an attempt unless its job has been purged since it ended. Embedded stores belong to one process, and what is deleted from them may
+   * stay in their files, so nothing is written that would have to be deleted. On servers, another process may purge the job meanwhile.
+   */
+  async #write(one: BufferedAttempt): Promise<void> {
+    const { keptMs, kv, queues } = this.#options
+    const text = JSON.stringify(await this.#stored(one))
+    const isAlone = queues.backend === 'embedded'
+    if (isAlone && (!(await this.#exists(one)) || this.#forgotten.has(jobOf(one)))) return
+    await kv.set(one.key, text, { ttlMs: keptMs })
+    if (!isAlone && !(await this.#exists(one))) await kv.delete(one.key)
   }
 
   /** Reads the attempts of a job in one round trip. */
@@ -110,6 +127,7 @@ export class AttemptHistory {
   /** Deletes the attempts of purged jobs. */
   async forget(queue: string, jobs: readonly PurgedJob[]): Promise<void> {
     const ids = new Set(jobs.map(({ id }) => id))
+    for (const id of ids) this.#forgotten.add(jobOf({ queue, id }))
     this.#buffer = this.#buffer.filter((one) => one.queue !== queue || !ids.has(one.id))
     const keys: string[] = []
     for (const { attempts, id } of jobs) {
