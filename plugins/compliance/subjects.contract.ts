@@ -204,6 +204,53 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       await boot()
     })
 
+    it('are erased from the errors of the jobs above a failed one, which are those of others', async () => {
+      const note = `above-${randomUUID()}`
+      const others = { user: { id: 'bob' }, note: 'stays' }
+      const child = { worker: 'orders', data: { user: { id: 'ann' }, note }, options: { name: 'fails', attempts: 1 } }
+      const parent = { worker: 'orders', data: others, children: [child] }
+      const flow = async (deletesChild: boolean) => {
+        const root = await workers().enqueueFlow({ worker: 'orders', data: others, children: [parent] })
+        const [id, below = '', lowest = ''] = [root.id, root.children[0]?.id, root.children[0]?.children[0]?.id]
+        await eventually('it fails through its grandchild', async () => (await state(id)) === 'failed')
+        if (deletesChild) assert.equal(await queues().deleteJob('orders', lowest, { batch: 'above', ms: 600_000 }), 'restorable')
+        return { id, below, lowest }
+      }
+      const flows = [await flow(false), await flow(true)]
+      for (const { below, id, lowest } of flows)
+        assert.equal(
+          (await queues().job('orders', id))?.job.failedReason,
+          `child orders:${below} failed: child orders:${lowest} failed: failed with ${note}`,
+        )
+      const { text: letters } = await app.host.inject({
+        method: 'GET',
+        path: '/api/jobs/waiting?queue=orders-dead&limit=100&include=payload',
+      })
+      for (const { below, id, lowest } of flows) {
+        assert.match(letters, new RegExp(`"error":"child orders:${lowest} failed"`))
+        assert.match(letters, new RegExp(`"error":"child orders:${below} failed"`), id)
+      }
+      const { erasure } = await erase('ann')
+      assert.deepEqual([erasure.state, erasure.error], ['completed', null])
+      for (const { below, id, lowest } of flows) {
+        const told = `child orders:${lowest} failed or was removed; it no longer exists`
+        const [root, mid] = [(await queues().job('orders', id))?.job, (await queues().job('orders', below))?.job]
+        assert.deepEqual([mid?.failedReason, root?.failedReason], [told, `child orders:${below} failed: ${told}`])
+        assert.doesNotMatch(JSON.stringify([root?.stacktrace, mid?.stacktrace]), new RegExp(note))
+        const { text } = await app.host.inject({ method: 'GET', path: `/api/jobs/${id}/attempts?queue=orders` })
+        assert.doesNotMatch(text, new RegExp(note))
+      }
+      // Those of the jobs above stay.
+      const left = await queues().list('orders-dead', 'waiting', { offset: 0, limit: 100 })
+      await queues().purge(
+        'orders-dead',
+        left.map(({ id: letter = '' }) => letter),
+      )
+      await app.stop()
+      assert.deepEqual(await leaksOf(dataDir, note), [])
+      await boot()
+    })
+
     it('are not reported as erased, to the caller or in the audit log, if a part was not', async () => {
       const audited = async (action: string) => (await app.host.service(complianceService).entries({ action, limit: 1 })).entries[0]
       const { status, text } = await erase('kept')

@@ -12,6 +12,8 @@ export interface PurgeParts {
   readonly find: (id: string) => Promise<QueueJob | undefined>
   /** Fails a waiting job, with the usual effect on its parent. */
   readonly fail: (id: string) => Promise<boolean>
+  /** Removes the error of a job from those of the jobs above it; returns false if one of them is running. */
+  readonly forgetError: (job: { readonly id?: string | undefined; readonly parentKey?: string | undefined }) => Promise<boolean>
   /** Removes jobs from the index of their declared fields. */
   readonly unindex: (jobs: readonly Job[]) => Promise<void>
   /** Notifies plugins of the purged jobs. */
@@ -20,17 +22,24 @@ export interface PurgeParts {
   readonly ask: <T>(command: () => Promise<T>) => Promise<T>
 }
 
+/** A job that is to be purged. */
+interface WantedJob extends ForgottenJob {
+  /** Of a deleted job that has failed. */
+  readonly parentKey?: string | undefined
+}
+
 /** Limit on the looks at a job that is not running and cannot be removed. */
 const mostLooks = 5
 
 /** Removes jobs and all their traces. */
 export async function purgeJobs(queue: Queue, ids: readonly string[], parts: PurgeParts): Promise<Purged> {
   const { ask, backend, only } = parts
-  const wanted = new Map<string, readonly ForgottenJob[]>()
+  const wanted = new Map<string, readonly WantedJob[]>()
   for (const id of ids) wanted.set(id, await wantedJobs(queue, id, parts))
   // First, so that no deletion or restoration that is under way takes a job where it would not be found.
   const forgotten = await ask(() => backend.deletion.forget(queue.name, [...wanted.values()].flat()))
   const gone: Job[] = []
+  for (const job of [...wanted.values()].flat()) if (job.parentKey !== undefined) await parts.forgetError(job)
   const running: string[] = []
   /** Ids that stand for another job. */
   const others = new Set(ids.filter((id) => wanted.get(id)?.length === 0))
@@ -56,6 +65,8 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
     .filter((id) => !running.includes(id) && !others.has(id))
     .map((id) => ({ id, ...(parents.get(id) && { parentKey: parents.get(id) as string }) }))
   if (traces.length > 0) await ask(() => backend.removeTraces(queue, traces))
+  // Again: one of them may have failed through it meanwhile.
+  for (const job of gone) if (failedAbove(job)) await parts.forgetError(job)
   await parts.unindex(gone)
   // Several processes may have removed the same job, and only one counts it.
   const counted = await ask(() =>
@@ -70,15 +81,17 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
 }
 
 /** The jobs with an id that are to be purged. If there is none at all, its traces are. */
-async function wantedJobs(queue: Queue, id: string, { ask, backend, find, only }: PurgeParts): Promise<readonly ForgottenJob[]> {
+async function wantedJobs(queue: Queue, id: string, { ask, backend, find, only }: PurgeParts): Promise<readonly WantedJob[]> {
   if (only === undefined) return [{ id }]
   // Twice, because a job may be deleted between the two reads.
   for (let looks = 0; looks < 2; looks++) {
     const deleted = await ask(() => backend.deletion.deletedJob(queue.name, id))
     const stored = (await find(id))?.job
     if (deleted === undefined && stored === undefined) continue
-    const wanted: ForgottenJob[] = []
-    for (const job of [deleted, stored]) if (job !== undefined && (await only(job))) wanted.push({ id, addedAt: job.timestamp })
+    const wanted: WantedJob[] = []
+    if (deleted !== undefined && (await only(deleted)))
+      wanted.push({ id, addedAt: deleted.timestamp, ...(deleted.error !== null && { parentKey: deleted.parentKey }) })
+    if (stored !== undefined && (await only(stored))) wanted.push({ id, addedAt: stored.timestamp })
     return wanted
   }
   return [{ id }]
@@ -95,13 +108,24 @@ export async function endSchedule(queue: Queue, id: string, { ask, backend }: Pi
   return existed
 }
 
-/** Returns false if the job is running. */
-async function purgeJob(queue: Queue, id: string, { job, state }: QueueJob, { ask, backend, fail }: PurgeParts): Promise<boolean> {
+/** Whether the error of a job may be in those of the jobs above it. */
+function failedAbove({ failedReason, parentKey, stacktrace }: Job): boolean {
+  return parentKey !== undefined && Boolean(failedReason || stacktrace?.length)
+}
+
+/** Returns false if the job is running, or one that repeats its error. */
+async function purgeJob(
+  queue: Queue,
+  id: string,
+  { job, state }: QueueJob,
+  { ask, backend, fail, forgetError }: PurgeParts,
+): Promise<boolean> {
   if (state === 'active') {
     // Otherwise, data about the same subject would be added when it ends.
     if (job.deduplicationId !== undefined) await ask(() => backend.dropNext(queue, job.deduplicationId ?? ''))
     return false
   }
+  if (failedAbove(job) && !(await forgetError(job))) return false
   const waits = state !== 'completed' && state !== 'failed'
   if (waits && job.parentKey !== undefined && !(await fail(id))) return false
   const remove = () => ask(() => backend.flows.removeJob(queue.name, id, { ended: true, keepsBelow: true }))

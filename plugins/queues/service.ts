@@ -12,8 +12,10 @@ import { createCounting } from './counting.js'
 import { createDeletion } from './deletion/service.js'
 import { queueErrors } from './errors.js'
 import { beforeAll, readEvents } from './event-stream.js'
+import { type FailedChild, forgetChildError } from './flows/child-errors.js'
 import type { ChangedJob } from './flows/contract.js'
 import { createFlows } from './flows/service.js'
+import type { PurgedJob } from './hooks.js'
 import { isJobId } from './job-id.js'
 import { LateSchedules } from './late-schedules.js'
 import { createJobIds } from './new-ids.js'
@@ -100,7 +102,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   /** Makes jobs of a queue, worker or flow producer pass through the hooks. */
   const throughHooks = <T extends object>(owner: T): T => {
     const uncount = (name: string, id: string): Promise<void> => opened().flows.uncount(name, id)
-    jobClass ??= storedJobClass({ payloads, maxJobBytes, errorOf, uncount, store: opened })
+    jobClass ??= storedJobClass({ payloads, maxJobBytes, errorOf, forgetIfGone, uncount, store: opened })
     return useJobClass(owner, jobClass)
   }
 
@@ -159,6 +161,20 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
   const errorOf = async (name: string, id: string): Promise<string | undefined> => {
     const found = await findJob(name, id)
     return found && ((await payloads.readable(found.job)).failedReason || undefined)
+  }
+
+  const purged = async (name: string, jobs: readonly PurgedJob[]): Promise<void> => {
+    for (const { plugin, error } of await hooks.afterJobsPurge.call(name, jobs)) {
+      log.error({ queue: name, plugin, err: error }, `${plugin} failed to remove its data about purged jobs: ${error.message}`)
+    }
+  }
+
+  const forgetError = (child: FailedChild) => ask(() => forgetChildError(child, { backend: opened(), payloads, queue, after: purged }))
+
+  const forgetIfGone = async (child: FailedChild): Promise<boolean> => {
+    if ((await findJob(child.queue, child.id)) !== undefined) return false
+    await forgetError(child)
+    return true
   }
 
   const names: Queues['names'] = () => ask(async () => [...new Set([...queues.keys(), ...(await opened().names())])].sort())
@@ -287,13 +303,10 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
         backend: opened(),
         find: (id) => ask(() => findJob(name, id)),
         fail: async (id) => (await fail(name, id, 'Purged')) !== undefined,
+        forgetError: ({ id = '', parentKey }) => forgetError({ queue: name, id, parentKey }),
         unindex: (jobs) => search.removed(name, jobs),
         ask,
-        after: async (jobs) => {
-          for (const { plugin, error } of await hooks.afterJobsPurge.call(name, jobs)) {
-            log.error({ queue: name, plugin, err: error }, `${plugin} failed to remove its data about purged jobs: ${error.message}`)
-          }
-        },
+        after: (jobs) => purged(name, jobs),
       }),
     purgeSchedule,
     copy,

@@ -3,6 +3,7 @@ import type { QueueBackend } from './backend.js'
 import { retryWait } from './backoff.js'
 import { loadBullmq } from './bullmq.js'
 import { replacesData } from './deduplication.js'
+import { type FailedChild, noLongerExists } from './flows/child-errors.js'
 import { failedChild } from './flows/contract.js'
 import { checkWrite } from './job-check.js'
 import type { Payloads } from './payloads.js'
@@ -19,13 +20,15 @@ export interface StoredJobParts {
   readonly maxJobBytes: number
   /** The error of a failed job; undefined if it no longer exists. */
   readonly errorOf: (queue: string, id: string) => Promise<string | undefined>
+  /** Removes the error of a child that no longer exists from the jobs above it. Returns whether it no longer exists. */
+  readonly forgetIfGone: (child: FailedChild) => Promise<boolean>
   /** Takes back the attempt that the store counts for a job that has failed without running. */
   readonly uncount: (queue: string, id: string) => Promise<void>
   readonly store: () => QueueBackend
 }
 
 /** Returns a job class whose writes and reads pass through the payload hooks, for producers and workers. */
-export function storedJobClass({ errorOf, maxJobBytes, payloads, store, uncount }: StoredJobParts): typeof Job {
+export function storedJobClass({ errorOf, forgetIfGone, maxJobBytes, payloads, store, uncount }: StoredJobParts): typeof Job {
   class StoredJob extends loadBullmq().Job {
     /** Times are whole ms, as the embedded store keeps them. */
     constructor(...given: ConstructorParameters<typeof Job>) {
@@ -85,11 +88,13 @@ export function storedJobClass({ errorOf, maxJobBytes, payloads, store, uncount 
       if (child === undefined) return this.#hastened(() => this.storeFailure(error, token, fetchNext))
       const why = await errorOf(child.queue, child.id).catch(() => undefined)
       // BullMQ has made this error, and reports the same object to the listeners of the worker.
-      const told =
-        why === undefined ? ' or was removed; it no longer exists' : `: ${why.slice(0, mostReason).replaceAll(/\p{Surrogate}/gu, '')}`
+      const told = why === undefined ? noLongerExists : `: ${why.slice(0, mostReason).replaceAll(/\p{Surrogate}/gu, '')}`
       error.message = `child ${child.queue}:${child.id} failed${told}`
       error.stack = `${error.name}: ${error.message}`
       const moved = await this.#hastened(() => this.storeFailure(error, token, fetchNext))
+      // The child may have been purged between reading its error and storing it.
+      const isGone = why !== undefined && (await forgetIfGone({ ...child, parentKey: `${this.queueName}:${this.id}` }).catch(() => false))
+      if (isGone) error.message = error.stack = `child ${child.queue}:${child.id} failed${noLongerExists}`
       await uncount(this.queueName, this.id ?? '').catch(() => undefined)
       this.attemptsMade--
       this.attemptsStarted--

@@ -163,6 +163,23 @@ describe('the plugin workers', () => {
       }
     })
 
+    it('decides which queue a worker takes jobs from only with the permission queues:write', async () => {
+      const call = async (role: string, method: string, path: string, body?: object) => {
+        const { body: answer, status } = await host.inject({ method, path, headers: await token(role), ...(body && { body }) })
+        return [status, answer.code]
+      }
+      const forbidden = [403, 'FORBIDDEN']
+      const idle = { name: 'plain', queueName: 'queue', autoStart: false }
+      assert.deepEqual(await call('viewer', 'POST', '/api/workers', idle), forbidden)
+      assert.deepEqual(await call('viewer', 'POST', '/api/workers/create', idle), forbidden)
+      assert.deepEqual(await call('operator', 'POST', '/api/workers', idle), [201, undefined])
+      assert.deepEqual(await call('viewer', 'PUT', '/api/workers/plain', { queueName: 'other' }), forbidden)
+      assert.deepEqual(await call('viewer', 'PUT', '/api/workers/plain', { concurrency: 2 }), [200, undefined])
+      assert.deepEqual(await call('operator', 'PUT', '/api/workers/plain', { queueName: 'other' }), [200, undefined])
+      assert.deepEqual(await call('viewer', 'DELETE', '/api/workers/plain'), forbidden)
+      assert.deepEqual(await call('operator', 'DELETE', '/api/workers/plain'), [200, undefined])
+    })
+
     it('removes workers that name code only with the permission workers:deploy', async () => {
       const call = async (role: string, method: string, path: string, body?: object) =>
         host.inject({ method, path, headers: await token(role), ...(body === undefined ? {} : { body }) })

@@ -264,6 +264,31 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       await db.insertInto('zin_audit').values(tail).execute()
     })
 
+    it('names entries with ids that the log never gives, which it would list', async () => {
+      const { dialect, tables } = host.service(databaseService)
+      const db = tables()
+      await app.manage({ action: 'desk.sort', target: 'desk:1' })
+      await service().entries()
+      const row = await db.selectFrom('zin_audit').selectAll().orderBy('id').executeTakeFirstOrThrow()
+      // A primary key of SQLite may be null, or text.
+      const ids = ['0', '-5', '-9000000000', '9007199254740993', '9223372036854775807', ...(dialect === 'sqlite' ? [null, 'x'] : [])]
+      const found = []
+      for (const id of ids) {
+        await db
+          .insertInto('zin_audit')
+          .values({ ...row, id, actor: 'user:innocent' })
+          .execute()
+        const { fault, faultCount } = await service().verify()
+        found.push([fault?.problem, faultCount])
+        await db.deleteFrom('zin_audit').where('actor', '=', 'user:innocent').execute()
+      }
+      assert.deepEqual(
+        found,
+        ids.map((id) => [`an entry with the id ${id} was added: the log has no such ids`, 1]),
+      )
+      assert.equal((await service().verify()).fault, undefined)
+    })
+
     it('is found to be set back together with the table of chains, because kv knows the last seal', async () => {
       const db = host.service(databaseService).tables()
       const rows = (table: string, key: string) => db.selectFrom(table).selectAll().orderBy(key).execute()

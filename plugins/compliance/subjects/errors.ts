@@ -24,7 +24,7 @@ export const subjectErrors = defineErrors({
   ERASURE_FAILED: {
     status: 503,
     message: ({ erased, error, id }: Erasure) =>
-      `The subject was not fully erased: ${error ?? 'the reason is unknown'}. ${erased} jobs and schedules were erased before that (erasure ${id}); repeat the request`,
+      `The subject was not fully erased: ${error ?? 'the reason is unknown'}. At least ${erased} jobs and schedules were erased before that (erasure ${id}); repeat the request`,
     details: (erasure: Erasure) => ({ erasure }),
     when: 'An erasure failed before the response because a store or a plugin failed; part of the data may remain',
     fix: 'Fix the cause that the message names, then repeat the request',

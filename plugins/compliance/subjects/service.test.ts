@@ -18,7 +18,7 @@ function twoProcesses(
   const stored = new Map<string, Erasure & { readonly digests: readonly string[] }>()
   const pending = new Map<string, PendingJob>()
   const clock = fakeClock()
-  const queue = { busy: true, unsettled: 0, searches: 0 }
+  const queue = { busy: true, unsettled: 0, searches: 0, afterwards: () => undefined }
   const purged: string[] = []
   const deadLetters: string[] = []
   const ended: Erasure[] = []
@@ -56,7 +56,7 @@ function twoProcesses(
         if (wanted.includes('earlier digest of ann')) yield { queue: 'orders-dead', jobs: [...deadLetters], schedules: [] }
       },
     },
-    index: { isEmpty: async () => false, markErased: async () => 0, removeErased: async () => undefined },
+    index: { isEmpty: async () => false, markErased: async () => 0, removeErased: async () => queue.afterwards() },
     erasures: {
       save: async (erasure: Erasure, digests: readonly string[]) => void stored.set(erasure.id, { ...erasure, digests }),
       get: async (id: string) => stored.get(id),
@@ -149,6 +149,19 @@ it('an erasure goes on while a queue changes faster than it can be read, and fai
     assert.deepEqual([queue.searches >= searches, only()?.state], [true, unsettled === 1_000 ? 'failed' : 'completed'])
     await first.close()
   }
+})
+
+it('an erasure that fails after it has removed jobs counts them', async () => {
+  const { first, only, queue, release } = twoProcesses()
+  release()
+  const afterwards = (): never => {
+    throw new Error('the database is gone')
+  }
+  Object.assign(queue, { busy: false, afterwards })
+  const message = /the database is gone\. At least 1 jobs and schedules were erased before that/
+  await assert.rejects(first.erase('ann', undefined, 10_000), { code: 'ERASURE_FAILED', message })
+  assert.deepEqual([only()?.state, only()?.erased], ['failed', 1])
+  await first.close()
 })
 
 it('an export of a queue that changes faster than it can be read says that it is not complete', async () => {

@@ -339,8 +339,9 @@ export class Subjects {
       running.marked += await index.markErased(queue, some, digests, clock.now())
       const { removed, running: busy } = await stored.purge(queue, some, digests)
       left.push(...busy)
-      if (removed.length > 0) await index.removeErased(queue, removed, digests)
+      // First, because they are gone, whatever fails next.
       await this.#save(running, { erased: running.current.erased + removed.length })
+      if (removed.length > 0) await index.removeErased(queue, removed, digests)
     }
     return left
   }
@@ -352,8 +353,8 @@ export class Subjects {
       const row = scheduleRow(schedule)
       running.marked += await index.markErased(queue, [row], digests, clock.now())
       if (!(await stored.purgeSchedule(queue, schedule, digests))) continue
-      await index.removeErased(queue, [row], digests)
       await this.#save(running, { erased: running.current.erased + 1 })
+      await index.removeErased(queue, [row], digests)
     }
   }
 

@@ -7,7 +7,7 @@ import type { JobAttempt, JobAttempts } from '../contract.js'
 
 export interface AttemptHistoryOptions {
   readonly kv: Kv
-  readonly queues: Pick<Queues, 'storedText' | 'restoredText'>
+  readonly queues: Pick<Queues, 'backend' | 'storedText' | 'restoredText' | 'queue' | 'deletedJob' | 'names'>
   readonly clock: Clock
   readonly log: Logger
   readonly keptMs: number
@@ -19,14 +19,23 @@ const mostShown = 50
 const mostBuffered = 500
 const writtenAtOnce = 50
 const mostError = 500
-/** Attempts deleted for a purged job whose number of attempts is unknown. */
-const leastForgotten = 5
+/** How the error of a job repeats that of its child. */
+const ofChild = /\bchild ([\w.-]{1,100}):([^\s:]{1,200}) failed: /g
 const keyOf = (queue: string, id: string, attempt: number): string => `monitor:attempt:${queue}:${id}:${attempt}`
 
 /** Completed first attempts remembered per process. */
 const mostRemembered = 2_000
 /** Tolerated difference between the clocks of the store and the node, in ms. */
 const sameEndMs = 5_000
+
+const jobOf = ({ id, queue }: { readonly queue: string; readonly id: string }): string => `${queue}:${id}`
+
+interface BufferedAttempt {
+  readonly queue: string
+  readonly id: string
+  readonly key: string
+  readonly attempt: JobAttempt
+}
 
 type Remembered = Pick<AttemptEnd, 'version' | 'node' | 'runMs' | 'waitMs'> & { readonly at: number }
 
@@ -36,8 +45,10 @@ type Remembered = Pick<AttemptEnd, 'version' | 'node' | 'runMs' | 'waitMs'> & { 
  */
 export class AttemptHistory {
   readonly #options: AttemptHistoryOptions
-  #buffer: { readonly queue: string; readonly key: string; readonly attempt: JobAttempt }[] = []
+  #buffer: BufferedAttempt[] = []
   #dropped = 0
+  /** Jobs that were purged since the last flush. */
+  readonly #forgotten = new Set<string>()
   /** By key, oldest first. */
   readonly #remembered = new Map<string, Remembered>()
 
@@ -61,12 +72,12 @@ export class AttemptHistory {
     const endedAt = new Date(this.#options.clock.now()).toISOString()
     const text = error === undefined ? null : error.message.slice(0, mostError)
     const noted = { attempt, outcome, version, node, endedAt, runMs: Math.round(runMs), waitMs: Math.round(waitMs), error: text }
-    this.#buffer.push({ queue: job.queue, key: keyOf(job.queue, job.id, attempt), attempt: noted })
+    this.#buffer.push({ queue: job.queue, id: job.id, key: keyOf(job.queue, job.id, attempt), attempt: noted })
   }
 
   /** Stores the buffered attempts. */
   async flush(): Promise<void> {
-    const { keptMs, kv, log } = this.#options
+    const { log } = this.#options
     const all = this.#buffer
     if (this.#dropped > 0)
       log.warn(`${this.#dropped} job attempts are missing from the history: more than ${mostBuffered} attempts per second had to be stored`)
@@ -75,11 +86,26 @@ export class AttemptHistory {
     try {
       for (let from = 0; from < all.length; from += writtenAtOnce) {
         const some = all.slice(from, from + writtenAtOnce)
-        await Promise.all(some.map(async (one) => kv.set(one.key, JSON.stringify(await this.#stored(one)), { ttlMs: keptMs })))
+        await Promise.all(some.map((one) => this.#write(one)))
       }
     } catch (error) {
       log.warn({ err: error }, `job attempts could not be stored: ${messageOf(error)}`)
+    } finally {
+      this.#forgotten.clear()
     }
+  }
+
+  /**
+   * Stores an attempt unless its job has been purged since it ended. Embedded stores belong to one process, and what is deleted from them may
+   * stay in their files, so nothing is written that would have to be deleted. On servers, another process may purge the job meanwhile.
+   */
+  async #write(one: BufferedAttempt): Promise<void> {
+    const { keptMs, kv, queues } = this.#options
+    const text = JSON.stringify(await this.#stored(one))
+    const isAlone = queues.backend === 'embedded'
+    if (isAlone && (!(await this.#exists(one)) || this.#forgotten.has(jobOf(one)))) return
+    await kv.set(one.key, text, { ttlMs: keptMs })
+    if (!isAlone && !(await this.#exists(one))) await kv.delete(one.key)
   }
 
   /** Reads the attempts of a job in one round trip. */
@@ -100,15 +126,45 @@ export class AttemptHistory {
 
   /** Deletes the attempts of purged jobs. */
   async forget(queue: string, jobs: readonly PurgedJob[]): Promise<void> {
-    const keys = jobs.flatMap(({ attempts = 0, id }) =>
-      Array.from({ length: Math.max(attempts, leastForgotten) }, (_, i) => keyOf(queue, id, i + 1)),
-    )
-    const gone = new Set(keys)
-    for (const key of keys) this.#remembered.delete(key)
-    this.#buffer = this.#buffer.filter(({ key }) => !gone.has(key))
+    const ids = new Set(jobs.map(({ id }) => id))
+    for (const id of ids) this.#forgotten.add(jobOf({ queue, id }))
+    this.#buffer = this.#buffer.filter((one) => one.queue !== queue || !ids.has(one.id))
+    const keys: string[] = []
+    for (const { attempts, id } of jobs) {
+      const known = Array.from({ length: attempts ?? 0 }, (_, i) => keyOf(queue, id, i + 1))
+      keys.push(...(attempts === undefined ? await this.#storedOf(queue, id) : known))
+      for (const key of [keyOf(queue, id, 1), ...known]) this.#remembered.delete(key)
+    }
     for (let from = 0; from < keys.length; from += writtenAtOnce) {
       await Promise.all(keys.slice(from, from + writtenAtOnce).map((key) => this.#options.kv.delete(key)))
     }
+  }
+
+  /** Keys of the stored attempts of a job whose number of attempts is unknown, because it no longer exists. */
+  async #storedOf(queue: string, id: string): Promise<readonly string[]> {
+    const found: string[] = []
+    for (let from = 1; ; from += writtenAtOnce) {
+      const keys = Array.from({ length: writtenAtOnce }, (_, i) => keyOf(queue, id, from + i))
+      const texts = await this.#options.kv.getMany(keys)
+      const stored = keys.filter((_, i) => texts[i] !== null && texts[i] !== undefined)
+      found.push(...stored)
+      if (stored.length === 0) return found
+    }
+  }
+
+  /** Whether the job of an attempt, and those whose errors it repeats, exist or can be restored. True if that cannot be told now. */
+  async #exists({ attempt, id, queue }: BufferedAttempt): Promise<boolean> {
+    const { queues } = this.#options
+    const isThere = async (of: string, job: string): Promise<boolean> =>
+      (await queues.queue(of).getJobState(job)) !== 'unknown' || (await queues.deletedJob(of, job)) !== undefined
+    const read = async (): Promise<boolean> => {
+      const children = [...(attempt.error ?? '').matchAll(ofChild)]
+      // A processor may write such a text, too.
+      const names = children.length === 0 ? [] : await queues.names()
+      for (const [, of = '', child = ''] of children) if (names.includes(of) && !(await isThere(of, child))) return false
+      return isThere(queue, id)
+    }
+    return read().catch(() => true)
   }
 
   /** Adds what this process remembers to attempts derived from the job. */

@@ -89,6 +89,8 @@ export interface DeletedJobDetails extends DeletedJob {
   readonly logs: readonly string[]
   /** ms since 1970; null if it had not ended. */
   readonly finishedAt: number | null
+  /** The job of a flow that had waited for it. */
+  readonly parentKey: string | undefined
 }
 
 /** Deletes jobs in short steps, and restores them within a limited time; see `Queues`. */

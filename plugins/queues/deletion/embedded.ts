@@ -71,6 +71,7 @@ interface StoredDetails extends Pick<DeletedJobDetails, 'name' | 'data' | 'opts'
   readonly logs: readonly string[] | null
   readonly at: string
   readonly finishedAt: string | null
+  readonly parent: string | null
 }
 
 /** Deletes and restores jobs by moving rows between the table of jobs and a separate table with the same columns. */
@@ -173,15 +174,15 @@ export function embeddedDeletion(pool: PglitePool): DeletionBackend {
       await opened()
       const { rows } = await pool.query<StoredDetails>(
         `select name, data, opts, return_value as result, progress, failed_reason as error, logs, added_at_ms as at,
-           finished_at_ms as "finishedAt"
+           finished_at_ms as "finishedAt", parent_key as parent
          from zin_deleted_job where queue = $1 and id = $2 and until_ms > $3 order by until_ms desc limit 1`,
         [queue, id, Date.now()],
       )
       const [row] = rows
       if (row === undefined) return undefined
-      const { at, error, finishedAt, logs, ...same } = row
+      const { at, error, finishedAt, logs, parent, ...same } = row
       const times = { timestamp: Number(at), finishedAt: finishedAt === null ? null : Number(finishedAt) }
-      return { ...same, ...times, id, queueName: queue, error: error || null, logs: logs ?? [] }
+      return { ...same, ...times, id, queueName: queue, error: error || null, logs: logs ?? [], parentKey: parent || undefined }
     },
     async forget(queue, jobs) {
       if (jobs.length === 0) return []

@@ -127,7 +127,7 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
     },
     async deletedJob(queue, id) {
       const key = deletedKey(prefix, queue, id)
-      const { data, failedReason, finishedOn, name, opts, progress, returnvalue, timestamp } = await redis.hgetall(key)
+      const { data, failedReason, finishedOn, name, opts, parentKey, progress, returnvalue, timestamp } = await redis.hgetall(key)
       if (data === undefined || opts === undefined) return undefined
       return {
         id,
@@ -141,6 +141,7 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
         logs: await redis.lrange(`${key}:logs`, 0, -1),
         timestamp: Number(timestamp),
         finishedAt: finishedOn === undefined ? null : Number(finishedOn),
+        parentKey: parentKey || undefined,
       }
     },
     async forget(queue, jobs) {

@@ -5,6 +5,9 @@ import { isCancelReason, type Queues } from 'zin/plugins/queues'
 /** Maximum number of waiting jobs in a dead letter queue; further ones are only in the failed list. */
 const mostWaiting = 10_000
 
+/** How a job that failed through its child repeats the error of the child. */
+const errorOfChild = /\bchild ([\w.-]{1,100}:[^\s:]{1,200}) failed: [\s\S]*$/
+
 function deadLetterQueueOf(queue: string): string {
   return `${queue}-dead`
 }
@@ -35,8 +38,9 @@ async function add(job: Job, { worker, queues }: DeadLetterParts): Promise<boole
   if (isCancelReason(job.failedReason)) return true
   const queue = deadLetterQueueOf(job.queueName)
   if ((await queues.counts(queue)).waiting >= mostWaiting) return false
-  // Whoever sees the dead letter queue does not have to see the queue of a child.
-  const shown = (text: string): string => queues.views.error(text, { sees: (name) => name === job.queueName })
+  // Whoever sees the dead letter queue does not have to see the queue of a child, and nobody erases its error here with the child.
+  const shown = (text: string): string =>
+    queues.views.error(text, { sees: (name) => name === job.queueName }).replace(errorOfChild, 'child $1 failed')
   const letter = {
     worker,
     queue: job.queueName,

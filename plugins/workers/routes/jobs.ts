@@ -15,7 +15,7 @@ import {
   scheduleParams,
   schedulesAnswer,
 } from '../schema/jobs.js'
-import { type Access, tag, use } from './shared.js'
+import { type Access, tag, use, writesQueues } from './shared.js'
 
 const outcomes: Readonly<Record<CancelOutcome, string>> = {
   removed: 'The job was waiting and has been removed',
@@ -23,9 +23,6 @@ const outcomes: Readonly<Record<CancelOutcome, string>> = {
   cancelled: 'The job is running, and its signal was aborted',
   orphaned: 'No reachable node runs the job; it fails when its lock ends, unless an unreachable node completes it',
 }
-
-/** The permission to add, cancel and schedule jobs, as in the queue monitor. */
-const writes = 'queues:write'
 
 /** Jobs and schedules of a worker. */
 export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): readonly Route[] {
@@ -41,7 +38,7 @@ export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): 
       documented: documented.enqueue,
       response: { 202: enqueuedAnswer },
       handler: async (ctx) => {
-        await demand(ctx, writes)
+        await demand(ctx, writesQueues)
         const { data = null, options, children } = ctx.input.body
         const worker = ctx.input.params.name
         const job =
@@ -77,7 +74,7 @@ export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): 
       body: cancelBody,
       response: { 200: cancelledAnswer },
       handler: async (ctx) => {
-        await demand(ctx, writes)
+        await demand(ctx, writesQueues)
         const { input } = ctx
         const outcome = await workers.cancelJob(input.params.name, input.params.id, input.body.reason)
         return { ok: true, message: outcomes[outcome], outcome }
@@ -105,7 +102,7 @@ export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): 
       documented: documented.schedule,
       response: { 200: scheduleAnswer },
       handler: async (ctx) => {
-        await demand(ctx, writes)
+        await demand(ctx, writesQueues)
         const { body, params } = ctx.input
         return { ok: true, schedule: await workers.schedule(params.name, params.id, body as never) }
       },
@@ -120,7 +117,7 @@ export function jobRoutes(workers: Workers, { demand, viewer, views }: Access): 
       documented: documented.unschedule,
       response: { 200: messageAnswer },
       handler: async (ctx) => {
-        await demand(ctx, writes)
+        await demand(ctx, writesQueues)
         const { input } = ctx
         await workers.unschedule(input.params.name, input.params.id)
         return { ok: true, message: `Schedule "${input.params.id}" is removed` }

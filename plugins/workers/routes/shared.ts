@@ -7,6 +7,9 @@ import { missingField } from '../record/problem.js'
 /** Rejects a caller who lacks a permission. */
 export type Demand = (ctx: RouteContext, permission: string) => void | Promise<void>
 
+/** The permission to add, cancel and schedule jobs, as in the queue monitor, and to decide which queue a worker takes jobs from. */
+export const writesQueues = 'queues:write'
+
 /** The access of callers. */
 export interface Access {
   readonly demand: Demand

@@ -14,7 +14,7 @@ import {
   workerAnswer,
   workerNodesAnswer,
 } from '../schema/workers.js'
-import { answerOf, type Demand, onMissing, recordLimit, tag, use } from './shared.js'
+import { answerOf, type Demand, onMissing, recordLimit, tag, use, writesQueues } from './shared.js'
 
 const verbs = {
   start: 'Start a worker',
@@ -40,6 +40,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 201: workerAnswer },
       handler: async (ctx) => {
         const { body } = ctx.input
+        await demand(ctx, writesQueues)
         // A path or URL makes nodes load code; the other fields determine which code runs, and where.
         const deploys = [body.processor, body.healthCheck, body.version, body.isolation].some((field) => field !== undefined)
         if (deploys) await demand(ctx, 'workers:deploy')
@@ -102,6 +103,7 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 200: operationAnswer, 202: operationAnswer },
       handler: async (ctx) => {
         const { body, params, query } = ctx.input
+        if (body.queueName !== undefined) await demand(ctx, writesQueues)
         // It can move isolated code into the process of the app.
         if (body.isolation !== undefined) await demand(ctx, 'workers:deploy')
         return answerOf(ctx, await workers.update(params.name, body as never, { waitMs: query.wait }))
@@ -119,6 +121,8 @@ export function workerRoutes(workers: Workers, demand: Demand): readonly Route[]
       response: { 200: messageAnswer },
       handler: async (ctx) => {
         const { params, query } = ctx.input
+        // It removes the schedules, too.
+        await demand(ctx, writesQueues)
         // Otherwise a caller without the permission could remove the code and create the worker again without it.
         const versions = await workers.versions(params.name)
         if (versions.some(({ processor, healthCheck }) => processor !== null || healthCheck !== null)) await demand(ctx, 'workers:deploy')

@@ -130,6 +130,15 @@ export function databaseStore(database: Database): AuditStore {
         .execute()
       return rows.map(entryOfRow)
     },
+    async impossibleId() {
+      const row = await tables()
+        .selectFrom(entriesTable)
+        .select('id')
+        .where((eb) => eb.or([eb('id', '<', 1), eb('id', '>', Number.MAX_SAFE_INTEGER), eb('id', 'is', null)]))
+        .limit(1)
+        .executeTakeFirst()
+      return row && String(row.id)
+    },
     async hashes(ids) {
       const rows = await tables()
         .selectFrom(entriesTable)
