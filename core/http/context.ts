@@ -40,7 +40,33 @@ const none: readonly string[] = []
 /** The response of Node. In the core only: whoever reads it this way must not change its headers or body. */
 export const rawResponse = (ctx: Context): ServerResponse => slots(ctx)[nodeResponse]
 
-export const requestIdOf = (ctx: Context): string => slots(ctx)[id]
+/**
+ * The id of a request, as in its response header `x-request-id` and in `requestContext()`, which routes with `context: false` do not have.
+ *
+ * @example
+ * ctx.log.info({ requestId: requestIdOf(request) }, 'received')
+ */
+export function requestIdOf(ctx: Context): string {
+  return slots(ctx)[id]
+}
+
+/**
+ * Calls a listener when the client disconnects before it has its response, immediately if it already has. Returns a function that stops
+ * watching. Unlike `ctx.res.on('close')`, it leaves the response alone, which is then sent with its headers in one piece.
+ *
+ * @example
+ * const stopped = new AbortController()
+ * const unwatch = onDisconnect(request, () => stopped.abort())
+ */
+export function onDisconnect(ctx: Context, listener: () => void): () => void {
+  const res = rawResponse(ctx)
+  const onClose = (): void => {
+    if (!res.writableFinished) listener()
+  }
+  if (res.destroyed) onClose()
+  res.on('close', onClose)
+  return () => res.off('close', onClose)
+}
 
 /** Whether the response has no headers yet but what the context holds. */
 export const isUntouched = (ctx: Context): boolean => !slots(ctx)[isShared]

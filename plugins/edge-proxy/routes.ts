@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { announcesBody, captureBody, defineRoute, type Route, ZinError } from 'zin'
+import { announcesBody, captureBody, defineRoute, type Route, requestIdOf, ZinError } from 'zin'
 import { batchRequest, edgeResponse, statementRequest } from './schema.js'
 import { type EdgeHandler, edgePaths, pathPrefix } from './worker/handler.js'
 import type { EdgeRequest } from './worker/request.js'
@@ -25,10 +25,7 @@ export function edgeProxyRoutes(handle: () => EdgeHandler): readonly Route[] {
       documented: { body: name === 'batch' ? batchRequest : statementRequest },
       response: { 200: edgeResponse },
       handler: async (ctx) => {
-        const { status, headers, body } = await handle()(
-          requestOf(ctx as unknown as Context),
-          ctx.response.get('x-request-id') || undefined,
-        )
+        const { status, headers, body } = await handle()(requestOf(ctx as unknown as Context), requestIdOf(ctx as unknown as Context))
         ctx.status = status
         ctx.set({ ...headers })
         ctx.body = body

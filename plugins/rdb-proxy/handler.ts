@@ -1,15 +1,13 @@
 import { isUtf8 } from 'node:buffer'
-import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
-import { captureBody, type Logger, messageOf, ZinError } from 'zin'
+import { captureBody, type Logger, messageOf, onDisconnect, requestIdOf, ZinError } from 'zin'
 import { errorBody, errorHeaders, parseJson, WireError, type WireErrorCode, wireErrors } from 'zin/plugins/sql-wire'
 import { sha256Hex } from 'zin/signing'
 import type { Callers } from './auth/caller.js'
 import type { ProxyKey } from './auth/keys.js'
 import type { Rates } from './auth/rates.js'
 import type { Call } from './contract.js'
-import type { ClientWatch } from './sql/time-limit.js'
 import type { RowStream } from './stream.js'
 
 export interface HandlerParts {
@@ -27,8 +25,8 @@ export type Work = (call: Call, body: unknown, ctx: Context) => Promise<object |
 /** Serves one request: authenticates it, parses the body, runs the work, and responds in the wire format. */
 export async function serve(ctx: Context, parts: HandlerParts, work: Work): Promise<object | undefined> {
   const began = performance.now()
-  const requestId = String(ctx.res.getHeader('x-request-id'))
-  ctx.res.setHeader('Cache-Control', 'no-store')
+  const requestId = requestIdOf(ctx)
+  ctx.set('Cache-Control', 'no-store')
   let leave: () => void = () => undefined
   let kept = false
   try {
@@ -41,7 +39,7 @@ export async function serve(ctx: Context, parts: HandlerParts, work: Work): Prom
     const call: Call = {
       key,
       requestId,
-      client: clientOf(ctx.res),
+      client: (onGone) => onDisconnect(ctx, onGone),
       hash: () => sha256Hex(`${ctx.path}\n${bytes.toString('utf8')}`),
       onFault: (error) => void logFault(parts.log, requestId, error),
     }
@@ -54,17 +52,6 @@ export async function serve(ctx: Context, parts: HandlerParts, work: Work): Prom
     return refuse(ctx, parts.log, requestId, error)
   } finally {
     if (!kept) leave()
-  }
-}
-
-function clientOf(response: ServerResponse): ClientWatch {
-  return (onGone) => {
-    const onClose = (): void => {
-      if (!response.writableFinished) onGone()
-    }
-    if (response.destroyed) onClose()
-    response.on('close', onClose)
-    return () => response.off('close', onClose)
   }
 }
 
