@@ -1,6 +1,7 @@
 // Checks that the packed package can be imported as declared in its `exports`, and contains no files that must not be published.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { withTarball } from './pack.js'
 import { declarationFiles, digestOf, repositoryFiles, unlessPassed } from './passed.js'
 
@@ -25,6 +26,24 @@ if (unbuilt.length > 0) {
   console.error(`Missing files of "exports" in package.json: ${unbuilt.join(', ')}. Run npm run build`)
   process.exit(1)
 }
+
+/** Declaration files that add to the types of `zin`, and that no entry point refers to: apps do not get what they add. */
+function lostAugmentations(): readonly string[] {
+  const seen = new Set<string>()
+  const visit = (file: string): void => {
+    if (seen.has(file) || !existsSync(file)) return
+    seen.add(file)
+    for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(/(?:from |import\(|import )['"](\.[^'"]+)\.js['"]/g))
+      visit(resolve(dirname(file), `${path}.d.ts`))
+  }
+  for (const [, file] of targets) if (file !== undefined) visit(resolve(file.replace(/\.js$/, '.d.ts')))
+  const all = readdirSync('dist', { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.d.ts'))
+  return all.filter((name) => !seen.has(resolve('dist', name)) && readFileSync(join('dist', name), 'utf8').includes("declare module 'zin'"))
+}
+
+const lost = lostAugmentations()
+for (const file of lost) console.error(`dist/${file} adds to the types of zin, and no entry point refers to it: re-export it from index.ts`)
+if (lost.length > 0) process.exit(1)
 
 const check = (): Promise<boolean> =>
   withTarball((tarball) => {

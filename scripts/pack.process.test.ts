@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { exampleTitles, exampleValues, readmeExample } from '../plugins/bulletproof/testing/readme-example.js'
 import { testSecret } from '../plugins/edge-proxy/testing/edge-client.js'
 import { startProxy } from '../plugins/edge-proxy/testing/proxy-process.js'
 import { templateMatches } from '../plugins/queues/embedded/template.js'
 import { ownTest, runNode, startApp, temporaryFolder } from './app-process.js'
+import { snippetModules } from './docs/snippet-modules.js'
 import { unpack, withTarball } from './pack.js'
 
 describe('the packed package, and an app that its zin new creates from examples/custom-plugin', () => {
@@ -57,6 +58,35 @@ describe('the packed package, and an app that its zin new creates from examples/
     writeFileSync(join(app, 'typed.ts'), lines.join('\n'))
     const { code, stdout } = await runNode([resolve('node_modules/typescript/bin/tsc'), '-p', '.'], app)
     assert.equal(code, 0, stdout)
+  })
+
+  it('has types with which the code in every document compiles, for a server and a bundler, with TypeScript 5.9 and 7', async () => {
+    const folder = join(temporary.path, 'snippets')
+    await mkdir(folder)
+    cpSync('scripts/docs/given.ts', join(folder, 'given.ts'))
+    for (const [name, text] of snippetModules('#given', 'documents')) {
+      const file = join(folder, name)
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, text)
+    }
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', imports: { '#given': './given.ts' } }))
+    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: true, noEmit: true }
+    const common = {
+      ...strict,
+      target: 'ES2022',
+      lib: ['ES2023', 'DOM', 'DOM.Iterable'],
+      types: ['node'],
+      allowImportingTsExtensions: true,
+    }
+    const compilers = [
+      ['typescript', { module: 'NodeNext', moduleResolution: 'NodeNext' }],
+      ['ts7', { module: 'ESNext', moduleResolution: 'Bundler' }],
+    ] as const
+    for (const [name, modules] of compilers) {
+      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...common, ...modules }, include: ['**/*.ts'] }))
+      const { code, stdout } = await runNode([resolve('node_modules', name, 'bin/tsc'), '--pretty', 'false', '-p', folder], folder)
+      assert.equal(code, 0, `${name}: ${stdout.slice(0, 5_000)}`)
+    }
   })
 
   it('has types of zin/signer for browsers, which do not need those of Node, and with which the examples of its README compile', async () => {

@@ -34,6 +34,8 @@ export type { Device, Devices, Enrolment, Refusal, SignedBy, SignedRequests, Sig
 export { devicesService, signedRequestsService } from './contract.js'
 export { checkPublicKey } from './device-key.js'
 export type { AuthDecision, BulletproofHooks } from './hooks.js'
+// The types of `ctx.state` in routes with the key `bulletproof`.
+export type {} from './middleware.js'
 export type { BulletproofOptions, GetSecretForKeyId, StoreChoice } from './options.js'
 export { signatureSettings } from './settings.js'
 export type { RequestNonces, RequestNoncesOptions } from './store/nonces/open.js'

@@ -12,6 +12,8 @@ import { jwtSettings } from './settings.js'
 
 export type { Claims, Tokens } from './contract.js'
 export { bearerScheme, tokensService } from './contract.js'
+// The types of `ctx.state` and `ctx.request.user` in routes with the key `auth`.
+export type {} from './middleware.js'
 export type { JwtOptions } from './options.js'
 export { appKeySettings, earlierAppKeySettings } from './settings.js'
 
