@@ -22,9 +22,24 @@ export interface PluginHooks {
 }
 
 /**
+ * The methods that plugins add to the contexts of others, by name. A plugin extends it with its own:
+ *
+ * @example
+ * declare module 'zin' {
+ *   interface PluginMethods {
+ *     // Registers a mailbox.
+ *     mailbox(name: string): void
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: plugins add to it
+export interface PluginMethods {}
+
+/**
  * The context passed to a plugin's functions. Everything registered here is undone when the plugin is disabled.
  */
-export interface PluginContext<O extends object = object, U extends Uses = Uses, S extends SettingSpecs = SettingSpecs> {
+export interface PluginContext<O extends object = object, U extends Uses = Uses, S extends SettingSpecs = SettingSpecs>
+  extends PluginMethods {
   /** The plugin's own name and version. */
   readonly plugin: { readonly name: string; readonly version: string }
   /** Options of the factory call, validated and with defaults. */
@@ -82,6 +97,12 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   migration(migration: Migration): void
   /** Provides a service that the plugin lists in `provides`. Throws ZIN_SERVICE_UNDECLARED for any other. */
   provide<T>(ref: ServiceRef<T>, service: T): void
+  /**
+   * Adds a method to the contexts of the plugins that are set up after this one, so that they can call `ctx.<name>(…)`. `make` gets the
+   * context of the plugin that calls it: what it registers there belongs to that plugin, and is undone with it. The method must be listed in
+   * the plugin's `methods`; throws ZIN_METHOD_UNDECLARED for any other. This plugin cannot be disabled while others use its methods.
+   */
+  addMethod<N extends keyof PluginMethods & string>(name: N, make: (user: PluginContext) => PluginMethods[N]): void
   /**
    * Adds a configuration check. Those of all plugins run before any is started, and by `zin config:check`. Throw an error to prevent the
    * start, or an AggregateError of several. No I/O.

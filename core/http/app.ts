@@ -138,6 +138,12 @@ export class HttpApp {
     const routes = registrations.map((registration) => this.#compileRoute(registration))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
     if (privatePaths.length > 0) setPrivatePaths(this.#parts.koa.context, privatePaths)
+    if (routes.some(({ route }) => route.upgrade)) {
+      this.#server.serveUpgrades({
+        serves: (req) => this.#pipeline.isUpgrade(req),
+        receive: (req, res, upgrade) => this.#pipeline.receive(req, res, upgrade),
+      })
+    }
     this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank))
     this.#secured = registrations.map((registration) => ({
       ...registration,

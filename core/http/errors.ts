@@ -115,6 +115,13 @@ export const httpErrors = defineErrors({
     when: 'The body is compressed',
     fix: 'Send the body without `Content-Encoding`',
   },
+  UPGRADE_NOT_TAKEN: {
+    status: 500,
+    message: (protocol: string) =>
+      `The upgrade to "${protocol}" was neither taken nor refused: its "accept" must call connection.taken() or throw`,
+    when: 'The `accept` of a route with `upgrade` returns without `connection.taken()` and without an error',
+    fix: 'Call `connection.taken()` after writing the response 101, or throw an error',
+  },
   EXPECTATION_FAILED: {
     status: 417,
     stack: false,

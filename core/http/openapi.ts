@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { SecurityRequirement, SecurityScheme } from './middleware.js'
 import type { JsonSchema, Registration, Route } from './route.js'
+import type { RouteUpgrade } from './upgrade.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -96,6 +97,7 @@ function operation(plugin: string, route: Route, security: readonly SecurityRequ
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: responsesOf(route),
+    ...(route.upgrade && { [`x-${route.upgrade.protocol}`]: upgradeOf(route.upgrade) }),
     ...(security && { security: security.map((schemes) => Object.fromEntries(Object.keys(schemes).map((name) => [name, []]))) }),
     'x-plugin': plugin,
     ...(route.use?.length && { 'x-middleware': route.use }),
@@ -144,8 +146,13 @@ function bodyOf(route: Route): Json | undefined {
   return { required, content: Object.fromEntries(mediaTypes[type].map((media) => [media, { schema }])) }
 }
 
+/** What OpenAPI has no words for: the messages after the change of protocol. */
+function upgradeOf({ message, sends, documented = {} }: RouteUpgrade): Json {
+  return { ...(message && { message }), ...(sends && { sends }), ...documented }
+}
+
 function responsesOf(route: Route): Json {
-  const responses: Record<string, Json> = {}
+  const responses: Record<string, Json> = route.upgrade ? { 101: { description: `Switching Protocols (${route.upgrade.protocol})` } } : {}
   for (const [status, schema] of Object.entries(route.response ?? {})) {
     responses[status] = { description: STATUS_CODES[status] ?? 'Response', content: { 'application/json': { schema } } }
   }

@@ -20,6 +20,7 @@ import { routeHandler } from './route-handler.js'
 import { RouteTable } from './router.js'
 import { sendHeld, sendResponse } from './send-response.js'
 import { originForm, pathOf, queryOf, targetProblem } from './target.js'
+import { acceptUpgrade, asksFor, isTaken, type OpenedUpgrade, setUpgrade, switchingProtocols, upgradeOf } from './upgrade.js'
 import type { Schemas } from './validate.js'
 
 /** Dependencies shared by all pipelines of an app. */
@@ -80,13 +81,27 @@ export class Pipeline {
     this.#run = chain(globals, (ctx) => this.#match(ctx))
   }
 
+  /** Whether a request asks to change to a protocol that its route takes over. */
+  isUpgrade(req: IncomingMessage): boolean {
+    if (req.method !== 'GET') return false
+    const path = pathOf(originForm(req.url ?? '', req.headers.host))
+    try {
+      const protocol = this.#routes.find('GET', path)?.value.route.upgrade?.protocol
+      return protocol !== undefined && asksFor(req, protocol)
+    } catch {
+      // A malformed path: as an ordinary request it gets an error.
+      return false
+    }
+  }
+
   /** Phases 1 and 2. */
-  receive(req: IncomingMessage, res: ServerResponse): void {
+  receive(req: IncomingMessage, res: ServerResponse, upgrade?: OpenedUpgrade): void {
     const { contexts, ids, trustedProxies } = this.#parts
     if (trustedProxies > 0) keepTrusted(req, trustedProxies)
     const inbound = inboundRequestId(req)
     const requestId = (trustedProxies > 0 ? inbound : undefined) ?? ids.next()
     const ctx = contexts(req, res, requestId)
+    if (upgrade) setUpgrade(ctx, upgrade)
     // `originalUrl` stays as it was sent: a signature covers the target in origin form only.
     req.url = originForm(req.url ?? '', req.headers.host)
     res.statusCode = 404
@@ -190,6 +205,7 @@ export class Pipeline {
   /** Phase 10. */
   #finish(ctx: Context): void {
     const status = rawResponse(ctx).statusCode
+    if (status === switchingProtocols && isTaken(rawResponse(ctx))) return
     try {
       if (status >= 400 && lacksBody(ctx)) throw statusError(status)
       this.#send(ctx)
@@ -236,17 +252,26 @@ export class Pipeline {
 export function routeSteps(route: Route, guards: readonly Middleware[], schemas: Schemas, warn: Logger | undefined): Step {
   const validate = schemas.validator(route)
   const handle = routeHandler(route, schemas, warn)
+  const { upgrade } = route
+  const problems = schemas.problems(upgrade?.message)
 
   const serve = (ctx: Context, body: unknown): MaybePromise => {
     const input = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
     validate?.(input) // 8. validation
     ctx.input = input
+    const opened = upgrade && upgradeOf(ctx)
+    if (opened) return acceptUpgrade(ctx, upgrade, opened, problems)
     return handle(ctx) // 9. handler
   }
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
   // 6. middleware of the route
-  return chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body))) // 7. body
+  const run = chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body))) // 7. body
+  if (upgrade?.prepare === undefined) return run
+  return (ctx) => {
+    if (upgradeOf(ctx)) upgrade.prepare?.(ctx)
+    return run(ctx)
+  }
 }
 
 /** Refusals depend on the caller and are never cached, even if a middleware set `Cache-Control`; other errors only if their handler set it. */

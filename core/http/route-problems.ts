@@ -45,6 +45,7 @@ function routeProblems(registrations: readonly Registration[], middleware: Middl
     }
     if (route.probe && !isStatic(path)) add('a probe must have a static path')
     if (route.context === false && !isStatic(path)) add('a route without a request context must have a static path')
+    if (route.upgrade && (method !== 'GET' || route.probe)) add('only a GET route that is not a probe can take over connections')
     if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe must not have middleware or input')
     const wrong = schemaProblems(route)
     for (const problem of wrong) add(problem)

@@ -2,6 +2,7 @@ import type { ParameterizedContext, Request } from 'koa'
 import type { ZinError } from '../errors.js'
 import type { StateOf } from './middleware.js'
 import type { BodyOf, JsonSchema, ParamsOf, QueryOf, ResponseSchemas, ResultOf } from './route-types.js'
+import type { RouteUpgrade } from './upgrade.js'
 
 export type { JsonSchema } from './route-types.js'
 
@@ -93,6 +94,11 @@ export interface RouteSpec<
   readonly context?: boolean
   /** True: the path contains personal data, such as the id of a person. Logs and hooks get the path as registered instead. Default: false. */
   readonly privatePath?: boolean
+  /**
+   * Takes over the connection of a request that asks to change to another protocol, after the same checks and middleware as any other request.
+   * Only for GET. A request that does not ask for it gets `handler`.
+   */
+  readonly upgrade?: RouteUpgrade
   /** Omits the route from OpenAPI and `/docs`. */
   readonly hidden?: boolean
   /**
@@ -136,6 +142,8 @@ export interface RouteInfo {
   readonly use: readonly string[]
   readonly summary: string
   readonly probe: boolean
+  /** The protocol to which it takes over connections, such as `websocket`. */
+  readonly upgrade?: string
 }
 
 /** A route and the plugin that registered it. */
@@ -145,6 +153,6 @@ export interface Registration {
 }
 
 export function infoOf({ plugin, route }: Registration): RouteInfo {
-  const { method, path, summary, use = [], probe = false } = route
-  return { method, path, plugin, use, summary, probe }
+  const { method, path, summary, use = [], probe = false, upgrade } = route
+  return { method, path, plugin, use, summary, probe, ...(upgrade && { upgrade: upgrade.protocol }) }
 }

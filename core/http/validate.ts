@@ -49,6 +49,12 @@ export class Schemas {
     }
   }
 
+  /** Returns a function that lists the problems of a value as JSON, and fills in defaults; without a schema it lists none. */
+  problems(schema: JsonSchema | undefined): (value: unknown) => readonly SchemaFault[] {
+    const find = schema === undefined ? undefined : this.#finder('json', schema)
+    return (value) => find?.(value) ?? []
+  }
+
   /** Returns a function that lists the problems of a response, for warnings. It checks the response as serialized. */
   responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] {
     const find = this.#finder('response', schema)
@@ -60,7 +66,7 @@ export class Schemas {
 
   /** Removes the compiled validators of a route. */
   forget(route: Route): void {
-    const schemas = [route.params, route.query, route.body, ...Object.values(route.response ?? {})]
+    const schemas = [route.params, route.query, route.body, route.upgrade?.message, ...Object.values(route.response ?? {})]
     for (const ajv of this.#engines.values()) for (const schema of schemas) if (schema) ajv.removeSchema(this.#exact.get(schema) ?? schema)
   }
 
