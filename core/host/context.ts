@@ -3,9 +3,11 @@ import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
 import type { ActionFacts, NewManagementAction } from '../hooks/manage.js'
+import type { FormReader } from '../http/form-reader.js'
 import type { MiddlewareSpec } from '../http/middleware.js'
-import type { JsonSchema, Route, RouteSpec } from '../http/route.js'
+import type { BodyType, JsonSchema, Route, RouteSpec } from '../http/route.js'
 import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
+import type { FileFields } from '../http/upload.js'
 import type { LogFields, Logger } from '../log/types.js'
 import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
 import type { Clock } from '../util/clock.js'
@@ -82,13 +84,20 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
     const R extends ResponseSchemas | undefined = undefined,
     const Result extends ResultOf<R> = ResultOf<R>,
     const Use extends readonly string[] | undefined = undefined,
-  >(route: RouteSpec<P, Q, B, R, Path, Result, Use>): void
+    const Kind extends BodyType | undefined = undefined,
+    const Files extends FileFields | undefined = undefined,
+  >(route: RouteSpec<P, Q, B, R, Path, Result, Use, Kind, Files>): void
   /** Registers several routes, created with `defineRoute`. */
   routes(routes: readonly Route[]): void
   /** Registers a middleware that routes reference by its key in `use`; see `defineMiddleware`. A key has one owner. */
   middleware<const Key extends string>(middleware: MiddlewareSpec<Key>): void
   /** Adds a middleware that runs before the route match, for all requests except probes. */
   use(middleware: Middleware): void
+  /**
+   * Sets who reads the multipart forms of routes with `bodyType: 'form'`, in place of the app, which reads them into memory. One plugin of an
+   * app; throws ZIN_FORM_READER_TAKEN for another.
+   */
+  formReader(reader: FormReader): void
   /** Registers a command of the CLI. */
   command<O extends OptionSpecs>(command: CommandSpec<O>): void
   /** Registers several commands, created with `defineCommand`. */

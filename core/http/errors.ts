@@ -226,6 +226,11 @@ export const httpErrors = defineErrors({
     when: 'Two plugins register the same middleware key',
     fix: 'Rename one of them',
   },
+  ZIN_FORM_READER_TAKEN: {
+    message: (plugin: string, owner: string) => `Plugin "${plugin}" reads forms, and so does plugin "${owner}"; disable one of them`,
+    when: 'Two plugins call `ctx.formReader`',
+    fix: 'Disable one of them',
+  },
   ZIN_ROUTES_INVALID: {
     message: (lines: readonly string[], _problems: readonly object[]) =>
       `${lines.length === 1 ? 'One problem' : `${lines.length} problems`} in the route table:\n${lines.map((line) => `  ${line}`).join('\n')}`,

@@ -1,7 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import type { SecurityRequirement, SecurityScheme } from './middleware.js'
-import type { JsonSchema, Registration, Route } from './route.js'
+import type { BodyType, JsonSchema, Registration, Route } from './route.js'
 import type { RouteUpgrade } from './upgrade.js'
+import { type FileFields, formSchema } from './upload.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -139,11 +140,13 @@ const mediaTypes = {
 } as const
 
 function bodyOf(route: Route): Json | undefined {
-  const type = route.bodyType ?? 'json'
+  const type: BodyType = route.bodyType ?? 'json'
   if (type === 'none' || (route.body === undefined && route.bodyType === undefined)) return undefined
-  const schema = route.body ?? {}
+  const schema = route.files ? formSchema(route.body, route.files) : (route.body ?? {})
   const required = type !== 'json' || neededOf(schema).length > 0
-  return { required, content: Object.fromEntries(mediaTypes[type].map((media) => [media, { schema }])) }
+  const needsFile = Object.values((route.files ?? {}) as FileFields).some(({ optional }) => optional !== true)
+  const media = needsFile ? ['multipart/form-data'] : mediaTypes[type]
+  return { required, content: Object.fromEntries(media.map((name) => [name, { schema }])) }
 }
 
 /** What OpenAPI has no words for: the messages after the change of protocol. */

@@ -7,6 +7,7 @@ import { chain, type MaybePromise, type Step } from './chain.js'
 import { type ContextFactory, hasHeader, rawResponse, requestIdOf } from './context.js'
 import type { ErrorResponder } from './error-responder.js'
 import { httpErrors, statusError } from './errors.js'
+import type { FormReader } from './form-reader.js'
 import { inboundRequestId, keepTrusted, repeatedHeader } from './headers.js'
 import type { HostCheck } from './host-check.js'
 import { closeAfterUnreadBody } from './linger.js'
@@ -248,8 +249,15 @@ export class Pipeline {
  *
  * @param guards its middleware, in order.
  * @param warn logger for responses that do not match their schema; undefined: they are not checked.
+ * @param forms reads multipart forms; undefined: they are read into memory.
  */
-export function routeSteps(route: Route, guards: readonly Middleware[], schemas: Schemas, warn: Logger | undefined): Step {
+export function routeSteps(
+  route: Route,
+  guards: readonly Middleware[],
+  schemas: Schemas,
+  warn: Logger | undefined,
+  forms?: FormReader,
+): Step {
   const validate = schemas.validator(route)
   const handle = routeHandler(route, schemas, warn)
   const { upgrade } = route
@@ -266,7 +274,7 @@ export function routeSteps(route: Route, guards: readonly Middleware[], schemas:
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
   // 6. middleware of the route
-  const run = chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body))) // 7. body
+  const run = chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body), forms)) // 7. body
   if (upgrade?.prepare === undefined) return run
   return (ctx) => {
     if (upgradeOf(ctx)) upgrade.prepare?.(ctx)

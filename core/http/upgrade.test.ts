@@ -60,7 +60,7 @@ test('what an accept throws, before it takes the connection, is a response, and 
   const read = await exchange(port, request('/read'))
   assert.match(read, /\\"value\\":\{\\"a\\":1\},\\"problems\\":\[\]/)
   assert.match(read, /\\"path\\":\\"a\\",\\"keyword\\":\\"type\\"/)
-  assert.equal(log.lines.filter(({ msg }) => msg === 'request failed').length, 2)
+  assert.equal(log.lines.filter(({ msg }) => msg === 'request failed').length, 3)
 })
 
 test('a draining app cuts the connections that are left', async (t) => {
