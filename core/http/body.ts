@@ -5,7 +5,7 @@ import { bodyPieces, onePiece } from './body-pieces.js'
 import type { MaybePromise, Waiting } from './chain.js'
 import { rawResponse } from './context.js'
 import { httpErrors } from './errors.js'
-import { type FormReader, serveForm } from './form-reader.js'
+import { type FormReader, noFiles, serveForm } from './form-reader.js'
 import { announcesBody } from './headers.js'
 import { parseJson } from './json.js'
 import { matchedRoute } from './matched-route.js'
@@ -104,7 +104,10 @@ const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'applicatio
  * last piece arrives, without a promise. A body that the route does not use is not read. An empty JSON body is `undefined`.
  */
 export function withBody(ctx: Context, route: Route, serve: (body: unknown) => MaybePromise, forms?: FormReader): MaybePromise {
-  if (!announcesBody(ctx.req)) return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
+  if (!announcesBody(ctx.req)) {
+    if (route.bodyType === 'form') noFiles(ctx, route.files, forms)
+    return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
+  }
   const type: BodyType = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
   const encoding = ctx.req.headers['content-encoding']
   const refused = refusalOf(ctx, type, encoding)
@@ -118,6 +121,7 @@ export function withBody(ctx: Context, route: Route, serve: (body: unknown) => M
   const use = (bytes: Buffer): MaybePromise => {
     within(bytes, limit)
     if (isMultipart && bytes.length > 0) return bufferedForm(ctx, route, bytes, serve, forms)
+    if (type === 'form') noFiles(ctx, route.files, forms)
     const body = parse(ctx, type, bytes, refused)
     return body instanceof Promise ? body.then((read) => serve(read)) : serve(body)
   }

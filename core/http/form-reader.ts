@@ -33,8 +33,16 @@ export interface FormReader {
    * @param files the field `files` of the route.
    */
   limit(files: FileFields | undefined): number
+  /** Called for a form without files, such as a urlencoded one. Throws if one is required. */
+  withoutFiles(files: FileFields | undefined): void
   /** Reads a form. If it rejects, it leaves nothing behind. */
   read(ctx: Context, form: IncomingForm): Promise<ReadForm>
+}
+
+/** Prepares a request for a form that has no files. Throws if one is required. */
+export function noFiles(ctx: Context, files: FileFields | undefined, forms: FormReader | undefined): void {
+  Object.assign(ctx.request, { files: {} })
+  forms?.withoutFiles(files)
 }
 
 /** Serves a request with a form; its files exist until the handler has ended and the response is sent. */

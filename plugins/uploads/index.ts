@@ -4,7 +4,7 @@ import { TemporaryFolder } from './destination.js'
 import { uploadsErrors } from './errors.js'
 import type { Detect } from './media-type.js'
 import { uploadsOptions } from './options.js'
-import { type Busboy, receiveForm } from './receive-form.js'
+import { type Busboy, receiveForm, requireFiles } from './receive-form.js'
 
 export type { UploadsOptions } from './options.js'
 
@@ -34,6 +34,7 @@ export const uploads = definePlugin({
         const most = fields.reduce((sum, { maxCount = 1, maxSize = options.maxFileSize }) => sum + maxCount * maxSize, 0)
         return (files === undefined ? options.maxFiles * options.maxFileSize : most) + options.maxFieldBytes + framingBytes
       },
+      withoutFiles: (files) => requireFiles(files, () => false),
       read: async (request, form) => {
         if (receiving >= options.maxUploads) throw uploadsErrors.UPLOADS_EXHAUSTED(options.maxUploads)
         receiving++

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { BusboyConfig, BusboyConstructor } from '@fastify/busboy'
 import type { Context } from 'koa'
-import { type FileField, type IncomingForm, messageOf, type ReadForm } from 'zin'
+import { type FileField, type FileFields, type IncomingForm, messageOf, type ReadForm } from 'zin'
 import type { TemporaryFolder } from './destination.js'
 import { uploadsErrors } from './errors.js'
 import type { Detect } from './media-type.js'
@@ -93,8 +93,8 @@ class Receiving {
         await Promise.race([finished, this.#failed()])
       }
       await Promise.all(this.#pending)
-      this.#requireFiles()
       if (this.#failure !== undefined) throw this.#failure
+      requireFiles(this.#form.files, (field) => this.#counts.has(field))
       return this.#read()
     } catch (error) {
       this.#fail(error)
@@ -205,12 +205,6 @@ class Receiving {
     return { maxCount: 1, ...rule }
   }
 
-  #requireFiles(): void {
-    if (this.#failure !== undefined) return
-    for (const [field, { optional }] of Object.entries(this.#form.files ?? {}))
-      if (optional !== true && !this.#counts.has(field)) throw uploadsErrors.UPLOAD_MISSING(field)
-  }
-
   #all(): readonly ReceivedFile[] {
     return [...this.#files.values()].flatMap(receivedOf)
   }
@@ -251,6 +245,12 @@ function decoded(value: string, encoding: string): string {
 /** Undoes what browsers do to quotes and line breaks in names. */
 function unescaped(text: string): string {
   return text.replace(/%(22|0d|0a)/gi, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+}
+
+/** Throws UPLOAD_MISSING for a required field without a file. */
+export function requireFiles(files: FileFields | undefined, has: (field: string) => boolean): void {
+  for (const [field, { optional }] of Object.entries(files ?? {}))
+    if (optional !== true && !has(field)) throw uploadsErrors.UPLOAD_MISSING(field)
 }
 
 const receivedOf = (list: readonly (ReceivedFile | undefined)[]): readonly ReceivedFile[] => list.filter((file) => file !== undefined)

@@ -50,7 +50,7 @@ export async function uploadApp(
     post: async (path, form, headers = {}) => {
       const response = await fetch(`${host.url}${path}`, { method: 'POST', body: form, headers })
       const text = await response.text()
-      return { status: response.status, body: text === '' ? undefined : JSON.parse(text) }
+      return { status: response.status, body: text.startsWith('{') ? JSON.parse(text) : text }
     },
   }
 }
