@@ -58,6 +58,8 @@ class Receiving {
   readonly #files = new Map<string, (ReceivedFile | undefined)[]>()
   readonly #counts = new Map<string, number>()
   readonly #pending: Promise<void>[] = []
+  /** Parts that were fields or files. */
+  #seen = 0
   #fieldBytes = 0
   #fileCount = 0
   #failure: unknown
@@ -94,6 +96,7 @@ class Receiving {
       }
       await Promise.all(this.#pending)
       if (this.#failure !== undefined) throw this.#failure
+      if (partsOf(parser) > this.#seen) throw uploadsErrors.INVALID_FORM('a part has no usable headers')
       requireFiles(this.#form.files, (field) => this.#counts.has(field))
       return this.#read()
     } catch (error) {
@@ -142,6 +145,7 @@ class Receiving {
   }
 
   #attempt(run: () => void, otherwise?: () => void): void {
+    this.#seen++
     try {
       if (this.#failure === undefined) {
         run()
@@ -228,6 +232,12 @@ class Receiving {
       remove: () => this.#removeAll(),
     }
   }
+}
+
+/** Number of parts, with those that the parser skips without a word because it cannot use their headers; 0 if it does not tell. */
+function partsOf(parser: Busboy): number {
+  const { _parser: inner } = parser as unknown as { readonly _parser?: { readonly _nparts?: number } }
+  return inner?._nparts ?? 0
 }
 
 const plainEncodings: readonly string[] = ['binary', '7bit', '8bit']

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { definePlugin, Type } from 'zin'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { launch } from '../console/testing/browser.js'
+import { launch } from '../../scripts/testing/chromium.js'
 import { uploads } from './index.js'
 
 /** Lets pages of one origin read the responses, as a plugin for CORS does. */

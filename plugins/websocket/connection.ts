@@ -1,16 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import type { WebSocket } from 'ws'
-import {
-  type Access,
-  type Clock,
-  type ErrorBody,
-  jsonText,
-  type Logger,
-  messageOf,
-  type UpgradeConnection,
-  withDeadline,
-  ZinError,
-} from 'zin'
+import { type Access, type Clock, type ErrorBody, jsonText, type Logger, type UpgradeConnection, withDeadline, ZinError } from 'zin'
 import type { AnySocketSpec, ClientSocket } from './contract.js'
 import { websocketErrors } from './errors.js'
 import { Pace } from './pace.js'
@@ -213,7 +203,7 @@ export class Connection implements ClientSocket {
     if (error === undefined || error.status >= 500)
       log.error({ err: thrown, path: spec.path, socket: this.id }, 'the handler of a socket failed')
     const isLate = error?.code === websocketErrors.SOCKET_HANDLER_LATE.code
-    const told = error ?? new ZinError('INTERNAL_ERROR', messageOf(thrown), { title: 'Internal server error' })
+    const told = error ?? websocketErrors.INTERNAL_ERROR(thrown)
     if (isStart || isLate) this.#refuse(closeCodes.failed, told)
     else this.sendText(this.#bodyOf(told))
   }

@@ -1,4 +1,4 @@
-import { defineErrors, type SchemaFault } from 'zin'
+import { defineErrors, messageOf, type SchemaFault } from 'zin'
 
 const placeOf = (path: string): string => (path === '' ? 'message' : path.startsWith('[') ? `message${path}` : `message.${path}`)
 
@@ -69,6 +69,14 @@ export const websocketErrors = defineErrors({
       })),
     when: 'As a message: one from the client does not match the schema of the socket (one that is not JSON gets `INVALID_JSON`)',
     fix: 'Correct the fields that `details` lists',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    title: 'Internal server error',
+    message: (cause: unknown) => messageOf(cause),
+    cause: (cause: unknown) => cause,
+    when: 'As a message: the handler failed with an unexpected error; it is logged',
+    fix: 'Search the log for the id of the connection (`socket.id`)',
   },
   SOCKET_TOO_FAST: {
     status: 429,

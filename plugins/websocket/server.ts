@@ -57,10 +57,14 @@ export class SocketServer {
       checkOrigin(ctx, origins)
       checkProtocols(ctx.req, protocols)
       const release = this.#admit(ctx)
+      const maxPayload = spec.maxMessageBytes ?? options.maxMessageBytes
       server ??= open({
         noServer: true,
         clientTracking: false,
-        maxPayload: spec.maxMessageBytes ?? options.maxMessageBytes,
+        maxPayload,
+        // Each piece of an incomplete message takes a hundred bytes beside its content.
+        maxFragments: Math.max(128, Math.ceil(maxPayload / 4096)),
+        maxBufferedChunks: Math.max(1024, Math.ceil(maxPayload / 512)),
         perMessageDeflate: options.perMessageDeflate && {
           concurrencyLimit: 4,
           serverNoContextTakeover: true,

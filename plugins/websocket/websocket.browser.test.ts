@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core'
 import { definePlugin, Type } from 'zin'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { launch } from '../console/testing/browser.js'
+import { launch } from '../../scripts/testing/chromium.js'
 import { websocket } from './index.js'
 
 const page = { method: 'GET', path: '/page', summary: 'x', handler: () => 'a page' }

@@ -140,6 +140,12 @@ describe('limits of sockets', () => {
     small.ws.send(text(11))
     assert.equal((await small.ended).code, 1009)
 
+    // A message in tiny pieces that never ends.
+    const fragmented = await app.open('/a')
+    for (let i = 0; i < 128; i++) fragmented.ws.send('x', { fin: false })
+    fragmented.ws.send('x', { fin: false })
+    assert.equal((await fragmented.ended).code, 1008)
+
     const binary = await app.open('/a')
     binary.ws.send(Buffer.from('{}'))
     assert.deepEqual(await binary.ended, { code: 1003, reason: 'SOCKET_BINARY' })
