@@ -14,7 +14,7 @@ export type { ShutdownReport, StopRow } from './host/shutdown.js'
 // Plugins.
 
 export { checkedValue } from './host/checked-value.js'
-export type { PluginContext, PluginHooks } from './host/context.js'
+export type { PluginContext, PluginHooks, PluginMethods } from './host/context.js'
 export { importPackage } from './host/import-package.js'
 export type { Migration } from './host/migration.js'
 export type { Plugin, PluginFactory, PluginSpec } from './host/plugin.js'
@@ -92,15 +92,18 @@ export type { HookReport, ListenerReport } from './hooks/report.js'
 // Routes and requests.
 
 export type { Access } from './http/access.js'
-export { noteAccess } from './http/access.js'
+export { accessOf, noteAccess } from './http/access.js'
 export { attachUser } from './http/attach-user.js'
 export { authBudget, storeUnavailable, withinAuthBudget } from './http/auth-budget.js'
 export { captureBody } from './http/body.js'
+export type { BodyPieces } from './http/body-pieces.js'
 export { onDisconnect, requestIdOf } from './http/context.js'
 export type { EventStream, EventStreamLimits, StreamedEvent } from './http/event-stream.js'
 export { EventStreams } from './http/event-stream.js'
+export type { FormReader, IncomingForm, ReadForm } from './http/form-reader.js'
 export { announcesBody } from './http/headers.js'
 export { HostCheck } from './http/host-check.js'
+export { jsonText } from './http/json.js'
 export { reportedPath } from './http/matched-route.js'
 export type {
   MiddlewareContext,
@@ -109,15 +112,32 @@ export type {
   RouteMiddleware,
   SecurityRequirement,
   SecurityScheme,
+  StateOf,
 } from './http/middleware.js'
 export { defineMiddleware } from './http/middleware.js'
 export type { Responder, Responders } from './http/refusal-body.js'
 export { refuse, unauthorizedBody } from './http/refusal-body.js'
 export type { RequestContext } from './http/request-context.js'
 export { requestContext } from './http/request-context.js'
-export type { HttpMethod, InvalidInput, JsonSchema, Route, RouteContext, RouteInfo, RouteInput, RouteSpec } from './http/route.js'
+export type {
+  BodyType,
+  FormOf,
+  HttpMethod,
+  InvalidInput,
+  JsonSchema,
+  Route,
+  RouteContext,
+  RouteInfo,
+  RouteInput,
+  RouteSpec,
+} from './http/route.js'
 export { defineRoute } from './http/route.js'
+export type { Described, Sendable } from './http/route-types.js'
 export type { StandardSchema } from './http/standard-schema.js'
+export type { ReadMessage, RouteUpgrade, UpgradeConnection } from './http/upgrade.js'
+export type { FileField, FileFields, FilesOf, IncomingFile, StreamFile, Upload } from './http/upload.js'
+export { TemporaryFile } from './http/upload.js'
+export type { SchemaFault } from './util/schema-faults.js'
 
 // Commands of the CLI.
 

@@ -3,9 +3,11 @@ import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
 import type { ActionFacts, NewManagementAction } from '../hooks/manage.js'
+import type { FormReader } from '../http/form-reader.js'
 import type { MiddlewareSpec } from '../http/middleware.js'
-import type { JsonSchema, Route, RouteSpec } from '../http/route.js'
+import type { BodyType, JsonSchema, Route, RouteSpec } from '../http/route.js'
 import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
+import type { FileFields } from '../http/upload.js'
 import type { LogFields, Logger } from '../log/types.js'
 import type { Resolved, ServiceRef, Uses } from '../services/ref.js'
 import type { Clock } from '../util/clock.js'
@@ -22,9 +24,24 @@ export interface PluginHooks {
 }
 
 /**
+ * The methods that plugins add to the contexts of others, by name. A plugin extends it with its own:
+ *
+ * @example
+ * declare module 'zin' {
+ *   interface PluginMethods {
+ *     // Registers a mailbox.
+ *     mailbox(name: string): void
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: plugins add to it
+export interface PluginMethods {}
+
+/**
  * The context passed to a plugin's functions. Everything registered here is undone when the plugin is disabled.
  */
-export interface PluginContext<O extends object = object, U extends Uses = Uses, S extends SettingSpecs = SettingSpecs> {
+export interface PluginContext<O extends object = object, U extends Uses = Uses, S extends SettingSpecs = SettingSpecs>
+  extends PluginMethods {
   /** The plugin's own name and version. */
   readonly plugin: { readonly name: string; readonly version: string }
   /** Options of the factory call, validated and with defaults. */
@@ -67,13 +84,20 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
     const R extends ResponseSchemas | undefined = undefined,
     const Result extends ResultOf<R> = ResultOf<R>,
     const Use extends readonly string[] | undefined = undefined,
-  >(route: RouteSpec<P, Q, B, R, Path, Result, Use>): void
+    const Kind extends BodyType | undefined = undefined,
+    const Files extends FileFields | undefined = undefined,
+  >(route: RouteSpec<P, Q, B, R, Path, Result, Use, Kind, Files>): void
   /** Registers several routes, created with `defineRoute`. */
   routes(routes: readonly Route[]): void
   /** Registers a middleware that routes reference by its key in `use`; see `defineMiddleware`. A key has one owner. */
   middleware<const Key extends string>(middleware: MiddlewareSpec<Key>): void
   /** Adds a middleware that runs before the route match, for all requests except probes. */
   use(middleware: Middleware): void
+  /**
+   * Sets who reads the multipart forms of routes with `bodyType: 'form'`, in place of the app, which reads them into memory. One plugin of an
+   * app; throws ZIN_FORM_READER_TAKEN for another.
+   */
+  formReader(reader: FormReader): void
   /** Registers a command of the CLI. */
   command<O extends OptionSpecs>(command: CommandSpec<O>): void
   /** Registers several commands, created with `defineCommand`. */
@@ -82,6 +106,12 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   migration(migration: Migration): void
   /** Provides a service that the plugin lists in `provides`. Throws ZIN_SERVICE_UNDECLARED for any other. */
   provide<T>(ref: ServiceRef<T>, service: T): void
+  /**
+   * Adds a method to the contexts of the plugins that are set up after this one, so that they can call `ctx.<name>(…)`. `make` gets the
+   * context of the plugin that calls it: what it registers there belongs to that plugin, and is undone with it. The method must be listed in
+   * the plugin's `methods`; throws ZIN_METHOD_UNDECLARED for any other. This plugin cannot be disabled while others use its methods.
+   */
+  addMethod<N extends keyof PluginMethods & string>(name: N, make: (user: PluginContext) => PluginMethods[N]): void
   /**
    * Adds a configuration check. Those of all plugins run before any is started, and by `zin config:check`. Throw an error to prevent the
    * start, or an AggregateError of several. No I/O.

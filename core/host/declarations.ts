@@ -18,10 +18,11 @@ export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly D
       ...developmentProblems(spec),
       ...errorProblems(spec.errors ?? {}),
       ...attentionProblems(spec.attention ?? {}),
+      ...methodProblems(spec.methods ?? {}),
     ]
     return problems.map((problem) => ({ plugin: spec.name, problem }))
   })
-  return [...own, ...statusConflicts(specs)]
+  return [...own, ...statusConflicts(specs), ...methodConflicts(specs)]
 }
 
 const constantName = /^[A-Z][A-Z0-9_]*$/
@@ -67,6 +68,28 @@ function errorProblem(code: string, factory: ErrorFactory): string | undefined {
 function attentionProblems(kinds: Readonly<Record<string, string>>): readonly string[] {
   return Object.keys(kinds).flatMap((kind) =>
     kindName.test(kind) ? [] : [`the kind "${kind}" of attention is not kebab-case, such as "mailbox-full"`],
+  )
+}
+
+const methodName = /^[a-z][A-Za-z0-9]*$/
+
+function methodProblems(methods: Readonly<Record<string, string>>): readonly string[] {
+  return Object.keys(methods).flatMap((name) =>
+    methodName.test(name) ? [] : [`the method "${name}" must be camelCase, such as "mailbox"`],
+  )
+}
+
+/** Finds methods that several plugins add. */
+function methodConflicts(specs: readonly AnyPluginSpec[]): readonly DeclarationProblem[] {
+  const first = new Map<string, string>()
+  return specs.flatMap(({ name, methods = {} }) =>
+    Object.keys(methods).flatMap((method) => {
+      const owner = first.get(method)
+      if (owner === undefined) first.set(method, name)
+      return owner === undefined || owner === name
+        ? []
+        : [{ plugin: name, problem: `plugin "${owner}" already adds the method "${method}"; rename one of them` }]
+    }),
   )
 }
 

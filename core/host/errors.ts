@@ -25,6 +25,22 @@ export const hostErrors = defineErrors({
     when: 'A plugin needs a package that only apps with this plugin install',
     fix: 'Run the command that the message names',
   },
+  ZIN_METHOD_MISSING: {
+    message: (user: string, name: string, owner: string) =>
+      `${user}: ctx.${name} comes from the plugin "${owner}", which is not enabled, or is set up later; add dependencies: ['${owner}'] to "${user}"`,
+    when: 'A plugin uses a method that another plugin adds to its context, before that one is set up',
+    fix: 'Add the plugin that the message names to `dependencies`, and enable it',
+  },
+  ZIN_METHOD_TAKEN: {
+    message: (plugin: string, name: string) => `${plugin}: its method "${name}" is a member of every context; rename it`,
+    when: 'A plugin declares a method with the name of a member of every context',
+    fix: 'Rename the method',
+  },
+  ZIN_METHOD_UNDECLARED: {
+    message: (plugin: string, name: string) => `${plugin}: ctx.addMethod('${name}', …) needs an entry "${name}" in the plugin's "methods"`,
+    when: 'A plugin adds a method to the contexts of others that its `methods` do not list',
+    fix: 'Add it to `methods` in definePlugin',
+  },
   ZIN_PLUGIN_ENABLE_FAILED: {
     message: (plugin: string, error: unknown) => `${plugin}: could not be enabled: ${messageOf(error)}`,
     cause: (_plugin: string, error: unknown) => error,

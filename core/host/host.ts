@@ -25,6 +25,7 @@ import type { HostOptions } from './host-options.js'
 import { type BootPhase, Lifecycle } from './lifecycle.js'
 import type { HostParts } from './make-context.js'
 import { makeHttp } from './make-http.js'
+import { ContextMethods } from './methods.js'
 import { pluginsOf } from './plugin-list.js'
 import { PluginSwitch } from './plugin-switch.js'
 import { type BootPlan, bootPlan, reportUnit } from './report.js'
@@ -98,7 +99,8 @@ export class Host {
     const http = makeHttp({ config, settings, app, log, clock, bus, plugins: plugins.map(({ spec }) => spec) })
     http.setRank(rank)
     this.view = this.#makeView(app, new Set(roles))
-    this.#parts = { bus, http, services, commands: new Set(), migrations: new Set(), log, clock, view: this.view }
+    const methods = new ContextMethods(plugins.map(({ spec }) => ({ plugin: spec.name, methods: Object.keys(spec.methods ?? {}) })))
+    this.#parts = { bus, http, services, methods, commands: new Set(), migrations: new Set(), log, clock, view: this.view }
     this.#units = plugins.map((plugin) => new PluginUnit(plugin))
     this.#lifecycle = new Lifecycle({
       units: this.#units,

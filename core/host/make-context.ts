@@ -9,8 +9,9 @@ import type { ServiceRegistry } from '../services/registry.js'
 import type { Clock } from '../util/clock.js'
 import type { Disposer } from '../util/disposer.js'
 import type { Command, OwnedCommand } from './command.js'
-import type { PluginContext } from './context.js'
+import type { PluginContext, PluginMethods } from './context.js'
 import { every } from './every.js'
+import type { ContextMethods, MakeMethod } from './methods.js'
 import type { Migration } from './migration.js'
 import type { PluginUnit } from './unit.js'
 import type { HostView } from './view.js'
@@ -20,6 +21,7 @@ export interface HostParts {
   readonly bus: HookBus
   readonly http: HttpApp
   readonly services: ServiceRegistry
+  readonly methods: ContextMethods
   readonly commands: Set<OwnedCommand>
   readonly migrations: Set<{ readonly plugin: string; readonly migration: Migration }>
   readonly log: Logger
@@ -45,7 +47,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
         `the onManagementAction listener of plugin "${plugin}" failed for "${action}" of ${target}`,
       ),
   }
-  const context: PluginContext = {
+  const own: Omit<PluginContext, keyof PluginMethods> = {
     plugin: { name, version },
     options: unit.options,
     settings: unit.settings as never,
@@ -62,6 +64,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     routes: (routes) => routes.forEach((route) => void unit.traffic.add(parts.http.addRoute(name, route))),
     middleware: (middleware) => void unit.traffic.add(parts.http.addMiddleware(name, middleware as RouteMiddleware)),
     use: (middleware) => void unit.traffic.add(parts.http.addGlobal(name, middleware)),
+    formReader: (reader) => void unit.traffic.add(parts.http.setFormReader(name, reader)),
     command: (command) => void addTo(parts.commands, { plugin: name, command: command as Command }),
     commands: (commands) => commands.forEach((command) => void addTo(parts.commands, { plugin: name, command })),
     migration: (migration) => void addTo(parts.migrations, { plugin: name, migration }),
@@ -71,6 +74,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
       }
       unit.resources.add(parts.services.provide(name, ref, service))
     },
+    addMethod: (method, make) => void unit.resources.add(parts.methods.add(name, method, make as MakeMethod)),
     onCheck: (check) => unit.addCheck(check),
     onStart: (step) => unit.addStep('start', step),
     onReady: (step) => unit.addStep('ready', step),
@@ -80,6 +84,8 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     describe: (text) => unit.addDescription(text),
     every: (ms, task) => unit.resources.add(every(ms, task, log)),
   }
+  const context = own as PluginContext
+  unit.resources.add(parts.methods.extend(context))
   return context
 }
 

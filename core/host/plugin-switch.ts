@@ -7,9 +7,9 @@ import type { HostParts } from './make-context.js'
 /** Enables and disables plugins of a running host. The owner serializes the calls. */
 export class PluginSwitch {
   readonly #lifecycle: Lifecycle
-  readonly #parts: Pick<HostParts, 'bus' | 'http'>
+  readonly #parts: Pick<HostParts, 'bus' | 'http' | 'methods'>
 
-  constructor(lifecycle: Lifecycle, parts: Pick<HostParts, 'bus' | 'http'>) {
+  constructor(lifecycle: Lifecycle, parts: Pick<HostParts, 'bus' | 'http' | 'methods'>) {
     this.#lifecycle = lifecycle
     this.#parts = parts
   }
@@ -64,5 +64,8 @@ export class PluginSwitch {
     const users = this.#parts.http.usersOfMiddleware(name)
     if (users.length > 0)
       throw hostErrors.ZIN_PLUGIN_IN_USE(name, `other plugins use its middleware: ${users.join(', ')}; disable them first`)
+    const callers = this.#parts.methods.usersOf(name)
+    if (callers.length > 0)
+      throw hostErrors.ZIN_PLUGIN_IN_USE(name, `other plugins use its methods: ${callers.join(', ')}; disable them first`)
   }
 }

@@ -33,6 +33,11 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   /** Services it provides to other plugins; `setup` calls `ctx.provide` for each. */
   // biome-ignore lint/suspicious/noExplicitAny: refs of any shape
   readonly provides?: readonly ServiceRef<any>[]
+  /**
+   * Methods that it adds to the contexts of the plugins that are set up after it, with what each does, as one line; `setup` calls
+   * `ctx.addMethod` for each. Their types are added to `PluginMethods`.
+   */
+  readonly methods?: Readonly<Record<string, string>>
   /** Hooks it fires, by name. Their types are added to `HookMap`. */
   readonly hooks?: Readonly<Record<string, HookSpec>>
   /**

@@ -3,6 +3,7 @@ import { requestLogOf } from '../log/request-line.js'
 import type { Logger } from '../log/types.js'
 import { lengthOf, rawResponse } from './context.js'
 import type { RequestContext } from './request-context.js'
+import { switchingProtocols } from './upgrade.js'
 
 /** A request whose response has ended. */
 export interface AccessRecord {
@@ -29,7 +30,8 @@ export function logAccess(
   { context, inbound, method, ms, path, status }: AccessRecord,
 ): void {
   const { requestId, traceId } = context
-  const { statusCode: sent, writableFinished: complete } = rawResponse(ctx)
+  const { statusCode: sent, writableFinished } = rawResponse(ctx)
+  const complete = writableFinished || sent === switchingProtocols
   const facts = {
     requestId,
     clientRequestId: inbound === requestId ? undefined : inbound,

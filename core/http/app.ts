@@ -10,6 +10,8 @@ import type { Disposer } from '../util/disposer.js'
 import { brokenResponseLog } from './access-log.js'
 import { type ContextFactory, contextFactory } from './context.js'
 import { ErrorResponder } from './error-responder.js'
+import { httpErrors } from './errors.js'
+import type { FormReader } from './form-reader.js'
 import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
@@ -63,6 +65,7 @@ export class HttpApp {
   readonly #hosts: HostCheck | undefined
   readonly #parts: PipelineParts
   readonly #server: HttpServer
+  #forms: { readonly plugin: string; readonly reader: FormReader } | undefined
   #rank: (plugin: string) => number = () => 0
   #pipeline: Pipeline
   #secured: readonly SecuredRoute[] = []
@@ -113,6 +116,15 @@ export class HttpApp {
     return this.#middleware.add(plugin, middleware)
   }
 
+  /** Sets who reads multipart forms. Throws `ZIN_FORM_READER_TAKEN` if somebody does. */
+  setFormReader(plugin: string, reader: FormReader): Disposer {
+    if (this.#forms !== undefined) throw httpErrors.ZIN_FORM_READER_TAKEN(plugin, this.#forms.plugin)
+    this.#forms = { plugin, reader }
+    return () => {
+      this.#forms = undefined
+    }
+  }
+
   /** Adds a middleware that runs before the route match, for all requests except probes. */
   addGlobal(plugin: string, middleware: Middleware): Disposer {
     return this.#middleware.addGlobal(plugin, middleware)
@@ -134,10 +146,16 @@ export class HttpApp {
    */
   compile(): void {
     const registrations = [...this.#registrations]
-    checkRoutes(registrations, this.#middleware)
+    checkRoutes(registrations, this.#middleware, this.#forms !== undefined)
     const routes = registrations.map((registration) => this.#compileRoute(registration))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
     if (privatePaths.length > 0) setPrivatePaths(this.#parts.koa.context, privatePaths)
+    if (routes.some(({ route }) => route.upgrade)) {
+      this.#server.serveUpgrades({
+        serves: (req) => this.#pipeline.isUpgrade(req),
+        receive: (req, res, upgrade) => this.#pipeline.receive(req, res, upgrade),
+      })
+    }
     this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank))
     this.#secured = registrations.map((registration) => ({
       ...registration,
@@ -155,7 +173,13 @@ export class HttpApp {
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
-      run: routeSteps(route, this.#middleware.handlersFor(use), this.#schemas, production ? undefined : log.child({ plugin })),
+      run: routeSteps(
+        route,
+        this.#middleware.handlersFor(use),
+        this.#schemas,
+        production ? undefined : log.child({ plugin }),
+        this.#forms?.reader,
+      ),
     }
   }
 

@@ -372,7 +372,7 @@ test('uploads are removed if the handler throws or the form does not match its s
   await assertNoUploads(before)
 })
 
-test('uploads are removed if the client disconnects, even before they are complete', async (t) => {
+test('uploads are removed if the client disconnects: before they are complete, or when the handler has ended', async (t) => {
   let arrived = (): void => undefined
   let leave = (): void => undefined
   const slow = route({
@@ -403,8 +403,10 @@ test('uploads are removed if the client disconnects, even before they are comple
   assert.notDeepEqual(uploads(), before)
   partial.socket.destroy()
   whole.socket.destroy()
-  await assertNoUploads(before)
+  await whole.closed
+  assert.notDeepEqual(uploads(), before)
   leave()
+  await assertNoUploads(before)
 })
 
 test('uploads are readable by this user only', { skip: process.platform === 'win32' }, async (t) => {

@@ -1,14 +1,16 @@
 import { AsyncResource } from 'node:async_hooks'
 import { isUtf8 } from 'node:buffer'
 import type { Context } from 'koa'
+import { bodyPieces, onePiece } from './body-pieces.js'
 import type { MaybePromise, Waiting } from './chain.js'
 import { rawResponse } from './context.js'
 import { httpErrors } from './errors.js'
+import { type FormReader, noFiles, serveForm } from './form-reader.js'
 import { announcesBody } from './headers.js'
 import { parseJson } from './json.js'
 import { matchedRoute } from './matched-route.js'
 import { readBytes } from './read-bytes.js'
-import type { Route } from './route.js'
+import type { BodyType, Route } from './route.js'
 
 const captured = Symbol('zin.body')
 const defaultLimit = 1024 * 1024
@@ -101,21 +103,55 @@ const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'applicatio
  * Runs the next step of a request with its parsed body: at once if the request announces none or it has been captured, otherwise when its
  * last piece arrives, without a promise. A body that the route does not use is not read. An empty JSON body is `undefined`.
  */
-export function withBody(ctx: Context, route: Route, serve: (body: unknown) => MaybePromise): MaybePromise {
-  if (!announcesBody(ctx.req)) return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
-  const type = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
+export function withBody(ctx: Context, route: Route, serve: (body: unknown) => MaybePromise, forms?: FormReader): MaybePromise {
+  if (!announcesBody(ctx.req)) {
+    if (route.bodyType === 'form') noFiles(ctx, route.files, forms)
+    return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
+  }
+  const type: BodyType = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
   const encoding = ctx.req.headers['content-encoding']
   const refused = refusalOf(ctx, type, encoding)
   // A proxy may send an empty body as chunked, which shows only at its end. An empty body needs no type.
   if (refused !== undefined && ctx.req.headers['transfer-encoding'] === undefined) throw refused
   if (type === 'none' && (ctx as BodyState)[captured] === undefined) return serve(leaveBody(ctx))
+  const isMultipart = type === 'form' && refused === undefined && Boolean(ctx.is('multipart'))
+  if (isMultipart && forms !== undefined && (ctx as BodyState)[captured] === undefined) return streamForm(ctx, route, serve, forms)
   const limit = limitOf(ctx)
   const reading = readOnce(ctx, limit)
   const use = (bytes: Buffer): MaybePromise => {
-    const body = parse(ctx, type, within(bytes, limit), refused)
+    within(bytes, limit)
+    if (isMultipart && bytes.length > 0) return bufferedForm(ctx, route, bytes, serve, forms)
+    if (type === 'form') noFiles(ctx, route.files, forms)
+    const body = parse(ctx, type, bytes, refused)
     return body instanceof Promise ? body.then((read) => serve(read)) : serve(body)
   }
   return reading.bytes === undefined ? whenRead(reading, use) : use(reading.bytes)
+}
+
+/** Hands a multipart form to its reader as it arrives. */
+async function streamForm(ctx: Context, route: Route, serve: (body: unknown) => MaybePromise, forms: FormReader): Promise<void> {
+  const { files, bodyLimit, streamFile } = route
+  const pieces = bodyPieces(ctx.req, rawResponse(ctx), bodyLimit ?? forms.limit(files))
+  try {
+    await serveForm(ctx, await forms.read(ctx, { pieces, files, bodyLimit, streamFile }), serve)
+  } finally {
+    pieces.stop()
+  }
+}
+
+/** Reads a multipart form that is in memory, because a middleware needed its bytes or there is no other reader. */
+async function bufferedForm(
+  ctx: Context,
+  { files, bodyLimit, streamFile }: Route,
+  bytes: Buffer,
+  serve: (body: unknown) => MaybePromise,
+  forms: FormReader | undefined,
+): Promise<void> {
+  const form =
+    forms === undefined
+      ? await import('./form.js').then(({ parseMultipart }) => parseMultipart(ctx, bytes))
+      : await forms.read(ctx, { pieces: onePiece(bytes), files, bodyLimit, streamFile })
+  await serveForm(ctx, form, serve)
 }
 
 /** The rest of a request whose body arrives: it runs in the async context of the request, not in that of its connection. */
@@ -146,7 +182,7 @@ function whenRead(reading: Captured, use: (bytes: Buffer) => MaybePromise): Wait
 }
 
 /** Why a body of this type and encoding is not read; undefined if it is. */
-function refusalOf(ctx: Context, type: NonNullable<Route['bodyType']>, encoding: string | undefined): Error | undefined {
+function refusalOf(ctx: Context, type: BodyType, encoding: string | undefined): Error | undefined {
   if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') return httpErrors.UNSUPPORTED_CONTENT_ENCODING()
   if (type === 'json' && !isPlainJson(ctx) && !ctx.is(['json', '+json']))
     return httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON (Content-Type: application/json)')
@@ -154,11 +190,11 @@ function refusalOf(ctx: Context, type: NonNullable<Route['bodyType']>, encoding:
   return undefined
 }
 
-function parse(ctx: Context, type: NonNullable<Route['bodyType']>, bytes: Buffer, refused: Error | undefined): unknown {
+function parse(ctx: Context, type: BodyType, bytes: Buffer, refused: Error | undefined): unknown {
   if (type === 'none' || (bytes.length === 0 && type !== 'raw')) return undefined
   if (refused !== undefined) throw refused
   if (type === 'raw') return bytes
-  if (type === 'form') return import('./form.js').then(({ parseForm }) => parseForm(ctx, bytes))
+  if (type === 'form') return import('./form.js').then(({ parseUrlencoded }) => parseUrlencoded(ctx, bytes))
   const charset = isPlainJson(ctx) ? '' : ctx.request.charset.toLowerCase()
   if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON in UTF-8')
   if (!isUtf8(bytes)) throw httpErrors.INVALID_JSON('it is not UTF-8')

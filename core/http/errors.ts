@@ -115,6 +115,13 @@ export const httpErrors = defineErrors({
     when: 'The body is compressed',
     fix: 'Send the body without `Content-Encoding`',
   },
+  UPGRADE_NOT_TAKEN: {
+    status: 500,
+    message: (protocol: string) =>
+      `The upgrade to "${protocol}" was neither taken nor refused: its "accept" must call connection.taken() or throw`,
+    when: 'The `accept` of a route with `upgrade` returns without `connection.taken()` and without an error',
+    fix: 'Call `connection.taken()` after writing the response 101, or throw an error',
+  },
   EXPECTATION_FAILED: {
     status: 417,
     stack: false,
@@ -218,6 +225,11 @@ export const httpErrors = defineErrors({
       `Plugin "${plugin}" registers the middleware key "${key}", which belongs to plugin "${owner}"; rename one of them`,
     when: 'Two plugins register the same middleware key',
     fix: 'Rename one of them',
+  },
+  ZIN_FORM_READER_TAKEN: {
+    message: (plugin: string, owner: string) => `Plugin "${plugin}" reads forms, and so does plugin "${owner}"; disable one of them`,
+    when: 'Two plugins call `ctx.formReader`',
+    fix: 'Disable one of them',
   },
   ZIN_ROUTES_INVALID: {
     message: (lines: readonly string[], _problems: readonly object[]) =>

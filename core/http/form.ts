@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import { messageOf } from '../errors.js'
 import { httpErrors } from './errors.js'
+import type { ReadForm } from './form-reader.js'
 import { type Part, splitMultipart } from './multipart.js'
+import { TemporaryFile } from './upload.js'
 
 /** Maximum number of fields of a urlencoded form. */
 const maxFields = 1000
@@ -23,34 +25,19 @@ const queryString = {
   decoder: (text: string): string => new URLSearchParams(`_=${text}`).get('_') ?? '',
 }
 
-/** An uploaded file, in `ctx.request.files` under the name of its part. */
-export interface Upload {
-  readonly filepath: string
-  readonly newFilename: string
-  /** File name sent by the client. Never use it as a path. */
-  readonly originalFilename: string
-  readonly mimetype: string
-  /** In bytes. */
-  readonly size: number
-}
-
-/**
- * Parses a urlencoded or multipart form from its bytes: texts by name, and lists of them for repeated names, as in a query string. Files are written to the system's temporary folder, readable by this user only,
- * and listed in `ctx.request.files`. They are removed when the request ends, or immediately if one cannot be written.
- */
-export function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
-  return ctx.is('multipart') ? parseMultipart(ctx, bytes) : parseUrlencoded(ctx, bytes)
-}
-
-async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
-  const { koaBody } = await import('koa-body')
+/** Parses a urlencoded form: texts by name, and lists of them for repeated names, as in a query string. */
+export async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
+  // Untyped: its types would add other `files` to every request.
+  const { koaBody } = (await import('koa-body' as string)) as {
+    readonly koaBody: (options: object) => (ctx: object, next: () => Promise<unknown>) => Promise<unknown>
+  }
   const parse = koaBody({ json: false, text: false, formLimit: bytes.length, queryString })
   const request: { body?: unknown } = {}
   const req = Object.assign(Readable.from([bytes]), {
     headers: { 'content-type': ctx.req.headers['content-type'], 'content-length': String(bytes.length) },
   })
   // koa-body reads only these four fields of a context.
-  const shadow = { method: 'POST', req, request, is: (types: string[]) => ctx.is(types) } as unknown as Parameters<typeof parse>[0]
+  const shadow = { method: 'POST', req, request, is: (types: string[]) => ctx.is(types) }
   try {
     await parse(shadow, async () => undefined)
   } catch (error) {
@@ -59,18 +46,25 @@ async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
   return Object.fromEntries(Object.entries(request.body ?? {}))
 }
 
-async function parseMultipart(ctx: Context, bytes: Buffer): Promise<unknown> {
-  const [, quoted, token] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;",]{1,70}))/i.exec(ctx.req.headers['content-type'] ?? '') ?? []
+/**
+ * Reads a multipart form from its bytes, in the same way. Files are written to the system's temporary folder, readable by this user only;
+ * those that were written are removed if one cannot be.
+ */
+export async function parseMultipart(ctx: Context, bytes: Buffer): Promise<ReadForm> {
+  const parts = splitMultipart(bytes, boundaryOf(ctx.req.headers['content-type']))
+  const fields = parts.filter((part) => part.filename === undefined)
+  const texts = fields.map((field) => field.bytes.toString('utf8'))
+  const files = parts.filter((part) => part.filename !== undefined)
+  const stored = await store(files)
+  return { fields: byName(fields, texts), files: byName(files, stored), remove: () => removeAll(stored) }
+}
+
+/** Returns the boundary in the content type of a multipart form. Throws 400 `INVALID_FORM`. */
+function boundaryOf(type = ''): string {
+  const [, quoted, token] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;",]{1,70}))/i.exec(type) ?? []
   const boundary = quoted ?? token
   if (boundary === undefined) throw httpErrors.INVALID_FORM('its Content-Type has no boundary')
-  const parts = splitMultipart(bytes, boundary)
-  const files = parts.filter((part) => part.filename !== undefined)
-  Object.assign(ctx.request, { files: byName(files, await store(ctx, files)) })
-  const fields = parts.filter((part) => part.filename === undefined)
-  return byName(
-    fields,
-    fields.map((field) => field.bytes.toString('utf8')),
-  )
+  return boundary
 }
 
 /** Groups values by the name of their part; several values of one name become a list. */
@@ -84,24 +78,25 @@ function byName<T>(parts: readonly Part[], values: readonly T[]): Record<string,
   return Object.fromEntries([...lists].map(([name, list]) => [name, list.length === 1 ? (list[0] as T) : list]))
 }
 
-/** Writes files in sequence. Removes them when the request ends or one cannot be written. */
-async function store(ctx: Context, files: readonly Part[]): Promise<readonly Upload[]> {
-  const uploads: Upload[] = []
-  const remove = async (): Promise<void> => {
-    await Promise.allSettled(uploads.map(({ filepath }) => rm(filepath, { force: true })))
-  }
+/** Writes files in sequence. Removes them if one cannot be written. */
+async function store(files: readonly Part[]): Promise<readonly TemporaryFile[]> {
+  const stored: TemporaryFile[] = []
   try {
     for (const { filename = '', type, bytes } of files) {
       const newFilename = randomBytes(13).toString('hex').slice(1)
       const filepath = join(tmpdir(), newFilename)
-      uploads.push({ filepath, newFilename, originalFilename: filename, mimetype: type ?? 'text/plain', size: bytes.length })
+      stored.push(
+        new TemporaryFile({ filepath, newFilename, originalFilename: filename, mimetype: type ?? 'text/plain', size: bytes.length }),
+      )
       await writeFile(filepath, bytes, { flag: 'wx', mode: 0o600 })
     }
   } catch (error) {
-    await remove()
+    await removeAll(stored)
     throw error
   }
-  if (ctx.res.closed || ctx.res.destroyed) await remove()
-  else ctx.res.once('close', () => void remove())
-  return uploads
+  return stored
+}
+
+async function removeAll(files: readonly TemporaryFile[]): Promise<void> {
+  await Promise.allSettled(files.map((file) => file.remove()))
 }

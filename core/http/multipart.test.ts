@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import type { Upload } from './form.js'
 import { makeApp, route } from './test-support.js'
+import type { Upload } from './upload.js'
 
 type Files = Record<string, Upload | Upload[]>
 

@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { SecurityRequirement, SecurityScheme } from './middleware.js'
-import type { JsonSchema, Registration, Route } from './route.js'
+import type { BodyType, JsonSchema, Registration, Route } from './route.js'
 import type { ResponseSchemas } from './route-types.js'
 import { isStandardSchema, jsonSchemaOf } from './standard-schema.js'
+import type { RouteUpgrade } from './upgrade.js'
+import { type FileFields, formSchema } from './upload.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -109,6 +111,7 @@ function operation(plugin: string, route: Route, security: readonly SecurityRequ
     ...(parameters.length > 0 && { parameters }),
     ...(requestBody && { requestBody }),
     responses: responsesOf(route),
+    ...(route.upgrade && { [`x-${route.upgrade.protocol}`]: upgradeOf(route.upgrade) }),
     ...(security && { security: security.map((schemes) => Object.fromEntries(Object.keys(schemes).map((name) => [name, []]))) }),
     'x-plugin': plugin,
     ...(route.use?.length && { 'x-middleware': route.use }),
@@ -150,15 +153,26 @@ const mediaTypes = {
 } as const
 
 function bodyOf(route: Route): Json | undefined {
-  const type = route.bodyType ?? 'json'
+  const type: BodyType = route.bodyType ?? 'json'
   if (type === 'none' || (route.body === undefined && route.bodyType === undefined)) return undefined
-  const schema = route.body ?? {}
+  const schema = route.files ? formSchema(route.body, route.files) : (route.body ?? {})
   const required = type !== 'json' || neededOf(schema).length > 0
-  return { required, content: Object.fromEntries(mediaTypes[type].map((media) => [media, { schema }])) }
+  const needsFile = Object.values((route.files ?? {}) as FileFields).some(({ optional }) => optional !== true)
+  const media = needsFile ? ['multipart/form-data'] : mediaTypes[type]
+  return { required, content: Object.fromEntries(media.map((name) => [name, { schema }])) }
+}
+
+/** What OpenAPI has no words for: the messages after the change of protocol. */
+function upgradeOf({ message, sends, documented = {} }: RouteUpgrade): Json {
+  const described = {
+    ...(message && { message: jsonSchemaOf(message, 'input') ?? {} }),
+    ...(sends && { sends: jsonSchemaOf(sends, 'output') ?? {} }),
+  }
+  return { ...described, ...documented }
 }
 
 function responsesOf(route: Route): Json {
-  const responses: Record<string, Json> = {}
+  const responses: Record<string, Json> = route.upgrade ? { 101: { description: `Switching Protocols (${route.upgrade.protocol})` } } : {}
   for (const [status, schema] of Object.entries(route.response ?? {})) {
     responses[status] = { description: STATUS_CODES[status] ?? 'Response', content: { 'application/json': { schema } } }
   }

@@ -7,6 +7,7 @@ import { chain, type MaybePromise, type Step } from './chain.js'
 import { type ContextFactory, hasHeader, rawResponse, requestIdOf } from './context.js'
 import type { ErrorResponder } from './error-responder.js'
 import { httpErrors, statusError } from './errors.js'
+import type { FormReader } from './form-reader.js'
 import { inboundRequestId, keepTrusted, repeatedHeader } from './headers.js'
 import type { HostCheck } from './host-check.js'
 import { closeAfterUnreadBody } from './linger.js'
@@ -20,6 +21,7 @@ import { routeHandler } from './route-handler.js'
 import { RouteTable } from './router.js'
 import { sendHeld, sendResponse } from './send-response.js'
 import { originForm, pathOf, queryOf, targetProblem } from './target.js'
+import { acceptUpgrade, asksFor, isTaken, type OpenedUpgrade, setUpgrade, switchingProtocols, upgradeOf } from './upgrade.js'
 import type { RequestParts, Schemas } from './validate.js'
 
 /** Dependencies shared by all pipelines of an app. */
@@ -80,13 +82,27 @@ export class Pipeline {
     this.#run = chain(globals, (ctx) => this.#match(ctx))
   }
 
+  /** Whether a request asks to change to a protocol that its route takes over. */
+  isUpgrade(req: IncomingMessage): boolean {
+    if (req.method !== 'GET') return false
+    const path = pathOf(originForm(req.url ?? '', req.headers.host))
+    try {
+      const protocol = this.#routes.find('GET', path)?.value.route.upgrade?.protocol
+      return protocol !== undefined && asksFor(req, protocol)
+    } catch {
+      // A malformed path: as an ordinary request it gets an error.
+      return false
+    }
+  }
+
   /** Phases 1 and 2. */
-  receive(req: IncomingMessage, res: ServerResponse): void {
+  receive(req: IncomingMessage, res: ServerResponse, upgrade?: OpenedUpgrade): void {
     const { contexts, ids, trustedProxies } = this.#parts
     if (trustedProxies > 0) keepTrusted(req, trustedProxies)
     const inbound = inboundRequestId(req)
     const requestId = (trustedProxies > 0 ? inbound : undefined) ?? ids.next()
     const ctx = contexts(req, res, requestId)
+    if (upgrade) setUpgrade(ctx, upgrade)
     // `originalUrl` stays as it was sent: a signature covers the target in origin form only.
     req.url = originForm(req.url ?? '', req.headers.host)
     res.statusCode = 404
@@ -190,6 +206,7 @@ export class Pipeline {
   /** Phase 10. */
   #finish(ctx: Context): void {
     const status = rawResponse(ctx).statusCode
+    if (status === switchingProtocols && isTaken(rawResponse(ctx))) return
     try {
       if (status >= 400 && lacksBody(ctx)) throw statusError(status)
       this.#send(ctx)
@@ -232,13 +249,24 @@ export class Pipeline {
  *
  * @param guards its middleware, in order.
  * @param warn logger for responses that do not match their schema; undefined: they are not checked.
+ * @param forms reads multipart forms; undefined: they are read into memory.
  */
-export function routeSteps(route: Route, guards: readonly Middleware[], schemas: Schemas, warn: Logger | undefined): Step {
+export function routeSteps(
+  route: Route,
+  guards: readonly Middleware[],
+  schemas: Schemas,
+  warn: Logger | undefined,
+  forms?: FormReader,
+): Step {
   const validate = schemas.validator(route)
   const handle = routeHandler(route, schemas, warn)
+  const { upgrade } = route
+  const check = schemas.reader(upgrade?.message)
 
   const take = (ctx: Context, input: RequestParts): MaybePromise => {
     ctx.input = input
+    const opened = upgrade && upgradeOf(ctx)
+    if (opened) return acceptUpgrade(ctx, upgrade, opened, check)
     return handle(ctx) // 9. handler
   }
   const serve = (ctx: Context, body: unknown): MaybePromise => {
@@ -250,7 +278,12 @@ export function routeSteps(route: Route, guards: readonly Middleware[], schemas:
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
   // 6. middleware of the route
-  return chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body))) // 7. body
+  const run = chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body), forms)) // 7. body
+  if (upgrade?.prepare === undefined) return run
+  return (ctx) => {
+    if (upgradeOf(ctx)) upgrade.prepare?.(ctx)
+    return run(ctx)
+  }
 }
 
 /** Refusals depend on the caller and are never cached, even if a middleware set `Cache-Control`; other errors only if their handler set it. */

@@ -46,12 +46,12 @@ export function readBytes(
   done: (bytes: Buffer) => void,
   fail: (error: ZinError) => void,
 ): void {
-  const unreadable = problemOf(req, limit)
-  if (unreadable !== undefined) {
-    fail(unreadable)
+  const problem = unreadable(req, limit)
+  if (problem !== undefined) {
+    fail(problem)
     return
   }
-  if (awaitsContinue(req)) continueReading(req, res)
+  allowReading(req, res)
   const body = new BodyBuffer(limit)
   let size = 0
   const onData = (piece: Buffer): void => {
@@ -80,7 +80,8 @@ export function readBytes(
   req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
 }
 
-function problemOf(req: IncomingMessage, limit: number): ZinError | undefined {
+/** Why the body of a request cannot be read; undefined if it can. */
+export function unreadable(req: IncomingMessage, limit: number): ZinError | undefined {
   if (Number(req.headers['content-length']) > limit) return httpErrors.PAYLOAD_TOO_LARGE(limit)
   if (req.readableEnded) return httpErrors.BODY_CONSUMED()
   return req.destroyed ? httpErrors.BODY_ABORTED() : undefined
@@ -93,7 +94,9 @@ export function awaitsContinue(req: IncomingMessage): boolean {
   return req.headers.expect !== undefined && !(continueSent in req)
 }
 
-function continueReading(req: IncomingMessage, res: ServerResponse): void {
+/** Asks a client that waits for it to send its body. */
+export function allowReading(req: IncomingMessage, res: ServerResponse): void {
+  if (!awaitsContinue(req)) return
   Object.defineProperty(req, continueSent, { value: true })
   res.writeContinue()
 }

@@ -9,6 +9,7 @@ import { cutStatus } from './error-responder.js'
 import { reportedPath } from './matched-route.js'
 import type { RequestContext } from './request-context.js'
 import { pathOf } from './target.js'
+import { switchingProtocols } from './upgrade.js'
 
 export interface RequestEndParts {
   readonly log: Logger
@@ -46,7 +47,8 @@ export function followToEnd(parts: RequestEndParts, ctx: Context, { context, inb
   // `close` is emitted once, so removing the listener again (`once`) would be wasted work.
   res.on('close', () => {
     const ms = clock.monotonic() - began
-    const { errored, statusCode, writableFinished: complete } = res
+    const { errored, statusCode } = res
+    const complete = res.writableFinished || statusCode === switchingProtocols
     const status = errored ? cutStatus(errored) : statusCode
     if (isLogged) logAccess(log, level, ctx, { method, path: reportedPath(ctx, path), status, ms, inbound, context })
     if (!isReported) return

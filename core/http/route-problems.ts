@@ -7,9 +7,9 @@ import { schemaProblems } from './schema-check.js'
 import { serializerOf } from './serializers.js'
 
 /** Throws one `ZIN_ROUTES_INVALID` that lists all problems of the routes and the middleware of an app. */
-export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry): void {
+export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry, readsFiles = false): void {
   const ofMiddleware = middleware.problems()
-  const ofRoutes = routeProblems(registrations, middleware)
+  const ofRoutes = routeProblems(registrations, middleware, readsFiles)
   const lines = [
     ...ofMiddleware.map(({ plugins, key, problem }) => `middleware "${key}" of plugin "${plugins[0]}": ${problem}`),
     ...ofRoutes.map(({ plugins, method, path, problem }) => `${method} ${path} of plugin "${plugins[0]}": ${problem}`),
@@ -24,7 +24,11 @@ interface RouteProblem {
   readonly problem: string
 }
 
-function routeProblems(registrations: readonly Registration[], middleware: MiddlewareRegistry): readonly RouteProblem[] {
+function routeProblems(
+  registrations: readonly Registration[],
+  middleware: MiddlewareRegistry,
+  readsFiles: boolean,
+): readonly RouteProblem[] {
   const problems: RouteProblem[] = []
   const owners = new Map<string, Registration>()
   for (const registration of registrations) {
@@ -45,6 +49,10 @@ function routeProblems(registrations: readonly Registration[], middleware: Middl
     }
     if (route.probe && !isStatic(path)) add('a probe must have a static path')
     if (route.context === false && !isStatic(path)) add('a route without a request context must have a static path')
+    const filesField = route.files ? 'files' : route.streamFile ? 'streamFile' : undefined
+    if (filesField && route.bodyType !== 'form') add(`its "${filesField}" needs bodyType: 'form'`)
+    if (filesField && !readsFiles) add(`its "${filesField}" needs a plugin that reads forms (ctx.formReader), such as one for uploads`)
+    if (route.upgrade && (method !== 'GET' || route.probe)) add('only a GET route that is not a probe can take over connections')
     if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe must not have middleware or input')
     const wrong = schemaProblems(route)
     for (const problem of wrong) add(problem)

@@ -1,7 +1,10 @@
+import type { Writable } from 'node:stream'
 import type { ParameterizedContext, Request } from 'koa'
 import type { ZinError } from '../errors.js'
 import type { StateOf } from './middleware.js'
 import type { BodyOf, JsonSchema, ParamsOf, QueryOf, ResponseSchemas, ResultOf } from './route-types.js'
+import type { RouteUpgrade } from './upgrade.js'
+import type { FileFields, FilesOf, IncomingFile } from './upload.js'
 
 export type { JsonSchema } from './route-types.js'
 
@@ -14,14 +17,26 @@ export interface RouteInput<P = unknown, Q = unknown, B = unknown, Path extends 
   readonly body: BodyOf<B>
 }
 
+/** How the body of a route is read. */
+export type BodyType = 'json' | 'form' | 'raw' | 'none'
+
+/** What a route with a form has in `ctx.request`. */
+export type FormOf<Kind, Files> = Kind extends 'form' ? { readonly files: FilesOf<Files> } : unknown
+
 /**
  * Koa's context plus `input`, the validated parts of the request. The route's `use` determines the type of `state`, and that of
  * `request.user` if `state` has a field `user`.
  */
-export interface RouteContext<P = unknown, Q = unknown, B = unknown, Path extends string = string, State = StateOf<undefined>>
-  extends ParameterizedContext<State> {
+export interface RouteContext<
+  P = unknown,
+  Q = unknown,
+  B = unknown,
+  Path extends string = string,
+  State = StateOf<undefined>,
+  Form = unknown,
+> extends ParameterizedContext<State> {
   readonly input: RouteInput<P, Q, B, Path>
-  readonly request: Request & (State extends { readonly user: infer User } ? { readonly user: User } : unknown)
+  readonly request: Request & (State extends { readonly user: infer User } ? { readonly user: User } : unknown) & Form
 }
 
 /** One validation error of a request. */
@@ -48,6 +63,8 @@ export interface RouteSpec<
   Path extends string = string,
   Result extends ResultOf<R> = ResultOf<R>,
   Use extends readonly string[] | undefined = undefined,
+  Kind extends BodyType | undefined = undefined,
+  Files extends FileFields | undefined = undefined,
 > {
   /** A `GET` route also serves `HEAD`. */
   readonly method: HttpMethod
@@ -80,7 +97,17 @@ export interface RouteSpec<
   /** Maximum size of a body in bytes. Default: the app's `bodyLimit`. */
   readonly bodyLimit?: number
   /** How the body is read. `json` (default), `form` (urlencoded or multipart), `raw` (a Buffer), `none`. */
-  readonly bodyType?: 'json' | 'form' | 'raw' | 'none'
+  readonly bodyType?: Kind
+  /**
+   * The fields of a form that are files, by name; any other file is refused. They type `ctx.request.files` and appear in OpenAPI. Needs a plugin
+   * that reads forms as they arrive, such as `uploads`.
+   */
+  readonly files?: Files
+  /**
+   * Returns a stream for a file of a form as it arrives, instead of a temporary file; it is destroyed with an error if the file fails. Undefined
+   * for a temporary file. Needs the same plugin as `files`.
+   */
+  streamFile?(file: IncomingFile): Writable | undefined | Promise<Writable | undefined>
   /** Builds the error of a request that fails validation. Default, also if it returns undefined: 400 `VALIDATION_FAILED`. */
   onInvalid?(problems: readonly InvalidInput[]): ZinError | undefined
   /** A probe is served before host check, authentication and body. Its path must be static and it has no input. */
@@ -93,6 +120,11 @@ export interface RouteSpec<
   readonly context?: boolean
   /** True: the path contains personal data, such as the id of a person. Logs and hooks get the path as registered instead. Default: false. */
   readonly privatePath?: boolean
+  /**
+   * Takes over the connection of a request that asks to change to another protocol, after the same checks and middleware as any other request.
+   * Only for GET. A request that does not ask for it gets `handler`.
+   */
+  readonly upgrade?: RouteUpgrade
   /** Omits the route from OpenAPI and `/docs`. */
   readonly hidden?: boolean
   /**
@@ -100,11 +132,11 @@ export interface RouteSpec<
    * what the handler set on Koa's context. A thrown ZinError becomes a response with its status; any other error becomes a 500 without
    * details in production.
    */
-  handler(ctx: RouteContext<P, Q, B, Path, StateOf<Use>>): Result | Promise<Result>
+  handler(ctx: RouteContext<P, Q, B, Path, StateOf<Use>, FormOf<Kind, Files>>): Result | Promise<Result>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a route of any shape
-export type Route = RouteSpec<any, any, any, any, any, any, any>
+export type Route = RouteSpec<any, any, any, any, any, any, any, any, any>
 
 /**
  * Declares a route with typed input.
@@ -124,7 +156,9 @@ export function defineRoute<
   const R extends ResponseSchemas | undefined = undefined,
   const Result extends ResultOf<R> = ResultOf<R>,
   const Use extends readonly string[] | undefined = undefined,
->(route: RouteSpec<P, Q, B, R, Path, Result, Use>): Route {
+  const Kind extends BodyType | undefined = undefined,
+  const Files extends FileFields | undefined = undefined,
+>(route: RouteSpec<P, Q, B, R, Path, Result, Use, Kind, Files>): Route {
   return route
 }
 
@@ -136,6 +170,8 @@ export interface RouteInfo {
   readonly use: readonly string[]
   readonly summary: string
   readonly probe: boolean
+  /** The protocol to which it takes over connections, such as `websocket`. */
+  readonly upgrade?: string
 }
 
 /** A route and the plugin that registered it. */
@@ -145,6 +181,6 @@ export interface Registration {
 }
 
 export function infoOf({ plugin, route }: Registration): RouteInfo {
-  const { method, path, summary, use = [], probe = false } = route
-  return { method, path, plugin, use, summary, probe }
+  const { method, path, summary, use = [], probe = false, upgrade } = route
+  return { method, path, plugin, use, summary, probe, ...(upgrade && { upgrade: upgrade.protocol }) }
 }

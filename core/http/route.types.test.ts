@@ -92,6 +92,39 @@ export function otherSchemas(wide: JsonSchema): void {
 }
 
 /** Never run: the compiler checks it. */
+export function forms(): void {
+  defineRoute({
+    ...base,
+    path: '/form',
+    bodyType: 'form',
+    body: Type.Object({ n: Type.Integer() }),
+    files: { one: {}, some: { maxCount: 3 }, maybe: { optional: true }, few: { maxCount: 2, optional: true } },
+    handler: ({ input, request: { files } }) => {
+      input.body.n.toFixed()
+      files.one.moveTo(files.one.filepath)
+      files.some.at(0)?.size.toFixed()
+      files.maybe?.mimetype.concat()
+      files.few?.length.toFixed()
+      // @ts-expect-error it may be absent
+      files.maybe.size
+      // @ts-expect-error it is a list
+      files.some.size
+      // @ts-expect-error the route has no such field
+      files.other
+    },
+  })
+  defineRoute({
+    ...base,
+    path: '/any-files',
+    bodyType: 'form',
+    streamFile: ({ field, signal }) => (field === 'a' && signal.aborted ? undefined : undefined),
+    handler: ({ request: { files } }) => [files.a ?? []].flat().map(({ size }) => size.toFixed()),
+  })
+  // @ts-expect-error it has no form
+  defineRoute({ ...base, path: '/json', handler: ({ request }) => request.files })
+}
+
+/** Never run: the compiler checks it. */
 export function results(now: Date, list: readonly string[]): void {
   const path = '/users'
   const response = {

@@ -96,14 +96,15 @@ const keywords: ReadonlyMap<string, Form> = new Map(
  * Returns the problems of the schemas of a route: unknown keywords and formats, invalid keyword values, unresolved references.
  * It takes microseconds, while compiling takes a millisecond: every schema is checked at boot but compiled when first used.
  */
-export function schemaProblems({ params, query, body, response = {}, documented = {} }: Route): readonly string[] {
+export function schemaProblems({ params, query, body, response = {}, documented = {}, upgrade }: Route): readonly string[] {
+  const messages = [['message', upgrade?.message] as const, ['sends', upgrade?.sends] as const]
   const responses = Object.entries(response).map(([status, schema]) => [`response ${status}`, schema] as const)
   const shown = Object.entries(documented).map(([part, schema]) => [`documented ${part}`, schema] as const)
-  return [['params', params] as const, ['query', query] as const, ['body', body] as const, ...responses, ...shown].flatMap(
-    ([part, schema]) =>
-      schema === undefined || isStandardSchema(schema)
-        ? []
-        : problemsOf(schema).map((problem) => `its ${part} schema is invalid: ${problem}`),
+  const all = [['params', params] as const, ['query', query] as const, ['body', body] as const, ...responses, ...shown, ...messages]
+  return all.flatMap(([part, schema]) =>
+    schema === undefined || isStandardSchema(schema)
+      ? []
+      : problemsOf(schema).map((problem) => `its ${part} schema is invalid: ${problem}`),
   )
 }
 

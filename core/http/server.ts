@@ -1,5 +1,5 @@
-import type { RequestListener, Server } from 'node:http'
-import { createServer } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import { createServer, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Server as NetServer } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -9,6 +9,7 @@ import type { Clock } from '../util/clock.js'
 import { httpErrors } from './errors.js'
 import { Incoming } from './incoming.js'
 import { StalledClients } from './stalled.js'
+import type { OpenedUpgrade } from './upgrade.js'
 
 /** Time limit for the headers and for the whole request, in ms. */
 const headersTimeout = 20_000
@@ -20,9 +21,22 @@ const idleGraceMs = 100
 const drainCheckMs = 20
 const stalledCheckMs = 5000
 
+/** How long a client whose upgrade was refused may take to close its connection, in ms. */
+const refusedMs = 1000
+
+/** Serves requests that ask to change to another protocol. */
+export interface UpgradeListener {
+  /** Whether a request is one. Others are served as ordinary requests. Called once per request with a header `Upgrade`. */
+  readonly serves: (req: IncomingMessage) => boolean
+  /** `res` is assigned to the connection, which is closed after a response. */
+  readonly receive: (req: IncomingMessage, res: ServerResponse, upgrade: OpenedUpgrade) => void
+}
+
 /** An HTTP server that can be drained. It accepts connections on its port and from {@link HttpServer.connect}. */
 export class HttpServer {
   readonly #http: Server
+  /** Of this server only, so that it can decide what is an upgrade. */
+  readonly #incoming = class extends Incoming {}
   readonly #sockets = new Set<Socket>()
   readonly #stalled = new StalledClients()
   #stalledTimer: NodeJS.Timeout | undefined
@@ -31,7 +45,7 @@ export class HttpServer {
     this.#http = createServer(
       // Node would refuse a request without `Host` with an empty body; the pipeline does it with ours.
       {
-        IncomingMessage: Incoming,
+        IncomingMessage: this.#incoming,
         headersTimeout,
         requestTimeout,
         keepAliveTimeout,
@@ -51,6 +65,26 @@ export class HttpServer {
       this.#sockets.add(socket)
       this.#stalledTimer ??= setInterval(() => this.#stalled.check(this.#sockets, clock.monotonic()), stalledCheckMs).unref()
       socket.once('close', () => this.#sockets.delete(socket))
+    })
+  }
+
+  /** Serves upgrades, from the first call on; an app without them pays nothing for it. */
+  serveUpgrades(listener: UpgradeListener): void {
+    if (this.#http.listenerCount('upgrade') > 0) return
+    decideUpgrades(this.#incoming.prototype, listener.serves)
+    this.#http.on('upgrade', (req: IncomingMessage, socket: Socket, head: Buffer) => {
+      // Node has removed its listeners: without one, a reset by the client would end the process.
+      socket.on('error', () => socket.destroy())
+      // An earlier request on this connection has not been answered.
+      if ((socket as Socket & { _httpMessage?: unknown })._httpMessage) {
+        socket.destroy()
+        return
+      }
+      const res = new ServerResponse(req)
+      res.shouldKeepAlive = false
+      res.assignSocket(socket)
+      res.once('finish', () => endRefused(socket))
+      listener.receive(req, res, { socket, head })
     })
   }
 
@@ -117,6 +151,37 @@ export class HttpServer {
     // Node does not count connections that never sent a byte as idle.
     for (const socket of this.#sockets) if (socket.bytesRead === 0) socket.destroy()
   }
+}
+
+const stored = Symbol('zin.upgrade')
+const decided = Symbol('zin.isUpgrade')
+
+/**
+ * Node treats every request with a header `Upgrade` as an upgrade once somebody listens to `upgrade`, and gives up parsing it: one that asks
+ * for `h2c`, as some clients always do, would lose its body. So the request itself says whether it is one.
+ */
+function decideUpgrades(prototype: object, serves: (req: IncomingMessage) => boolean): void {
+  type Deciding = IncomingMessage & { [stored]?: unknown; [decided]?: boolean }
+  Object.defineProperty(prototype, 'upgrade', {
+    configurable: true,
+    get(this: Deciding) {
+      if (!this[stored]) return this[stored]
+      if (this.method === 'CONNECT') return true
+      this[decided] ??= serves(this)
+      return this[decided]
+    },
+    set(this: Deciding, value: unknown) {
+      this[stored] = value
+    },
+  })
+}
+
+/** Closes the connection of a refused upgrade. Closing at once would reset it, and the client might lose the response. */
+function endRefused(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), refusedMs).unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.resume()
+  socket.end()
 }
 
 const reasons: Readonly<Record<string, string>> = {

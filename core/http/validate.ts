@@ -19,6 +19,13 @@ export interface RequestParts {
   body: unknown
 }
 
+/** A value after its check. */
+export interface CheckedValue {
+  readonly value: unknown
+  /** Empty if it matches its schema, or there is none. */
+  readonly problems: readonly SchemaFault[]
+}
+
 /**
  * All validators of an app. Mode `text`, for params, query and forms, converts scalars, and a single value to a list; `json` converts nothing;
  * `response` does not fill in defaults either. A schema is compiled when it is first used.
@@ -119,6 +126,25 @@ export class Schemas {
     }
   }
 
+  /**
+   * Returns a function that checks a value of JSON, and returns what its schema makes of it, with its problems. It returns a promise only for
+   * schemas of other libraries that answer later. Without a schema there are no problems.
+   */
+  reader(schema: JsonSchema | undefined): (value: unknown) => CheckedValue | Promise<CheckedValue> {
+    if (isStandardSchema(schema)) {
+      const check = this.#standard('json', schema)
+      return (value) => {
+        let made = value
+        const problems = check(value, (given) => {
+          made = given
+        })
+        return problems instanceof Promise ? problems.then((found) => ({ value: made, problems: found })) : { value: made, problems }
+      }
+    }
+    const find = schema === undefined ? undefined : this.#finder('json', schema)
+    return (value) => ({ problems: find?.(value) ?? [], value })
+  }
+
   /** Returns a function that lists the problems of a response, for warnings. It checks the response as serialized. */
   responseCheck(schema: JsonSchema): (value: unknown) => readonly string[] | Promise<readonly string[]> {
     if (isStandardSchema(schema)) {
@@ -139,7 +165,7 @@ export class Schemas {
 
   /** Removes the compiled validators of a route. */
   forget(route: Route): void {
-    const schemas = [route.params, route.query, route.body, ...Object.values(route.response ?? {})]
+    const schemas = [route.params, route.query, route.body, route.upgrade?.message, ...Object.values(route.response ?? {})]
     for (const schema of schemas) {
       const compiled = schema === undefined ? undefined : (this.#exact.get(schema) ?? (isStandardSchema(schema) ? undefined : schema))
       if (compiled !== undefined) for (const ajv of this.#engines.values()) ajv.removeSchema(compiled)

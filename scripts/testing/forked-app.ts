@@ -13,6 +13,7 @@ export interface Answer {
 /** An app in another process. */
 export interface ForkedApp {
   readonly pid: number
+  readonly url: string
   call(method: string, path: string, body?: unknown): Promise<Answer>
   /** Suspends it (SIGSTOP): its connections stay open. */
   freeze(): void
@@ -42,6 +43,7 @@ export async function forkApp({ env, rootDir, roles = 'http,worker', app }: Fork
   ])) as [{ url: string; pid: number }]
   return {
     pid: ready.pid,
+    url: ready.url,
     async call(method, path, body) {
       const response = await fetch(`${ready.url}${path}`, {
         method,

@@ -6,7 +6,15 @@ export const routesCommand = defineCommand({
   needs: 'config',
   json: true,
   run({ host, print }) {
-    const rows = host.routes().map(({ method, path, plugin, use, summary, probe }) => ({ method, path, plugin, use, summary, probe }))
+    const rows = host.routes().map(({ method, path, plugin, use, summary, probe, upgrade }) => ({
+      method,
+      path,
+      plugin,
+      use,
+      summary: upgrade === undefined ? summary : `${summary} (${upgrade})`,
+      probe,
+      ...(upgrade !== undefined && { upgrade }),
+    }))
     print.table(rows, ['method', 'path', 'plugin', 'use', 'summary'])
   },
 })

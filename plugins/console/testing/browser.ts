@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type ElementHandle, type Locator, type Page } from 'playwright-core'
+import type { Browser, ElementHandle, Locator, Page } from 'playwright-core'
+
+export { launch } from '../../../scripts/testing/chromium.js'
 
 export const wide = { width: 1440, height: 900 }
 export const phone = { width: 390, height: 844 }
@@ -14,15 +16,6 @@ interface AxeInPage {
   run(
     options?: object,
   ): Promise<{ readonly violations: readonly { readonly help: string; readonly nodes: readonly { readonly html: string }[] }[] }>
-}
-
-/** Launches the browser at TEST_CHROMIUM. */
-export function launch(): Promise<Browser> {
-  const executablePath = process.env.TEST_CHROMIUM
-  assert.ok(executablePath, 'TEST_CHROMIUM is not set; run: npm test -- console')
-  // Pages of one app share a process, and so what it has cached and compiled.
-  const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--process-per-site']
-  return chromium.launch({ executablePath, args })
 }
 
 export interface AuditedPage {

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { eventually } from '../../scripts/testing/eventually.js'
+import { type ForkedApp, forkApp } from '../../scripts/testing/forked-app.js'
+import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { type Client, connect } from './testing/client.js'
+
+const app = new URL('./testing/app-child.ts', import.meta.url)
+
+/** Sockets of two processes that share a store. */
+function processesContract(store: string, env: () => Readonly<Record<string, string>>): void {
+  describe(`sockets of two processes on ${store}`, () => {
+    let rootDir: string
+    let one: ForkedApp
+    let two: ForkedApp
+    const clients: Client[] = []
+    const join2 = async (url: string, room: string): Promise<Client> => {
+      const client = await connect(`${url}/rooms/${room}`)
+      clients.push(client)
+      assert.deepEqual(await client.next(), { joined: room })
+      return client
+    }
+
+    before(async () => {
+      rootDir = await mkdtemp(join(tmpdir(), 'zin-sockets-'))
+      const settings = { APP_NAME: `sockets-${randomUUID().slice(0, 8)}`, CLUSTER_HEARTBEAT_MS: '1000', ...env() }
+      one = await forkApp({ env: settings, rootDir, app })
+      two = await forkApp({ env: settings, rootDir, app })
+    })
+    after(async () => {
+      for (const { ws } of clients) ws.terminate()
+      await Promise.all([one, two].map((process) => process?.stop()))
+      await rm(rootDir, { recursive: true, force: true })
+    })
+
+    it('get what either publishes, once and in order; when one is killed, its clients see it, and go on at the other', async () => {
+      const [first, second, elsewhere] = await Promise.all([join2(one.url, 'a'), join2(two.url, 'a'), join2(two.url, 'b')])
+      const texts = Array.from({ length: 20 }, (_, i) => `${i}`)
+      for (const text of texts) first.send({ text })
+      for (const client of [first, second]) for (const text of texts) assert.deepEqual(await client.next(), { text, pid: one.pid })
+      second.send({ text: 'back' })
+      for (const client of [first, second]) assert.deepEqual(await client.next(), { text: 'back', pid: two.pid })
+      await one.kill()
+      assert.equal((await first.ended).code, 1006)
+      const again = await join2(two.url, 'a')
+      again.send({ text: 'alive' })
+      for (const client of [second, again]) assert.deepEqual(await client.next(), { text: 'alive', pid: two.pid })
+      assert.equal(elsewhere.received.length, 1)
+    })
+
+    it('close their clients with 1001 at shutdown, within its time', async () => {
+      const client = await join2(two.url, 'a')
+      await eventually('it is open', async () => (await two.call('GET', '/size')).body.size >= 1)
+      await two.stop()
+      assert.deepEqual(await client.ended, { code: 1001, reason: 'SOCKETS_CLOSED' })
+    })
+  })
+}
+
+processesContract('Redis', () => ({ REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }))
+
+describe('on MariaDB or MySQL', () => {
+  const { env, create, drop } = mysqlDatabase('sockets')
+  before(create)
+  after(drop)
+  processesContract('MariaDB or MySQL', () => env)
+})

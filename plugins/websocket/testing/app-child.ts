@@ -1,0 +1,37 @@
+// An app in a separate process: sends its URL over IPC, and stops on the message `stop`.
+import { definePlugin, Type } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
+import { createTestHost } from 'zin/testing'
+import { websocket, websocketService } from '../index.js'
+
+const { APP_ENV = '{}', APP_ROOT = '' } = process.env
+const env = JSON.parse(APP_ENV) as Record<string, string>
+const chat = definePlugin({
+  name: 'chat',
+  version: '1.0.0',
+  uses: { sockets: websocketService },
+  setup({ services, socket, route }) {
+    socket({
+      path: '/rooms/:room',
+      message: Type.Object({ text: Type.String() }),
+      onOpen: (client) => {
+        client.join(client.params.room)
+        client.send({ joined: client.params.room })
+      },
+      handler: (client, { text }) => services.sockets.publish(client.params.room, { text, pid: process.pid }),
+    })
+    route({ method: 'GET', path: '/size', summary: 'Open connections', handler: () => ({ size: services.sockets.size }) })
+  },
+})
+const host = await createTestHost({
+  plugins: [...(env.REDIS_URL === undefined ? [database()] : []), kv(), cluster(), websocket(), chat()],
+  env,
+  rootDir: APP_ROOT,
+  listen: true,
+})
+process.on('message', (message) => {
+  if (message === 'stop') void host.stop().then(() => process.disconnect())
+})
+process.send?.({ url: host.url, pid: process.pid })
