@@ -142,7 +142,10 @@ export class Schemas {
       }
     }
     const find = schema === undefined ? undefined : this.#finder('json', schema)
-    return (value) => ({ problems: find?.(value) ?? [], value })
+    return (value) => {
+      const problems = find?.(value) ?? []
+      return { value, problems }
+    }
   }
 
   /** Returns a function that lists the problems of a response, for warnings. It checks the response as serialized. */
