@@ -109,6 +109,7 @@ export type {
   RouteMiddleware,
   SecurityRequirement,
   SecurityScheme,
+  UseEntry,
 } from './http/middleware.js'
 export { defineMiddleware } from './http/middleware.js'
 export type { Responder, Responders } from './http/refusal-body.js'

@@ -1,6 +1,6 @@
 import type { ParameterizedContext, Request } from 'koa'
 import type { ZinError } from '../errors.js'
-import type { StateOf } from './middleware.js'
+import { keyOfEntry, type StateOf, type UseEntry } from './middleware.js'
 import type { BodyOf, JsonSchema, ParamsOf, QueryOf, ResponseSchemas, ResultOf } from './route-types.js'
 
 export type { JsonSchema } from './route-types.js'
@@ -47,7 +47,7 @@ export interface RouteSpec<
   R extends ResponseSchemas | undefined = undefined,
   Path extends string = string,
   Result extends ResultOf<R> = ResultOf<R>,
-  Use extends readonly string[] | undefined = undefined,
+  Use extends readonly UseEntry[] | undefined = undefined,
 > {
   /** A `GET` route also serves `HEAD`. */
   readonly method: HttpMethod
@@ -59,7 +59,10 @@ export interface RouteSpec<
   readonly description?: string
   /** Group in `/docs`. Default: the plugin's name. */
   readonly tag?: string
-  /** Keys of the middleware that runs, in this order, before the body is read. They type `ctx.state` and `ctx.request.user`. */
+  /**
+   * The middleware that runs, in this order, before the body is read: keys of registered middleware, or middleware of `defineMiddleware`.
+   * They type `ctx.state` and `ctx.request.user`.
+   */
   readonly use?: Use
   /** Schema of the parameters in the path. Text is converted: `42` for an integer. */
   readonly params?: P
@@ -123,7 +126,7 @@ export function defineRoute<
   const B extends JsonSchema | undefined = undefined,
   const R extends ResponseSchemas | undefined = undefined,
   const Result extends ResultOf<R> = ResultOf<R>,
-  const Use extends readonly string[] | undefined = undefined,
+  const Use extends readonly UseEntry[] | undefined = undefined,
 >(route: RouteSpec<P, Q, B, R, Path, Result, Use>): Route {
   return route
 }
@@ -133,6 +136,7 @@ export interface RouteInfo {
   readonly method: HttpMethod
   readonly path: string
   readonly plugin: string
+  /** Keys of its middleware. */
   readonly use: readonly string[]
   readonly summary: string
   readonly probe: boolean
@@ -146,5 +150,5 @@ export interface Registration {
 
 export function infoOf({ plugin, route }: Registration): RouteInfo {
   const { method, path, summary, use = [], probe = false } = route
-  return { method, path, plugin, use, summary, probe }
+  return { method, path, plugin, use: use.map(keyOfEntry), summary, probe }
 }

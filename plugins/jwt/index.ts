@@ -16,6 +16,7 @@ export type { Claims, Credential, CredentialKind, Credentials, Refused, Tokens }
 export { bearerScheme, credentialsService, tokensService } from './contract.js'
 export type { JwtHooks } from './hooks.js'
 export type { JwtOptions } from './options.js'
+export { role } from './role.js'
 export { appKeySettings, earlierAppKeySettings } from './settings.js'
 
 /** Bearer tokens: issues, verifies and revokes JWTs, and protects routes that list the middleware key `auth`. */
