@@ -9,6 +9,17 @@ export const loginErrors = defineErrors({
     when: 'The user is unknown or disabled, or the password is wrong',
     fix: 'Log in with the correct credentials',
   },
+  REFRESH_TOKEN_INVALID: {
+    status: 401,
+    stack: false,
+    title: 'Unauthorized',
+    // The reason is for logs and tests only.
+    message: (_why: string) => 'The refresh token is not valid; log in again',
+    headers: { 'WWW-Authenticate': 'Bearer' },
+    cause: (why: string) => new Error(why),
+    when: '`POST /auth/refresh`: the refresh token is unknown, expired or was used before, or its device or user is gone',
+    fix: 'Log in again; send requests with the same refresh token one after the other',
+  },
   RATE_LIMITED: {
     status: 429,
     title: 'Too many requests',

@@ -1,5 +1,5 @@
 import { definePlugin, optional } from 'zin'
-import { devicesService } from 'zin/plugins/bulletproof'
+import { devicesService, signedRequestsService } from 'zin/plugins/bulletproof'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
@@ -11,20 +11,27 @@ import { loginErrors } from './errors.js'
 import { loginHooks } from './hooks.js'
 import { managedLogin } from './managed.js'
 import { type LoginOptions, loginOptions, type VerifyCredentials } from './options.js'
+import { refreshTokens } from './refresh-setup.js'
 import { loginRoutes } from './routes.js'
 import { createLogin } from './service.js'
 import { loginSettings } from './settings.js'
 import { createThrottle } from './throttle.js'
 
 export type { LoginHooks } from './hooks.js'
-export type { LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
+export type { FindUser, LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
 
 /** Login, logout and `/api/me`, with a built-in users table or a credential check of the app. */
 export const login = definePlugin({
   name: 'login',
   version: '1.0.0',
   description: 'Login, logout and /api/me; a users table with argon2id passwords',
-  uses: { tokens: tokensService, devices: devicesService, database: optional(databaseService), kv: optional(kvService) },
+  uses: {
+    tokens: tokensService,
+    devices: devicesService,
+    signed: signedRequestsService,
+    database: optional(databaseService),
+    kv: optional(kvService),
+  },
   hooks: loginHooks,
   errors: loginErrors,
   settings: loginSettings,
@@ -32,7 +39,9 @@ export const login = definePlugin({
   setup(ctx) {
     const { options, settings, services, clock, log } = ctx
     checkOptions(options)
-    const verify = options.verifyCredentials === undefined ? builtInAccounts(ctx).verify : ownUsers(options.verifyCredentials)
+    const accounts = options.verifyCredentials === undefined ? builtInAccounts(ctx) : undefined
+    const verify = accounts?.verify ?? ownUsers(options.verifyCredentials as VerifyCredentials)
+    const refresh = options.refreshTokens ? refreshTokens(ctx, accounts) : undefined
 
     // Decided once: if kv becomes unavailable later, logins must be refused rather than counted from zero.
     const counters = services.kv === undefined ? memoryCounters(clock) : kvCounters(() => services.kv, clock)
@@ -41,6 +50,7 @@ export const login = definePlugin({
       verify,
       tokens: () => services.tokens,
       devices: () => services.devices,
+      refresh,
       throttle: createThrottle(counters, options),
       bindTimezone: options.bindTimezone,
       bindUserAgent: options.bindUserAgent,
@@ -48,7 +58,17 @@ export const login = definePlugin({
     })
     const managed = managedLogin(service, ctx.manage)
     const names = signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)
-    ctx.routes(loginRoutes({ login: managed, names, loggedIn: ctx.hooks.slot('onLogin'), loggedOut: ctx.hooks.slot('onLogout') }))
+    ctx.routes(
+      loginRoutes({
+        login: managed,
+        names,
+        refresh,
+        signed: () => services.signed,
+        refreshSigned: options.refreshSigned,
+        loggedIn: ctx.hooks.slot('onLogin'),
+        loggedOut: ctx.hooks.slot('onLogout'),
+      }),
+    )
   },
 })
 

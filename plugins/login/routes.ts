@@ -1,8 +1,11 @@
 import type { Context } from 'koa'
 import { defineRoute, type ListenerFailure, type Route, type SlotOf, withinAuthBudget } from 'zin'
+import type { SignedRequests } from 'zin/plugins/bulletproof'
 import type { SignatureHeaderNames } from 'zin/signing'
+import { loginErrors } from './errors.js'
 import type { LoginHooks } from './hooks.js'
-import { loginBody, loginResponse, meResponse, messageResponse } from './schema.js'
+import type { RefreshTokens } from './refresh.js'
+import { loginBody, loginResponse, meResponse, messageResponse, refreshBody, refreshResponse } from './schema.js'
 import type { Login } from './service.js'
 
 const proven = ['auth', 'bulletproof'] as const
@@ -10,12 +13,18 @@ const proven = ['auth', 'bulletproof'] as const
 export interface LoginRouteParts {
   readonly login: Login
   readonly names: SignatureHeaderNames
+  readonly refresh: RefreshTokens | undefined
+  readonly signed: () => SignedRequests
+  /** Whether a refresh must be signed. */
+  readonly refreshSigned: boolean
   readonly loggedIn: SlotOf<LoginHooks['onLogin']>
   readonly loggedOut: SlotOf<LoginHooks['onLogout']>
 }
 
-export function loginRoutes({ login, names, loggedIn, loggedOut }: LoginRouteParts): readonly Route[] {
+export function loginRoutes(parts: LoginRouteParts): readonly Route[] {
+  const { login, names, refresh, loggedIn, loggedOut } = parts
   return [
+    ...(refresh === undefined ? [] : [refreshRoute(refresh, parts)]),
     defineRoute({
       method: 'POST',
       path: '/auth/login',
@@ -83,6 +92,33 @@ export function loginRoutes({ login, names, loggedIn, loggedOut }: LoginRoutePar
       },
     }),
   ]
+}
+
+function refreshRoute(refresh: RefreshTokens, { signed, refreshSigned }: LoginRouteParts): Route {
+  const signerOf = async (ctx: Context): Promise<string | undefined> => {
+    if (!signed().isSigned(ctx)) {
+      if (refreshSigned) throw loginErrors.REFRESH_TOKEN_INVALID('the request is not signed')
+      return undefined
+    }
+    const result = await signed().verify(ctx, ['device'])
+    if (!result.ok) throw loginErrors.REFRESH_TOKEN_INVALID('the signature does not verify')
+    return result.signer.keyId
+  }
+  return defineRoute({
+    method: 'POST',
+    path: '/auth/refresh',
+    summary: 'Exchanges a refresh token for a new token and the next refresh token',
+    description:
+      'Each refresh token is valid once. One that was used before ends its session, because it may be stolen: send one refresh at a time',
+    body: refreshBody,
+    bodyLimit: 2048,
+    response: refreshResponse,
+    handler: async (ctx) => {
+      noStore(ctx)
+      const signedBy = await signerOf(ctx)
+      return withinAuthBudget(ctx, () => refresh.refresh(ctx.input.body.refreshToken, signedBy))
+    },
+  })
 }
 
 function failFirst([failure]: readonly ListenerFailure[]): void {

@@ -12,6 +12,8 @@ export const loginBody = Type.Object({
   ),
 })
 
+const refreshToken = Type.String({ description: 'Valid once, for the next pair of tokens' })
+
 export const loginResponse = {
   200: Type.Object({
     jwt: Type.String(),
@@ -19,8 +21,13 @@ export const loginResponse = {
     deviceSecret: Type.String({
       description: 'Signs requests; returned only in this response. Empty for a device with a public key',
     }),
+    refreshToken: Type.Optional(refreshToken),
   }),
 }
+
+export const refreshBody = Type.Object({ refreshToken: Type.String({ minLength: 1, maxLength: 512 }) })
+
+export const refreshResponse = { 200: Type.Object({ jwt: Type.String(), refreshToken }) }
 
 export const messageResponse = { 200: Type.Object({ message: Type.String() }) }
 

@@ -4,6 +4,7 @@ import type { Claims, Tokens } from 'zin/plugins/jwt'
 import { sha256Hex } from 'zin/signing'
 import type { CheckedUser } from './accounts.js'
 import { loginErrors } from './errors.js'
+import type { RefreshTokens } from './refresh.js'
 import type { Throttle } from './throttle.js'
 
 export interface LoginRequest {
@@ -23,6 +24,8 @@ export interface LoginResult {
   readonly deviceId: string
   /** Empty for a device with a public key. */
   readonly deviceSecret: string
+  /** Absent without the option `refreshTokens`. */
+  readonly refreshToken?: string
   /** Claims of the token. */
   readonly claims: Claims
 }
@@ -31,6 +34,8 @@ export interface LoginParts {
   readonly verify: (email: string, password: string) => Promise<CheckedUser | undefined>
   readonly tokens: () => Tokens
   readonly devices: () => Devices
+  /** Absent without the option `refreshTokens`. */
+  readonly refresh: RefreshTokens | undefined
   readonly throttle: Throttle
   readonly bindTimezone: boolean
   readonly bindUserAgent: boolean
@@ -95,21 +100,32 @@ export function createLogin(parts: LoginParts): Login {
           if (deviceId !== own) await discard(userId, deviceId)
           throw error
         })
+      const refreshToken = await parts.refresh?.start(issued.claims, deviceId)
       // A change of the user from here on ends this session, too; one during the login did not, because the session did not exist.
       if (!(await user.stands())) {
         await tokens().revoke(issued.claims)
+        await parts.refresh?.end(deviceId, userId)
         await devices().remove(deviceId)
         throw loginErrors.INVALID_CREDENTIALS()
       }
       await throttle.succeeded(email, { address, deviceId })
       onLogin?.({ userId, deviceId })
       log.info({ userId: user.id, keyIdHash: hashOf(deviceId) }, 'logged in')
-      return { jwt: issued.token, deviceId, deviceSecret: secret, claims: issued.claims }
+      return {
+        jwt: issued.token,
+        deviceId,
+        deviceSecret: secret,
+        ...(refreshToken !== undefined && { refreshToken }),
+        claims: issued.claims,
+      }
     },
 
     async logout(claims, deviceId) {
       await tokens().revoke(claims)
-      if (deviceId !== undefined && claims.sub !== undefined) await devices().remove(deviceId, String(claims.sub))
+      if (deviceId !== undefined && claims.sub !== undefined) {
+        await parts.refresh?.end(deviceId, String(claims.sub))
+        await devices().remove(deviceId, String(claims.sub))
+      }
       log.info({ userId: claims.sub, keyIdHash: deviceId && hashOf(deviceId) }, 'logged out')
     },
 
