@@ -18,6 +18,14 @@ export interface Claims {
   readonly [claim: string]: unknown
 }
 
+/** A public key as RFC 7517 describes it. */
+export interface PublicJwk {
+  readonly kid: string
+  readonly alg: string
+  readonly use: string
+  readonly [member: string]: unknown
+}
+
 export interface IssueOptions {
   /** Default: the app's. */
   readonly expiresInSeconds?: number
@@ -34,6 +42,8 @@ export interface Tokens {
   readonly longestLifeMs: number
   /** Whether the key was generated for this process, so that no other process accepts its tokens. */
   readonly ephemeral: boolean
+  /** The keys that verify the app's tokens, the signing one included. Empty for HS256, whose key is secret. */
+  readonly publicKeys: readonly PublicJwk[]
   /** Signs a token and sets `iss`, `aud`, `jti`, `iat` and `exp`. */
   issue(claims: Readonly<Record<string, unknown>>, options?: IssueOptions): Promise<{ readonly token: string; readonly claims: Claims }>
   /**
@@ -51,8 +61,11 @@ export interface Tokens {
    * Too few values count as revoked. Returns a promise only for the first check after a flush of the store.
    */
   isRevokedBy(claims: Claims, values: readonly (string | null)[]): boolean | Promise<boolean>
-  /** Throws a ZinError with status 503 when the store does not respond. */
-  isRevoked(claims: Claims): Promise<boolean>
+  /**
+   * Throws a ZinError with status 503 when the store does not respond.
+   * @param options `foreign`: the claims are of another issuer, so that they may be older than the data of the store.
+   */
+  isRevoked(claims: Claims, options?: { readonly foreign?: boolean }): Promise<boolean>
   /** The access of a verified token, for `noteAccess`: valid until its `exp`, and while it is not revoked. */
   access(claims: Claims): Access
   /** Revokes the token until its `exp`. */

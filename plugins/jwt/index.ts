@@ -12,12 +12,14 @@ import { jwtOptions } from './options.js'
 import { kvRevocations, memoryRevocations } from './revocations.js'
 import { jwtSettings } from './settings.js'
 
-export type { Claims, Credential, CredentialKind, Credentials, Refused, Tokens } from './contract.js'
+export { checkedClaims, inTime, maxTokenBytes } from './claims.js'
+export type { Claims, Credential, CredentialKind, Credentials, PublicJwk, Refused, Tokens } from './contract.js'
 export { bearerScheme, credentialsService, tokensService } from './contract.js'
 export type { JwtHooks } from './hooks.js'
 export type { JwtOptions } from './options.js'
 export { role } from './role.js'
 export { appKeySettings, earlierAppKeySettings } from './settings.js'
+export { VerifiedTokens } from './verified.js'
 
 /** Bearer tokens: issues, verifies and revokes JWTs, and protects routes that list the middleware key `auth`. */
 export const jwt = definePlugin({
@@ -41,6 +43,7 @@ export const jwt = definePlugin({
         earlierAppKeys: parseSecrets(settings.APP_KEY_BK, 'APP_KEY_BK'),
         privateKey: settings.JWT_PRIVATE_KEY,
         publicKey: settings.JWT_PUBLIC_KEY,
+        otherPublicKeys: parseSecrets(settings.JWT_PUBLIC_KEY_BK, 'JWT_PUBLIC_KEY_BK'),
         production: host.app.production,
       })
     const keys = checkedValue(ctx, configured, (fault) => ({ ...randomKeys(), ephemeral: false, fault }))
