@@ -26,6 +26,9 @@ export interface Accounts {
   /** `undefined` when the email is taken. Throws USER_INVALID. */
   add(account: NewAccount): Promise<User | undefined>
   has(email: string): Promise<boolean>
+  find(email: string): Promise<User | undefined>
+  /** Throws USER_INVALID. */
+  checkPassword(password: string): void
   /** Throws USER_NOT_FOUND. */
   get(email: string): Promise<User>
   /** The user as of now; undefined when it is gone or disabled. */
@@ -75,6 +78,8 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
       return (await users.add(user)) ? user : undefined
     },
     has: async (email) => (await users.find(canonicalEmail(email))) !== undefined,
+    find: (email) => users.find(canonicalEmail(email)),
+    checkPassword,
     get: existing,
     async current(id) {
       const user = await users.findById(id)

@@ -9,15 +9,17 @@ import { builtInAccounts } from './built-in.js'
 import { kvCounters, memoryCounters } from './counters.js'
 import { loginErrors } from './errors.js'
 import { loginHooks } from './hooks.js'
+import { accountMails } from './mails-setup.js'
 import { managedLogin } from './managed.js'
 import { type LoginOptions, loginOptions, type VerifyCredentials } from './options.js'
 import { refreshTokens } from './refresh-setup.js'
 import { loginRoutes } from './routes.js'
+import { secondFactor } from './second-factor-setup.js'
 import { createLogin } from './service.js'
 import { loginSettings } from './settings.js'
 import { createThrottle } from './throttle.js'
 
-export type { LoginHooks } from './hooks.js'
+export type { AccountMail, LoginHooks } from './hooks.js'
 export type { FindUser, LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
 
 /** Login, logout and `/api/me`, with a built-in users table or a credential check of the app. */
@@ -36,7 +38,7 @@ export const login = definePlugin({
   errors: loginErrors,
   settings: loginSettings,
   options: loginOptions,
-  setup(ctx) {
+  async setup(ctx) {
     const { options, settings, services, clock, log } = ctx
     checkOptions(options)
     const accounts = options.verifyCredentials === undefined ? builtInAccounts(ctx) : undefined
@@ -46,11 +48,18 @@ export const login = definePlugin({
     // Decided once: if kv becomes unavailable later, logins must be refused rather than counted from zero.
     const counters = services.kv === undefined ? memoryCounters(clock) : kvCounters(() => services.kv, clock)
     if (services.kv === undefined) ctx.every(60_000, counters.sweep)
+    const factor = await secondFactor(ctx, counters, accounts)
+    const mails = accountMails(ctx, counters, accounts)
     const service = createLogin({
       verify,
       tokens: () => services.tokens,
       devices: () => services.devices,
       refresh,
+      admit: async ({ id, email }, code) => {
+        await factor?.check(String(id), code)
+        if (options.emailVerification === 'required' && !(await mails?.isVerified(String(id), email)))
+          throw loginErrors.EMAIL_NOT_VERIFIED()
+      },
       throttle: createThrottle(counters, options),
       bindTimezone: options.bindTimezone,
       bindUserAgent: options.bindUserAgent,

@@ -66,6 +66,42 @@ export const loginOptions = defineOptions(
           '`(id) => Promise<{ id, email, role? } | undefined>`, beside `verifyCredentials`: the user as of now, asked at each refresh; `undefined` for one that is gone or disabled. Without it, a refresh keeps email and role of the login',
       }),
     ),
+    totp: Type.Boolean({
+      default: false,
+      description:
+        'Whether users can add a second factor (TOTP): the routes `/auth/totp`, and `code` in a login. Needs the plugin `database`, `APP_KEY` and the package `otpauth`',
+    }),
+    totpIssuer: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, pattern: '^[^:]+$', description: 'Name in the authenticator app. Default: the app name' }),
+    ),
+    passwordReset: Type.Boolean({
+      default: false,
+      description: 'Whether users can reset a forgotten password: the routes `/auth/password`. Needs a listener of `sendPasswordReset`',
+    }),
+    passwordResetSeconds: Type.Integer({
+      minimum: 60,
+      maximum: 86_400,
+      default: 3_600,
+      description: 'Lifetime of a token to reset the password, in seconds',
+    }),
+    emailVerification: Type.Union([Type.Literal('off'), Type.Literal('optional'), Type.Literal('required')], {
+      default: 'off',
+      description:
+        'Whether users can, or before a login must, prove their email: the routes `/auth/email`. Needs a listener of `sendEmailVerification`',
+    }),
+    emailVerificationSeconds: Type.Integer({
+      minimum: 60,
+      maximum: 2_592_000,
+      default: 86_400,
+      description: 'Lifetime of a token to verify an email, in seconds',
+    }),
+    mailsPerHour: Type.Integer({ minimum: 1, maximum: 1_000, default: 3, description: 'Mails of each kind per email and hour' }),
+    addressMailsPerHour: Type.Integer({
+      minimum: 1,
+      maximum: 100_000,
+      default: 30,
+      description: 'Requests of mails per address and hour, whatever the email',
+    }),
     passwordChecks: Type.Integer({
       minimum: 1,
       maximum: 64,

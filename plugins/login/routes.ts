@@ -4,6 +4,7 @@ import type { SignedRequests } from 'zin/plugins/bulletproof'
 import type { SignatureHeaderNames } from 'zin/signing'
 import { loginErrors } from './errors.js'
 import type { LoginHooks } from './hooks.js'
+import { noStore } from './no-store.js'
 import type { RefreshTokens } from './refresh.js'
 import { loginBody, loginResponse, meResponse, messageResponse, refreshBody, refreshResponse } from './schema.js'
 import type { Login } from './service.js'
@@ -123,8 +124,4 @@ function refreshRoute(refresh: RefreshTokens, { signed, refreshSigned }: LoginRo
 
 function failFirst([failure]: readonly ListenerFailure[]): void {
   if (failure !== undefined) throw failure.error
-}
-
-function noStore(ctx: Context): void {
-  ctx.set('Cache-Control', 'no-store')
 }

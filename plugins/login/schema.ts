@@ -3,6 +3,13 @@ import { Type } from 'zin'
 export const loginBody = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 320 }),
   password: Type.String({ minLength: 1, maxLength: 128 }),
+  code: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Code of the authenticator app, or a recovery code, if a second factor is enabled',
+    }),
+  ),
   deviceId: Type.Optional(Type.String({ maxLength: 128, description: 'Device id from an earlier login' })),
   devicePublicKey: Type.Optional(
     Type.String({

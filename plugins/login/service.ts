@@ -10,6 +10,8 @@ import type { Throttle } from './throttle.js'
 export interface LoginRequest {
   readonly email: string
   readonly password: string
+  /** Of the second factor. */
+  readonly code?: string | undefined
   readonly deviceId?: string | undefined
   /** Base64url of a raw Ed25519 key; the device then gets no secret. */
   readonly devicePublicKey?: string | undefined
@@ -36,6 +38,8 @@ export interface LoginParts {
   readonly devices: () => Devices
   /** Absent without the option `refreshTokens`. */
   readonly refresh: RefreshTokens | undefined
+  /** Further checks of a user whose password is correct; throws what is missing. */
+  readonly admit: (user: CheckedUser, code: string | undefined) => Promise<void>
   readonly throttle: Throttle
   readonly bindTimezone: boolean
   readonly bindUserAgent: boolean
@@ -46,7 +50,7 @@ export interface LoginParts {
 export interface Login {
   /**
    * `onLogin` is called with the user and the device of the session. Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS,
-   * LOGIN_BUSY, AUTH_STORE_UNAVAILABLE.
+   * TOTP_REQUIRED, TOTP_INVALID, EMAIL_NOT_VERIFIED, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE.
    */
   login(request: LoginRequest, onLogin?: (session: { readonly userId: string; readonly deviceId: string }) => void): Promise<LoginResult>
   /** Revokes this token, then removes this device. */
@@ -89,6 +93,7 @@ export function createLogin(parts: LoginParts): Login {
         log.info({ address }, 'login refused')
         throw loginErrors.INVALID_CREDENTIALS()
       }
+      await parts.admit(user, request.code)
       const userId = String(user.id)
       const own = await ownDevice(userId, wanted)
       const { device, secret } = await devices().enroll({ userId, deviceId: own, publicKey })
