@@ -260,9 +260,4 @@ describe('tokens of other issuers', () => {
   })
 })
 
-describePlugin({
-  plugin: jwks(),
-  companions: () => [jwt()],
-  env,
-  readme: new URL('./README.md', import.meta.url),
-})
+describePlugin(() => [jwt()], jwks, { readme: new URL('./README.md', import.meta.url), env })

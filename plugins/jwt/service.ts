@@ -41,8 +41,12 @@ export function createTokens({ formerSince, keys, rules, revocations, userRevoke
   const { algorithm } = keys
   const verifySignature = (token: string, key: KeyObject, now: number): unknown =>
     algorithm === 'EdDSA' ? verifyEdDsa(token, key, rules) : jsonwebtoken.verify(token, key, { ...rulesOf(algorithm), clockTimestamp: now })
-  const rulesOf = (only: Exclude<Algorithm, 'EdDSA'>) =>
-    ({ algorithms: [only], issuer: rules.issuer, audience: rules.audience, ignoreNotBefore: true }) as const
+  const rulesOf = (only: Exclude<Algorithm, 'EdDSA'>) => ({
+    algorithms: [only],
+    issuer: rules.issuer,
+    audience: rules.audience,
+    ignoreNotBefore: true,
+  })
 
   const keysOf = (claims: Claims): readonly string[] =>
     claims.sub === undefined ? [revokedKey(claims.jti)] : [revokedKey(claims.jti), epochKey(claims.sub)]
