@@ -144,10 +144,14 @@ describe('tokens', () => {
     assert.throws(() => tokens.verify(forge(base, {}, publicKey)), { status: 401 })
   })
 
-  for (const algorithm of ['RS256', 'ES256'] as const) {
+  for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
     it(`issues and verifies ${algorithm} tokens, and only verifies them without the private key`, async () => {
       const pair =
-        algorithm === 'RS256' ? generateKeyPairSync('rsa', { modulusLength: 2048 }) : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+        algorithm === 'RS256'
+          ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+          : algorithm === 'ES256'
+            ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+            : generateKeyPairSync('ed25519')
       const privateKey = String(pair.privateKey.export({ type: 'pkcs8', format: 'pem' }))
       const publicKey = String(pair.publicKey.export({ type: 'spki', format: 'pem' }))
       const { token } = await setUp({}, { algorithm, privateKey }).tokens.issue({ sub: 'u1' })

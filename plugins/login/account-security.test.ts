@@ -20,7 +20,7 @@ it('options without what they need stop the boot', async () => {
     [[...companions(), login({ ...own, passwordReset: true })], /are for the built-in users/],
     [[...companions(), login({ ...own, emailVerification: 'optional' })], /are for the built-in users/],
   ] as const)
-    await assert.rejects(createTestHost({ plugins: [...plugins], env }), { code: 'LOGIN_OPTION_INVALID', message })
+    await assert.rejects(createTestHost({ plugins: [...plugins], env }), { message })
   await assert.rejects(createTestHost({ plugins: [...companions(), login({ ...own, totp: true })], env: { JWT_SECRET: 's'.repeat(32) } }), {
     message: /needs APP_KEY/,
   })
