@@ -33,12 +33,12 @@ export function describeTotp(name: string, backend: () => TotpBackend): void {
     before(async () => {
       const { plugins, env: own = {} } = backend()
       host = await createTestHost({
-        env: { ...env, APP_NAME: 'shop', ...own },
+        env: { ...env, ...own },
         plugins: [
           ...plugins(),
           jwt(),
           bulletproof(),
-          login({ totp: true, verifyCredentials: async (email) => ({ id: email, email }), ...unlimited }),
+          login({ totp: true, totpIssuer: 'shop', verifyCredentials: async (email) => ({ id: email, email }), ...unlimited }),
         ],
         clock,
       })
