@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { errors, JWTHeaderParameters, jwtVerify } from 'jose'
+import type { errors, JWTHeaderParameters, JWTPayload, JWTVerifyOptions, jwtVerify } from 'jose'
 import { type Clock, messageOf, ZinError } from 'zin'
 import { type Claims, type Credential, checkedClaims, inTime, maxTokenBytes, type Refused, type Tokens } from 'zin/plugins/jwt'
 import type { IssuerKeys, KeysInForce } from './issuer-keys.js'
@@ -20,6 +20,8 @@ export interface ForeignTokenParts {
   readonly clock: Clock
 }
 
+/** How many keys a token without a `kid` is tried with. */
+const mostTried = 8
 const grammar = /^([\w-]+)\.([\w-]+)\.[\w-]+$/
 
 /** Returns a function that verifies a token of one of the issuers; `undefined` for a token of nobody known. */
@@ -28,10 +30,30 @@ export function foreignTokens({ issuers, tokens, jose, clock }: ForeignTokenPart
   /** Two minutes of leeway are included. */
   const maxLifetime = (): number => tokens().longestLifeMs / 1000 - 120
 
+  /** A token without a `kid` is tried with each key of its algorithm: during a rotation there are two. */
+  const payloadOf = async (token: string, set: KeysInForce['set'], options: JWTVerifyOptions): Promise<JWTPayload> => {
+    try {
+      return (await jose.jwtVerify(token, set, options)).payload
+    } catch (error) {
+      if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error
+      let left = mostTried
+      for await (const key of error) {
+        if (left === 0) break
+        left -= 1
+        try {
+          return (await jose.jwtVerify(token, key, options)).payload
+        } catch (failure) {
+          if (!(failure instanceof jose.errors.JWSSignatureVerificationFailed)) throw failure
+        }
+      }
+      throw new jose.errors.JWSSignatureVerificationFailed()
+    }
+  }
+
   const verified = async (token: string, issuer: Issuer, { set, verified }: KeysInForce, now: number): Promise<Claims> => {
     const known = verified.payloadOf(token)
     if (known !== undefined) return checkedClaims(inTime(known, now), { maxLifetime: maxLifetime() }, now)
-    const { payload } = await jose.jwtVerify(token, set, {
+    const payload = await payloadOf(token, set, {
       issuer: issuer.issuer,
       audience: [...[issuer.audience].flat()],
       algorithms: [...issuer.algorithms],

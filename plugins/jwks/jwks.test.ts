@@ -146,6 +146,46 @@ describe('tokens of other issuers', () => {
       assert.equal(provider.state.asked.length, 2)
     }))
 
+  it('without a kid are verified by whichever key of the algorithm signed them, also by one that is published later', () =>
+    withHost(async (host) => {
+      const [other, es, next] = await Promise.all([newKey('RS256'), newKey('ES256'), newKey('RS256')])
+      const { kid: _, ...nameless } = key.publicJwk
+      provider.state.keys = [other.publicJwk, es.publicJwk, nameless]
+      const without = { kid: undefined }
+      assert.equal(await get(host, await key.sign(base(), without)), 'ada')
+      assert.equal(await get(host, await other.sign(base({ sub: 'bob' }), without)), 'bob')
+      assert.equal(await get(host, await next.sign(base(), without)), refused)
+      provider.state.keys = [other.publicJwk, next.publicJwk]
+      clock.advance(30_000)
+      assert.equal(await get(host, await next.sign(base(), without)), 'ada')
+    }))
+
+  it('of an issuer with a final slash are accepted, by discovery without a double slash', async () => {
+    const issuer = `${provider.issuer}/`
+    provider.state.discovery = { issuer }
+    await withHost(
+      async (host) => {
+        assert.equal(await get(host, await key.sign(base({ iss: issuer }))), 'ada')
+        assert.equal(await get(host, await key.sign(base())), refused)
+        assert.deepEqual(provider.state.asked, ['/.well-known/openid-configuration', '/keys'])
+      },
+      {},
+      { issuer },
+    )
+  })
+
+  it('are verified by the key of their algorithm if several have the same kid, and never by a key with another alg', () =>
+    withHost(
+      async (host) => {
+        const es = await newKey('ES256', key.kid)
+        provider.state.keys = [{ ...key.publicJwk, alg: 'PS256' }, es.publicJwk]
+        assert.equal(await get(host, await es.sign(base())), 'ada')
+        assert.equal(await get(host, await key.sign(base())), refused)
+      },
+      {},
+      { algorithms: ['RS256', 'ES256', 'PS256'] },
+    ))
+
   it('are no longer accepted once their key is withdrawn, although they were accepted before', () =>
     withHost(async (host) => {
       const token = await key.sign(base({ exp: Math.floor(clock.now() / 1000) + 3_600 }))
