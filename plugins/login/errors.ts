@@ -86,7 +86,7 @@ export const loginErrors = defineErrors({
   USER_EXISTS: {
     status: 409,
     message: (email: string) => `A user with the email "${email}" already exists; see zin user:list`,
-    when: '`user:add`: the email is already in use',
+    when: '`user:add`, `loginUsersService`: the email is already in use',
     fix: 'Choose another; `zin user:list` shows all',
   },
   USER_NOT_FOUND: {

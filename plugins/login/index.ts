@@ -6,19 +6,23 @@ import { kvService } from 'zin/plugins/kv'
 import { signatureHeaderNames } from 'zin/signing'
 import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
+import { loginUsersService } from './contract.js'
 import { kvCounters, memoryCounters } from './counters.js'
 import { loginErrors } from './errors.js'
 import { loginHooks } from './hooks.js'
-import { accountMails } from './mails-setup.js'
+import { accountMails } from './mails/setup.js'
 import { managedLogin } from './managed.js'
 import { type LoginOptions, loginOptions, type VerifyCredentials } from './options.js'
 import { refreshTokens } from './refresh-setup.js'
 import { loginRoutes } from './routes.js'
-import { secondFactor } from './second-factor-setup.js'
 import { createLogin } from './service.js'
 import { loginSettings } from './settings.js'
 import { createThrottle } from './throttle.js'
+import { secondFactor } from './totp/setup.js'
+import { createLoginUsers } from './users.js'
 
+export type { LoginUsers, NewUser } from './contract.js'
+export { loginUsersService } from './contract.js'
 export type { AccountMail, LoginHooks } from './hooks.js'
 export type { FindUser, LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
 
@@ -34,6 +38,7 @@ export const login = definePlugin({
     database: optional(databaseService),
     kv: optional(kvService),
   },
+  provides: [loginUsersService],
   hooks: loginHooks,
   errors: loginErrors,
   settings: loginSettings,
@@ -50,6 +55,7 @@ export const login = definePlugin({
     if (services.kv === undefined) ctx.every(60_000, counters.sweep)
     const factor = await secondFactor(ctx, counters, accounts)
     const mails = accountMails(ctx, counters, accounts)
+    ctx.provide(loginUsersService, createLoginUsers(accounts, mails, ctx.manage))
     const service = createLogin({
       verify,
       tokens: () => services.tokens,

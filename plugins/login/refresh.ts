@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { Clock, Logger, Manage } from 'zin'
+import { type Clock, type Logger, type Manage, messageOf, ZinError } from 'zin'
 import type { Devices } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
 import { sha256Hex } from 'zin/signing'
@@ -107,6 +107,22 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     throw loginErrors.REFRESH_TOKEN_INVALID('its user is gone or disabled')
   }
 
+  const refresh = async (refreshToken: string, signedBy: string | undefined): Promise<Pair> => {
+    const before = await familyOf(refreshToken, signedBy)
+    const claims = await claimsOf(before)
+    // Issued before the rotation: a revocation of the user from here on also covers it, or has deleted the family.
+    const { token: jwt, claims: issued } = await tokens().issue(claims)
+    const live = [...before.issued.filter(([, exp]) => exp * 1000 > clock.now()), [issued.jti, issued.exp] as const]
+    const after = next({ ...before, claims, issued: live.slice(-mostIssued) })
+    if (!(await store.rotate(before, after.family))) {
+      const now = await store.find(before.deviceId)
+      if (now !== undefined && now.family === before.family) await reused(now)
+      throw loginErrors.REFRESH_TOKEN_INVALID('it was used at the same time')
+    }
+    for (const [jti, exp] of live.slice(0, -mostIssued)) await tokens().revoke({ jti, exp, iat: 0, iss: '', aud: '' })
+    return { jwt, refreshToken: after.token }
+  }
+
   return {
     async start({ jti, exp, iat: _iat, iss: _iss, aud: _aud, ...claims }, deviceId) {
       const begun = {
@@ -123,19 +139,12 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     },
 
     async refresh(refreshToken, signedBy) {
-      const before = await familyOf(refreshToken, signedBy)
-      const claims = await claimsOf(before)
-      // Issued before the rotation: a revocation of the user from here on also covers it, or has deleted the family.
-      const { token: jwt, claims: issued } = await tokens().issue(claims)
-      const live = [...before.issued.filter(([, exp]) => exp * 1000 > clock.now()), [issued.jti, issued.exp] as const]
-      const after = next({ ...before, claims, issued: live.slice(-mostIssued) })
-      if (!(await store.rotate(before, after.family))) {
-        const now = await store.find(before.deviceId)
-        if (now !== undefined && now.family === before.family) await reused(now)
-        throw loginErrors.REFRESH_TOKEN_INVALID('it was used at the same time')
+      try {
+        return await refresh(refreshToken, signedBy)
+      } catch (error) {
+        if (error instanceof ZinError && error.status === 401) log.info({ reason: messageOf(error.cause ?? error) }, 'refresh refused')
+        throw error
       }
-      for (const [jti, exp] of live.slice(0, -mostIssued)) await tokens().revoke({ jti, exp, iat: 0, iss: '', aud: '' })
-      return { jwt, refreshToken: after.token }
     },
 
     async end(deviceId, userId) {

@@ -7,7 +7,7 @@ import { databaseService } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
-import { type AccountMail, login } from '../index.js'
+import { type AccountMail, login, loginUsersService } from '../index.js'
 import { addUser, env, post, run } from './session.js'
 
 export interface MailBackend {
@@ -82,6 +82,18 @@ export function describeMails(name: string, backend: () => MailBackend): void {
       assert.equal((await send('/password/reset', { token, password: 'another-password' })).body.code, 'ONE_TIME_TOKEN_INVALID')
       const actions = host.recorded('onManagementAction').map(([action]) => (action as ManagementAction).action)
       assert.ok(actions.includes('password.reset') && actions.includes('email.verify'))
+    })
+
+    it('are sent to a user whom the app adds', async () => {
+      const users = host.service(loginUsersService)
+      const to = `${randomUUID()}@Example.com`
+      const user = await users.add({ email: to, password: 'a-good-password' })
+      assert.deepEqual([user.email, user.role], [to.toLowerCase(), 'user'])
+      const answer = await send('/email/verify', { token: await mailed('verify', user.email) })
+      assert.equal(answer.status, 200)
+      assert.equal((await post(host, { email: to, password: 'a-good-password' }, {}, address)).status, 200)
+      await assert.rejects(users.add({ email: to, password: 'a-good-password' }), { code: 'USER_EXISTS' })
+      await assert.rejects(users.add({ email: 'x@y.z', password: 'short' }), { code: 'USER_INVALID' })
     })
 
     it('are accepted in one of several concurrent requests', async () => {

@@ -2,15 +2,15 @@ import type { Clock, Logger, PluginContext } from 'zin'
 import type { Devices } from 'zin/plugins/bulletproof'
 import type { Database } from 'zin/plugins/database'
 import type { Tokens } from 'zin/plugins/jwt'
-import type { Accounts } from './accounts.js'
-import type { Counters } from './counters.js'
-import { loginErrors } from './errors.js'
-import { mailRoutes } from './mail-routes.js'
+import type { Accounts } from '../accounts.js'
+import type { Counters } from '../counters.js'
+import { loginErrors } from '../errors.js'
+import { createOneTimeTokensTables } from '../migrations/0005-create-one-time-tokens.js'
+import type { LoginOptions } from '../options.js'
+import { type Purpose, tableOneTimeTokens } from '../store/one-time-tokens.js'
+import { queryOf } from '../store/users.js'
 import { createMails, type Mails } from './mails.js'
-import { createOneTimeTokensTables } from './migrations/0005-create-one-time-tokens.js'
-import type { LoginOptions } from './options.js'
-import { type Purpose, tableOneTimeTokens } from './store/one-time-tokens.js'
-import { queryOf } from './store/users.js'
+import { mailRoutes } from './routes.js'
 
 interface MailsContext
   extends Pick<PluginContext, 'migration' | 'manage' | 'hooks' | 'routes' | 'every' | 'onCheck' | 'onStart' | 'onStop'> {
@@ -48,6 +48,7 @@ export function accountMails(ctx: MailsContext, counters: Counters, accounts: Ac
   const mails = createMails({
     accounts,
     store,
+    purposes,
     counters,
     send: { password: (mail) => slots.password.call(mail), email: (mail) => slots.email.call(mail) },
     lifeMs: { password: options.passwordResetSeconds * 1000, email: options.emailVerificationSeconds * 1000 },

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import type * as Otpauth from 'otpauth'
 import type { Clock } from 'zin'
 import type { Sealer } from 'zin/signing'
-import type { Counters } from './counters.js'
-import { loginErrors } from './errors.js'
-import type { TotpRecord, TotpStore } from './store/totp.js'
+import type { Counters } from '../counters.js'
+import { loginErrors } from '../errors.js'
+import type { TotpRecord, TotpStore } from '../store/totp.js'
 
 export interface TotpParts {
   readonly store: TotpStore

@@ -1,8 +1,8 @@
 import { defineRoute, type Manage, type Route, Type, withinAuthBudget } from 'zin'
+import { noStore } from '../no-store.js'
+import { messageResponse } from '../schema.js'
+import type { Purpose } from '../store/one-time-tokens.js'
 import type { Mails } from './mails.js'
-import { noStore } from './no-store.js'
-import { messageResponse } from './schema.js'
-import type { Purpose } from './store/one-time-tokens.js'
 
 const emailBody = Type.Object({ email: Type.String({ minLength: 1, maxLength: 320 }) })
 const token = Type.String({ minLength: 1, maxLength: 128, description: 'From the mail' })

@@ -1,8 +1,8 @@
 import { defineRoute, type Manage, type Route, Type, withinAuthBudget } from 'zin'
-import { loginErrors } from './errors.js'
-import { noStore } from './no-store.js'
-import { messageResponse } from './schema.js'
-import type { SecondFactor } from './totp.js'
+import { loginErrors } from '../errors.js'
+import { noStore } from '../no-store.js'
+import { messageResponse } from '../schema.js'
+import type { SecondFactor } from './second-factor.js'
 
 const proven = ['auth', 'bulletproof'] as const
 const codeBody = Type.Object({

@@ -1,15 +1,16 @@
-import { type Clock, defineCommand, type HostView, importPackage, type PluginContext } from 'zin'
+import { type Clock, type HostView, importPackage, type PluginContext } from 'zin'
 import type { Database } from 'zin/plugins/database'
 import { createSealer, parseSecrets } from 'zin/signing'
-import type { Accounts } from './accounts.js'
-import type { Counters } from './counters.js'
-import { loginErrors } from './errors.js'
-import { createTotpTables } from './migrations/0004-create-totp.js'
-import type { LoginOptions } from './options.js'
-import { tableTotp } from './store/totp.js'
-import { queryOf } from './store/users.js'
-import { createSecondFactor, type SecondFactor } from './totp.js'
-import { totpRoutes } from './totp-routes.js'
+import type { Accounts } from '../accounts.js'
+import type { Counters } from '../counters.js'
+import { loginErrors } from '../errors.js'
+import { createTotpTables } from '../migrations/0004-create-totp.js'
+import type { LoginOptions } from '../options.js'
+import { tableTotp } from '../store/totp.js'
+import { queryOf } from '../store/users.js'
+import { resetCommand } from './cli.js'
+import { totpRoutes } from './routes.js'
+import { createSecondFactor, type SecondFactor } from './second-factor.js'
 
 interface SecondFactorContext extends Pick<PluginContext, 'migration' | 'manage' | 'command' | 'routes' | 'onCheck'> {
   readonly options: LoginOptions
@@ -46,22 +47,6 @@ export async function secondFactor(
     clock,
   })
   ctx.routes(totpRoutes(factor, (action, work) => ctx.manage(action, work)))
-  ctx.command(
-    defineCommand({
-      name: 'user:totp-reset',
-      summary: 'Removes the second factor of a user who lost it; the password alone then logs in',
-      args: [{ name: 'user', summary: accounts === undefined ? 'Id of the user' : 'Email address' }],
-      json: true,
-      needs: 'services',
-      async run({ args, print }) {
-        const user = args.user ?? ''
-        const id = accounts === undefined ? user : (await accounts.get(user)).id
-        const actor = { kind: 'local', id: 'local', via: 'cli' } as const
-        const removed = await ctx.manage({ action: 'totp.reset', target: `user:${id}`, actor }, () => factor.reset(id))
-        print.record({ id, removed })
-        return 0
-      },
-    }),
-  )
+  ctx.command(resetCommand(factor, accounts, (action, work) => ctx.manage(action, work)))
   return factor
 }

@@ -1,16 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Clock, clientNetwork, type ListenerFailure, type Logger, messageOf } from 'zin'
-import type { Accounts } from './accounts.js'
-import type { Counters } from './counters.js'
-import { canonicalEmail } from './email.js'
-import { loginErrors } from './errors.js'
-import { Gate } from './gate.js'
-import type { AccountMail } from './hooks.js'
-import type { OneTimeTokens, Purpose } from './store/one-time-tokens.js'
+import type { Accounts } from '../accounts.js'
+import type { Counters } from '../counters.js'
+import { canonicalEmail } from '../email.js'
+import { loginErrors } from '../errors.js'
+import { Gate } from '../gate.js'
+import type { AccountMail } from '../hooks.js'
+import type { OneTimeTokens, Purpose } from '../store/one-time-tokens.js'
 
 export interface MailParts {
   readonly accounts: Accounts
   readonly store: OneTimeTokens
+  /** What the app mails. */
+  readonly purposes: readonly Purpose[]
   readonly counters: Counters
   /** Sends a mail by the listeners of the hook. */
   readonly send: Readonly<Record<Purpose, (mail: AccountMail) => Promise<readonly ListenerFailure[]>>>
@@ -31,6 +33,8 @@ export interface Mails {
    * RATE_LIMITED, and LOGIN_BUSY when too many mails wait.
    */
   request(purpose: Purpose, email: string, address: string): Promise<void>
+  /** Has a token to verify the email mailed to a new user, if the app verifies emails. Does not wait, and drops the mail if too many wait. */
+  welcome(email: string): void
   /** Sets the password and ends the sessions of the user; the email is proved, too. Throws ONE_TIME_TOKEN_INVALID and USER_INVALID. */
   resetPassword(token: string, password: string): Promise<{ readonly userId: string }>
   /** Throws ONE_TIME_TOKEN_INVALID. */
@@ -71,6 +75,14 @@ export function createMails(parts: MailParts): Mails {
       log.error({ userId: id, plugin, reason: messageOf(error) }, `the ${purpose} mail was not sent`)
   }
 
+  const background = (purpose: Purpose, email: string): void => {
+    const work = gate
+      .run(() => mail(purpose, email))
+      .catch((error: unknown) => log.error({ reason: messageOf(error) }, `a ${purpose} mail was not sent`))
+      .finally(() => pending.delete(work))
+    pending.add(work)
+  }
+
   /** The user of a token, if it still has the email to which the token was sent. */
   const userOf = async (purpose: Purpose, token: string) => {
     const taken = await store.take(purpose, hashOf(token), clock.now())
@@ -83,11 +95,10 @@ export function createMails(parts: MailParts): Mails {
     async request(purpose, email, address) {
       await limit(purpose, email, address)
       if (pending.size >= mostWaiting + atOnce) throw loginErrors.LOGIN_BUSY()
-      const work = gate
-        .run(() => mail(purpose, email))
-        .catch((error: unknown) => log.error({ reason: messageOf(error) }, `a ${purpose} mail was not sent`))
-        .finally(() => pending.delete(work))
-      pending.add(work)
+      background(purpose, email)
+    },
+    welcome(email) {
+      if (parts.purposes.includes('email')) background('email', email)
     },
     async resetPassword(token, password) {
       // First, so that a password that is too short does not use up the token.
