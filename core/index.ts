@@ -113,6 +113,7 @@ export type {
   SecurityRequirement,
   SecurityScheme,
   StateOf,
+  UseEntry,
 } from './http/middleware.js'
 export { defineMiddleware } from './http/middleware.js'
 export type { Responder, Responders } from './http/refusal-body.js'

@@ -1,4 +1,4 @@
-// The factories of all plugins, for `zin.config.ts`. Service references and types are exported by `zin/plugins/<name>`.
+// The factories of all plugins, and guards for routes, for `zin.config.ts`. Service references and types are exported by `zin/plugins/<name>`.
 export { autoscale } from './autoscale/index.js'
 export { breaker } from './breaker/index.js'
 export { bulletproof } from './bulletproof/index.js'
@@ -10,7 +10,8 @@ export { database } from './database/index.js'
 export { decisions } from './decisions/index.js'
 export { edgeProxy } from './edge-proxy/index.js'
 export { health } from './health/index.js'
-export { jwt } from './jwt/index.js'
+export { jwks } from './jwks/index.js'
+export { jwt, role } from './jwt/index.js'
 export { kv } from './kv/index.js'
 export { login } from './login/index.js'
 export { microservices } from './microservices/index.js'

@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { definePlugin } from 'zin'
 import {
   autoscale,
   breaker,
@@ -17,6 +18,7 @@ import {
   database,
   decisions,
   health,
+  jwks,
   jwt,
   kv,
   login,
@@ -34,6 +36,16 @@ import { type Queues, queuesService } from 'zin/plugins/queues'
 import { type Workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { writeProcessors } from './testing/processor-files.js'
+
+/** Sends the mails that login requires. */
+const mailer = definePlugin({
+  name: 'mailer',
+  version: '1.0.0',
+  setup({ hooks }) {
+    hooks.on('sendPasswordReset', () => undefined)
+    hooks.on('sendEmailVerification', () => undefined)
+  },
+})
 
 const file = join(import.meta.dirname, 'access.md')
 const start = '<!-- written by access.test.ts -->'
@@ -175,8 +187,10 @@ describe('the access of every kind of caller', () => {
         queues(),
         health(),
         jwt(),
+        jwks(),
         bulletproof({ sharedSecretFor: 'listed' }),
-        login(),
+        login({ totp: true, passwordReset: true, emailVerification: 'optional' }),
+        mailer(),
         ops({ roles: ['viewer', 'operator', 'admin'], permissions }),
         decisions(),
         workers(),

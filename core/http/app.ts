@@ -16,7 +16,7 @@ import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
 import { setPrivatePaths } from './matched-route.js'
-import type { RouteMiddleware } from './middleware.js'
+import type { RouteMiddleware, UseEntry } from './middleware.js'
 import { MiddlewareRegistry } from './middleware-registry.js'
 import { type ErrorInfo, openapiDocument, type SecuredRoute } from './openapi.js'
 import { Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
@@ -191,7 +191,9 @@ export class HttpApp {
   /** Other plugins whose routes use a middleware of this plugin, or whose middleware replaces one. */
   usersOfMiddleware(plugin: string): readonly string[] {
     const users = [...this.#registrations].filter(
-      (entry) => entry.plugin !== plugin && entry.route.use?.some((key: string) => this.#middleware.ownerOf(key) === plugin),
+      (entry) =>
+        entry.plugin !== plugin &&
+        entry.route.use?.some((listed: UseEntry) => typeof listed === 'string' && this.#middleware.ownerOf(listed) === plugin),
     )
     return [...new Set([...users.map((entry) => entry.plugin), ...this.#middleware.replacersOf(plugin)])]
   }

@@ -3,7 +3,7 @@ import type { Middleware } from 'koa'
 import type { Disposer } from '../util/disposer.js'
 import { suggest } from '../util/suggest.js'
 import { httpErrors } from './errors.js'
-import type { RouteMiddleware, SecurityRequirement, SecurityScheme } from './middleware.js'
+import { keyOfEntry, type RouteMiddleware, type SecurityRequirement, type SecurityScheme, type UseEntry } from './middleware.js'
 import { middlewareProblems } from './middleware-check.js'
 
 interface Keyed {
@@ -69,7 +69,7 @@ export class MiddlewareRegistry {
   }
 
   /** Returns the middleware of a route in order. A middleware directly followed by its replacement is skipped. */
-  handlersFor(use: readonly string[]): readonly Middleware[] {
+  handlersFor(use: readonly UseEntry[]): readonly Middleware[] {
     return this.#inForce(use).map(withState)
   }
 
@@ -77,10 +77,11 @@ export class MiddlewareRegistry {
    * Returns the responder key for each middleware of a route: a middleware that is followed by its replacement, not necessarily directly,
    * uses the key of the replacement, so that a client cannot tell which of the two rejected it.
    */
-  refusalKeysFor(use: readonly string[]): ReadonlyMap<string, string> {
-    const keys = use.map((key, i) => {
-      const replacement = use.slice(i + 1).find((later) => this.#keyed.get(later)?.middleware.replaces === key)
-      return [key, replacement ?? key] as const
+  refusalKeysFor(use: readonly UseEntry[]): ReadonlyMap<string, string> {
+    const keys = use.map((entry, i) => {
+      const key = keyOfEntry(entry)
+      const replacement = use.slice(i + 1).find((later) => this.#find(later)?.middleware.replaces === key)
+      return [key, replacement === undefined ? key : keyOfEntry(replacement)] as const
     })
     return new Map(keys)
   }
@@ -89,7 +90,7 @@ export class MiddlewareRegistry {
    * Returns the credentials that a route requires: any one entry of the list is sufficient. Empty for a public route, `undefined` if its
    * middleware declare none.
    */
-  securityFor(use: readonly string[]): readonly SecurityRequirement[] | undefined {
+  securityFor(use: readonly UseEntry[]): readonly SecurityRequirement[] | undefined {
     if (use.length === 0) return []
     const declared = this.#inForce(use).flatMap(({ middleware: { security } }) => (security === undefined ? [] : [security]))
     if (declared.length === 0) return undefined
@@ -101,10 +102,15 @@ export class MiddlewareRegistry {
     return [...[...this.#keyed.values()].flatMap((keyed) => this.#replacementProblems(keyed)), ...this.#schemeProblems()]
   }
 
-  #inForce(use: readonly string[]): readonly Keyed[] {
-    const listed = use.map((key) => {
-      const keyed = this.#keyed.get(key)
-      if (keyed === undefined) throw new Error(`no middleware has the key "${key}"`)
+  /** A middleware that a route lists itself belongs to that route. */
+  #find(entry: UseEntry): Keyed | undefined {
+    return typeof entry === 'string' ? this.#keyed.get(entry) : { plugin: 'of the route', middleware: entry }
+  }
+
+  #inForce(use: readonly UseEntry[]): readonly Keyed[] {
+    const listed = use.map((entry) => {
+      const keyed = this.#find(entry)
+      if (keyed === undefined) throw new Error(`no middleware has the key "${keyOfEntry(entry)}"`)
       return keyed
     })
     return listed.filter(({ middleware: { key } }, i) => listed[i + 1]?.middleware.replaces !== key)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Context, Next } from 'koa'
-import { attachUser, defineMiddleware, definePlugin, type Plugin, type RouteMiddleware, refuse } from 'zin'
+import { attachUser, defineMiddleware, definePlugin, type Plugin, type RouteMiddleware, refuse, type UseEntry } from 'zin'
 import { createTestHost, type TestHost } from 'zin/testing'
 
 const pass = (_ctx: Context, next: Next): unknown => next()
@@ -176,5 +176,52 @@ describe('the state of a middleware', () => {
       assert.deepEqual([status, body.code, handled], [500, 'MIDDLEWARE_STATE_MISSING', 1])
       assert.match(body.message, /"user" of plugin "users" called next\(\) without setting ctx\.state\.user/)
     })
+  })
+})
+
+describe('a middleware that a route lists itself', () => {
+  const mark = (key: string, text: string) =>
+    defineMiddleware({
+      key,
+      security: [{ [key]: bearer }],
+      handler: (ctx, next) => {
+        ctx.set('x-marks', `${ctx.response.get('x-marks') || ''}${text}`)
+        return next()
+      },
+    })
+  const listing = (path: string, use: readonly UseEntry[]) =>
+    ({ method: 'GET', path, summary: 'x', use, handler: () => ({ ok: true }) }) as const
+
+  it('runs in its place, may share its key with others, and appears in OpenAPI and the list of routes', () =>
+    withHost(
+      {
+        plugins: [guards('a', mark('first', 'a'))],
+        routes: [listing('/both', ['first', mark('own', 'b'), mark('own', 'c')]), listing('/one', [mark('first', 'd')])],
+      },
+      async (host) => {
+        const marks = async (path: string) => (await host.inject({ method: 'GET', path })).headers['x-marks']
+        assert.deepEqual([await marks('/both'), await marks('/one')], ['abc', 'd'])
+        const row = host.host.http.routes().find(({ path }) => path === '/both')
+        assert.deepEqual(row?.use, ['first', 'own', 'own'])
+        const { paths } = host.host.http.openapi() as { paths: Record<string, { get: Record<string, unknown> }> }
+        assert.deepEqual(paths['/both']?.get.security, [{ first: [], own: [] }])
+        assert.deepEqual(paths['/both']?.get['x-middleware'], ['first', 'own', 'own'])
+      },
+    ))
+
+  it('can replace the one before it', () =>
+    withHost(
+      { plugins: [guards('a', mark('first', 'a'))], routes: [listing('/x', ['first', { ...mark('own', 'b'), replaces: 'first' }])] },
+      async (host) => assert.equal((await host.inject({ method: 'GET', path: '/x' })).headers['x-marks'], 'b'),
+    ))
+
+  it('stops the boot with the route and the field if it is invalid', async () => {
+    const bad = listing('/x', [{ key: 'own', handle: pass } as unknown as RouteMiddleware])
+    await assert.rejects(
+      createTestHost({ routes: [bad] }),
+      /GET \/x of plugin ".*": a middleware in its "use": "handle" is not a known field/,
+    )
+    for (const entry of [undefined, null, 1, pass])
+      await assert.rejects(createTestHost({ routes: [listing('/x', [entry as never])] }), /a middleware in its "use": it must be an object/)
   })
 })

@@ -14,16 +14,20 @@ import type { Middleware, Next, ParameterizedContext } from 'koa'
 // biome-ignore lint/suspicious/noEmptyInterface: plugins add to it
 export interface MiddlewareState {}
 
+/** An entry of the `use` of a route: the key of a registered middleware, or a middleware itself. */
+export type UseEntry = string | RouteMiddleware
+
 /**
  * The type of `ctx.state` after the middleware with these keys. A key that is missing from {@link MiddlewareState} may set anything. Without
- * keys, and for a list that is not known at compile time, it is `any`, because global middleware may have set something.
+ * keys, and for a list that is not known at compile time, it is `any`, because global middleware may have set something. A middleware that is
+ * listed itself adds the state of its key, if that is declared.
  */
-export type StateOf<Use> = Use extends readonly (infer Key)[]
-  ? [Key] extends [never]
+export type StateOf<Use> = Use extends readonly (infer Entry)[]
+  ? [Entry] extends [never]
     ? AnyState
-    : string extends Key
+    : string extends Entry
       ? AnyState
-      : Merged<Key>
+      : Merged<Entry>
   : AnyState
 
 // biome-ignore lint/suspicious/noExplicitAny: see above
@@ -32,8 +36,16 @@ type AnyState = any
 // biome-ignore lint/suspicious/noExplicitAny: distributes over the keys
 type Merged<Key> = (Key extends any ? (state: StateOfKey<Key>) => void : never) extends (state: infer All) => void ? All : never
 
-// biome-ignore lint/suspicious/noExplicitAny: undeclared state
-type StateOfKey<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Key] : Record<string, any>
+type StateOfKey<Key> = Key extends keyof MiddlewareState
+  ? MiddlewareState[Key]
+  : Key extends RouteMiddleware
+    ? StateOfListed<Key['key']>
+    : UndeclaredState
+
+// biome-ignore lint/suspicious/noExplicitAny: a registered middleware may set anything
+type UndeclaredState = Record<string, any>
+
+type StateOfListed<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Key] : unknown
 
 /** The context of a middleware: its own state may not be set yet. */
 export type MiddlewareContext<Key extends string> = ParameterizedContext<Partial<StateOf<readonly [Key]>>>
@@ -50,7 +62,7 @@ export type SecurityScheme = { readonly description?: string } & (
 /** Credentials that are required together, by OpenAPI scheme name. */
 export type SecurityRequirement = Readonly<Record<string, SecurityScheme>>
 
-/** A middleware that routes reference by its key. */
+/** A middleware that routes reference by its key, or list themselves. */
 export interface MiddlewareSpec<Key extends string = string> {
   /** Letters, digits, `-`, `_`, `.` and `:`, starting with a letter. A key has one owner per app. */
   readonly key: Key
@@ -81,7 +93,7 @@ export interface RouteMiddleware {
 }
 
 /**
- * Declares a middleware for `ctx.middleware`. An invalid declaration stops the boot with `ZIN_MIDDLEWARE_INVALID`.
+ * Declares a middleware for `ctx.middleware`, or for the `use` of a route directly. An invalid declaration stops the boot with `ZIN_MIDDLEWARE_INVALID`.
  *
  * @example
  * import { defineMiddleware, refuse } from 'zin'
@@ -108,7 +120,13 @@ export interface RouteMiddleware {
  *
  * // In a plugin: setup({ middleware }) { middleware(tenant) }
  * // On a route:  use: ['tenant'], handler: (ctx) => ({ tenant: ctx.state.tenant.id })
+ * // Or without registering it: use: [tenant]
  */
-export function defineMiddleware<const Key extends string>(middleware: MiddlewareSpec<Key>): RouteMiddleware {
-  return middleware as RouteMiddleware
+export function defineMiddleware<const Key extends string>(middleware: MiddlewareSpec<Key>): RouteMiddleware & { readonly key: Key } {
+  return middleware as RouteMiddleware & { readonly key: Key }
+}
+
+/** The key of an entry of `use`. */
+export function keyOfEntry(entry: UseEntry): string {
+  return typeof entry === 'string' ? entry : entry.key
 }

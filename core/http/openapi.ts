@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { SecurityRequirement, SecurityScheme } from './middleware.js'
+import { keyOfEntry, type SecurityRequirement, type SecurityScheme } from './middleware.js'
 import type { BodyType, JsonSchema, Registration, Route } from './route.js'
 import type { ResponseSchemas } from './route-types.js'
 import { isStandardSchema, jsonSchemaOf } from './standard-schema.js'
@@ -114,7 +114,7 @@ function operation(plugin: string, route: Route, security: readonly SecurityRequ
     ...(route.upgrade && { [`x-${route.upgrade.protocol}`]: upgradeOf(route.upgrade) }),
     ...(security && { security: security.map((schemes) => Object.fromEntries(Object.keys(schemes).map((name) => [name, []]))) }),
     'x-plugin': plugin,
-    ...(route.use?.length && { 'x-middleware': route.use }),
+    ...(route.use?.length && { 'x-middleware': route.use.map(keyOfEntry) }),
   }
 }
 

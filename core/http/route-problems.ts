@@ -1,5 +1,6 @@
 import { suggest } from '../util/suggest.js'
 import { httpErrors } from './errors.js'
+import { middlewareProblems } from './middleware-check.js'
 import type { MiddlewareRegistry } from './middleware-registry.js'
 import type { HttpMethod, Registration } from './route.js'
 import { isStatic, pathProblem, shapeOf } from './router.js'
@@ -43,6 +44,10 @@ function routeProblems(
     if (owner) add(`plugin "${owner.plugin}" already registered ${owner.route.method} ${owner.route.path}`, owner.plugin)
     else owners.set(key, registration)
     for (const name of route.use ?? []) {
+      if (typeof name !== 'string') {
+        for (const bad of middlewareProblems(name)) add(`a middleware in its "use": ${bad}`)
+        continue
+      }
       if (middleware.ownerOf(name) !== undefined) continue
       const near = suggest(name, middleware.keys)
       add(`no plugin registered the middleware key "${name}"${near === undefined ? '' : `; did you mean "${near}"?`}`)

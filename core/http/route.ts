@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { ParameterizedContext, Request } from 'koa'
 import type { ZinError } from '../errors.js'
-import type { StateOf } from './middleware.js'
+import { keyOfEntry, type StateOf, type UseEntry } from './middleware.js'
 import type { BodyOf, JsonSchema, ParamsOf, QueryOf, ResponseSchemas, ResultOf } from './route-types.js'
 import type { RouteUpgrade } from './upgrade.js'
 import type { FileFields, FilesOf, IncomingFile } from './upload.js'
@@ -62,7 +62,7 @@ export interface RouteSpec<
   R extends ResponseSchemas | undefined = undefined,
   Path extends string = string,
   Result extends ResultOf<R> = ResultOf<R>,
-  Use extends readonly string[] | undefined = undefined,
+  Use extends readonly UseEntry[] | undefined = undefined,
   Kind extends BodyType | undefined = undefined,
   Files extends FileFields | undefined = undefined,
 > {
@@ -76,7 +76,10 @@ export interface RouteSpec<
   readonly description?: string
   /** Group in `/docs`. Default: the plugin's name. */
   readonly tag?: string
-  /** Keys of the middleware that runs, in this order, before the body is read. They type `ctx.state` and `ctx.request.user`. */
+  /**
+   * The middleware that runs, in this order, before the body is read: keys of registered middleware, or middleware of `defineMiddleware`.
+   * They type `ctx.state` and `ctx.request.user`.
+   */
   readonly use?: Use
   /** Schema of the parameters in the path. Text is converted: `42` for an integer. */
   readonly params?: P
@@ -155,7 +158,7 @@ export function defineRoute<
   const B extends JsonSchema | undefined = undefined,
   const R extends ResponseSchemas | undefined = undefined,
   const Result extends ResultOf<R> = ResultOf<R>,
-  const Use extends readonly string[] | undefined = undefined,
+  const Use extends readonly UseEntry[] | undefined = undefined,
   const Kind extends BodyType | undefined = undefined,
   const Files extends FileFields | undefined = undefined,
 >(route: RouteSpec<P, Q, B, R, Path, Result, Use, Kind, Files>): Route {
@@ -167,6 +170,7 @@ export interface RouteInfo {
   readonly method: HttpMethod
   readonly path: string
   readonly plugin: string
+  /** Keys of its middleware. */
   readonly use: readonly string[]
   readonly summary: string
   readonly probe: boolean
@@ -182,5 +186,5 @@ export interface Registration {
 
 export function infoOf({ plugin, route }: Registration): RouteInfo {
   const { method, path, summary, use = [], probe = false, upgrade } = route
-  return { method, path, plugin, use, summary, probe, ...(upgrade && { upgrade: upgrade.protocol }) }
+  return { method, path, plugin, use: use.map(keyOfEntry), summary, probe, ...(upgrade && { upgrade: upgrade.protocol }) }
 }

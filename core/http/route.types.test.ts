@@ -23,6 +23,25 @@ const user = {
 } as const
 
 /** Never run: the compiler checks it. */
+export function listedMiddleware(): void {
+  const guard = defineMiddleware({ key: 'types-guard', handler: (_ctx, next) => next() })
+  const tenant = defineMiddleware({ key: 'types-tenant', state: ['tenant'], handler: (_ctx, next) => next() })
+  defineRoute({
+    ...base,
+    path: '/listed',
+    use: ['types-user', guard, tenant],
+    handler: ({ request, state }) => {
+      request.user.sub.toFixed()
+      state.tenant.id.concat()
+      // @ts-expect-error it is a number
+      request.user.sub.concat()
+      // @ts-expect-error no middleware sets it
+      return state.other
+    },
+  })
+}
+
+/** Never run: the compiler checks it. */
 export function plainSchemas(): void {
   defineRoute({
     ...base,

@@ -1,4 +1,5 @@
-import { type Access, defineService } from 'zin'
+import type { Context } from 'koa'
+import { type Access, defineService, type SecurityRequirement } from 'zin'
 
 /** Claims of a verified token: the spec's payload and the registered claims, which are always present. */
 export interface Claims {
@@ -17,6 +18,14 @@ export interface Claims {
   readonly [claim: string]: unknown
 }
 
+/** A public key as RFC 7517 describes it. */
+export interface PublicJwk {
+  readonly kid: string
+  readonly alg: string
+  readonly use: string
+  readonly [member: string]: unknown
+}
+
 export interface IssueOptions {
   /** Default: the app's. */
   readonly expiresInSeconds?: number
@@ -33,6 +42,8 @@ export interface Tokens {
   readonly longestLifeMs: number
   /** Whether the key was generated for this process, so that no other process accepts its tokens. */
   readonly ephemeral: boolean
+  /** The keys that verify the app's tokens, the signing one included. Empty for HS256, whose key is secret. */
+  readonly publicKeys: readonly PublicJwk[]
   /** Signs a token and sets `iss`, `aud`, `jti`, `iat` and `exp`. */
   issue(claims: Readonly<Record<string, unknown>>, options?: IssueOptions): Promise<{ readonly token: string; readonly claims: Claims }>
   /**
@@ -50,17 +61,64 @@ export interface Tokens {
    * Too few values count as revoked. Returns a promise only for the first check after a flush of the store.
    */
   isRevokedBy(claims: Claims, values: readonly (string | null)[]): boolean | Promise<boolean>
-  /** Throws a ZinError with status 503 when the store does not respond. */
-  isRevoked(claims: Claims): Promise<boolean>
+  /**
+   * Throws a ZinError with status 503 when the store does not respond.
+   * @param options `foreign`: the claims are of another issuer, so that they may be older than the data of the store.
+   */
+  isRevoked(claims: Claims, options?: { readonly foreign?: boolean }): Promise<boolean>
   /** The access of a verified token, for `noteAccess`: valid until its `exp`, and while it is not revoked. */
   access(claims: Claims): Access
   /** Revokes the token until its `exp`. */
   revoke(claims: Claims): Promise<void>
-  /** Revokes every token of a user issued before now. */
+  /** Revokes every token of a user issued before now. Other credentials end by the hook `onRevokeUser`; rejects if a listener fails. */
   revokeUser(sub: string | number): Promise<void>
 }
 
 export const tokensService = defineService<Tokens>('jwt.tokens')
+
+/** The owner of a credential that is not a token of the app. */
+export interface Credential {
+  /** Becomes `ctx.request.user`. Give it a `jti`, `iat` and `exp` of its own: revocations refer to them, and nothing else checks them. */
+  readonly claims: Claims
+  /**
+   * Whether `auth` also refuses it when its `jti`, or every credential of its `sub` issued before some time, is revoked. Default true.
+   * `false` for a credential whose own store ends it, with a listener of `onRevokeUser`; a revocation is kept for `longestLifeMs` only.
+   */
+  readonly revocable?: boolean
+  /** Its access, for event streams. Default: that of a token, until `exp` and while it is not revoked. */
+  readonly access?: () => Access
+}
+
+/** Why a credential is refused: for logs only, the response never contains it. */
+export interface Refused {
+  readonly refused: string
+}
+
+/**
+ * A kind of credential that `auth` accepts beside the tokens of the app. `undefined` means that it is none of this kind; then the next kind is
+ * asked. A `ZinError` that a function throws is the response; with status 401 it is a refusal like any other. Both share the 5 s
+ * that a request may wait for authentication.
+ */
+export interface CredentialKind {
+  /** For logs, such as `session`. */
+  readonly name: string
+  /** What it requires, for OpenAPI, as an alternative to the bearer token. Not needed for other bearer tokens. */
+  readonly security?: SecurityRequirement
+  /** Called for a bearer token of any form that is not a valid token of the app. */
+  fromToken?(token: string, ctx: Context): Credential | Refused | undefined | Promise<Credential | Refused | undefined>
+  /** Called for a request without a bearer token, so that a request never has two users. */
+  fromRequest?(ctx: Context): Credential | Refused | undefined | Promise<Credential | Refused | undefined>
+}
+
+/**
+ * Extends what the middleware `auth` accepts. Routes with `bulletproof`, and `ops`, accept only tokens of the app. The README has an example.
+ */
+export interface Credentials {
+  /** Call it in `setup`. Returns a function that removes the kind, for `onStop`. */
+  accept(kind: CredentialKind): () => void
+}
+
+export const credentialsService = defineService<Credentials>('jwt.credentials')
 
 /** The OpenAPI security scheme of the token, for the `security` of a middleware, under the name `bearer`. */
 export const bearerScheme = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } as const

@@ -13,6 +13,13 @@ export const jwtErrors = defineErrors({
     when: 'The request has no token, or an invalid or revoked one',
     fix: 'Log in and send the token as `Authorization: Bearer <token>`',
   },
+  ROLE_REQUIRED: {
+    status: 403,
+    stack: false,
+    message: (names: readonly string[]) => `This requires the role ${names.join(' or ')}`,
+    when: 'A route with `role(name)`: the user has none of its roles',
+    fix: 'Log in as a user with the role; `zin user:role` gives it to a built-in user',
+  },
   JWT_KEY_MISSING: {
     message: (algorithm: string, names: string) =>
       `jwt: ${algorithm} tokens require ${names}; set it in the environment or .env. A new secret: ${generate}`,

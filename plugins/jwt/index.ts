@@ -2,20 +2,26 @@ import { checkedValue, definePlugin, messageOf, optional, reportedPath } from 'z
 import { type Kv, kvService } from 'zin/plugins/kv'
 import { parseSecrets } from 'zin/signing'
 import { devCommand } from './cli.js'
-import { tokensService } from './contract.js'
+import { credentialsService, tokensService } from './contract.js'
+import { AcceptedCredentials } from './credentials.js'
 import { jwtErrors } from './errors.js'
+import { jwtHooks } from './hooks.js'
 import { type Keyring, randomKeys, readKeys } from './keys.js'
 import { authMiddleware } from './middleware.js'
 import { jwtOptions } from './options.js'
 import { kvRevocations, memoryRevocations } from './revocations.js'
 import { jwtSettings } from './settings.js'
 
-export type { Claims, Tokens } from './contract.js'
-export { bearerScheme, tokensService } from './contract.js'
+export { checkedClaims, inTime, maxTokenBytes } from './claims.js'
+export type { Claims, Credential, CredentialKind, Credentials, PublicJwk, Refused, Tokens } from './contract.js'
+export { bearerScheme, credentialsService, tokensService } from './contract.js'
+export type { JwtHooks } from './hooks.js'
 // The types of `ctx.state` and `ctx.request.user` in routes with the key `auth`.
 export type {} from './middleware.js'
 export type { JwtOptions } from './options.js'
+export { role } from './role.js'
 export { appKeySettings, earlierAppKeySettings } from './settings.js'
+export { VerifiedTokens } from './verified.js'
 
 /** Bearer tokens: issues, verifies and revokes JWTs, and protects routes that list the middleware key `auth`. */
 export const jwt = definePlugin({
@@ -23,7 +29,8 @@ export const jwt = definePlugin({
   version: '1.0.0',
   description: 'Bearer tokens (JWT): issue, verify, revoke; middleware key auth',
   uses: { kv: optional(kvService) },
-  provides: [tokensService],
+  provides: [tokensService, credentialsService],
+  hooks: jwtHooks,
   errors: jwtErrors,
   settings: jwtSettings,
   options: jwtOptions,
@@ -38,6 +45,7 @@ export const jwt = definePlugin({
         earlierAppKeys: parseSecrets(settings.APP_KEY_BK, 'APP_KEY_BK'),
         privateKey: settings.JWT_PRIVATE_KEY,
         publicKey: settings.JWT_PUBLIC_KEY,
+        otherPublicKeys: parseSecrets(settings.JWT_PUBLIC_KEY_BK, 'JWT_PUBLIC_KEY_BK'),
         production: host.app.production,
       })
     const keys = checkedValue(ctx, configured, (fault) => ({ ...randomKeys(), ephemeral: false, fault }))
@@ -77,14 +85,21 @@ export const jwt = definePlugin({
       rules,
       revocations,
       formerSince: (kid) => formerSince.get(kid) ?? bootedAt,
+      userRevoked: async (sub) => {
+        const [failure] = await ctx.hooks.slot('onRevokeUser').call(sub)
+        if (failure !== undefined) throw failure.error
+      },
       isStarted: () => started,
       clock,
     })
+    const others = new AcceptedCredentials()
     provide(tokensService, tokens)
+    provide(credentialsService, others)
     command(devCommand(tokens))
     middleware(
       authMiddleware({
         tokens,
+        others,
         refused: (ctx, error, layer) =>
           log.debug({ layer, path: reportedPath(ctx, ctx.path), why: messageOf(error.cause ?? error) }, 'bearer token refused'),
       }),

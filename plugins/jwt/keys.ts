@@ -2,7 +2,7 @@ import { createHash, createPrivateKey, createPublicKey, createSecretKey, hkdfSyn
 import { joinErrors, messageOf } from 'zin'
 import { jwtErrors } from './errors.js'
 
-export type Algorithm = 'HS256' | 'RS256' | 'ES256'
+export type Algorithm = 'HS256' | 'RS256' | 'ES256' | 'EdDSA'
 
 /** The signing key, and the verification keys by key id. */
 export interface Keyring {
@@ -33,6 +33,8 @@ export interface KeyMaterial {
   readonly earlierAppKeys?: readonly string[]
   readonly privateKey: string
   readonly publicKey: string
+  /** Public keys of earlier and next private keys: for verification only. */
+  readonly otherPublicKeys?: readonly string[]
   readonly production: boolean
 }
 
@@ -83,7 +85,7 @@ function derived(appKey: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', appKey, '', label, derivedBytes))
 }
 
-function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {
+function pemKeys({ algorithm, privateKey, publicKey, otherPublicKeys = [] }: KeyMaterial): Keyring {
   if (privateKey === '' && publicKey === '')
     throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_PRIVATE_KEY (or JWT_PUBLIC_KEY to only verify tokens)')
   const signing = privateKey === '' ? undefined : readPem('JWT_PRIVATE_KEY', privateKey, createPrivateKey, algorithm)
@@ -91,9 +93,34 @@ function pemKeys({ algorithm, privateKey, publicKey }: KeyMaterial): Keyring {
     publicKey === '' ? createPublicKey(signing as KeyObject) : readPem('JWT_PUBLIC_KEY', publicKey, createPublicKey, algorithm)
   if (signing !== undefined && !createPublicKey(signing).equals(checking))
     throw jwtErrors.JWT_KEY_INVALID('JWT_PUBLIC_KEY', 'it is not the public key of JWT_PRIVATE_KEY')
-  const kid = fingerprint(checking.export({ type: 'spki', format: 'der' }))
-  return { algorithm, kid, signing, verifying: new Map([[kid, checking]]), former: new Set(), ephemeral: false, warnings: [] }
+  const others = otherPublicKeys.map((pem) => readPem('JWT_PUBLIC_KEY_BK', pem, readPublic, algorithm))
+  const [kid] = namedKey(checking)
+  const verifying = new Map([checking, ...others].map(namedKey))
+  return { algorithm, kid, signing, verifying, former: new Set(), ephemeral: false, warnings: [] }
 }
+
+function namedKey(key: KeyObject): readonly [kid: string, key: KeyObject] {
+  return [fingerprint(key.export({ type: 'spki', format: 'der' })), key]
+}
+
+/** A private key here would be published by nobody, but is in the wrong place. */
+function readPublic(pem: string): KeyObject {
+  if (/PRIVATE KEY/.test(pem)) throw new Error('it is a private key; write its public key')
+  return createPublicKey(pem)
+}
+
+const kinds = {
+  RS256: {
+    fits: ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject) =>
+      asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048,
+    needs: 'an RSA key of at least 2048 bits',
+  },
+  ES256: {
+    fits: ({ asymmetricKeyDetails }: KeyObject) => asymmetricKeyDetails?.namedCurve === 'prime256v1',
+    needs: 'a key on the curve P-256',
+  },
+  EdDSA: { fits: ({ asymmetricKeyType }: KeyObject) => asymmetricKeyType === 'ed25519', needs: 'an Ed25519 key' },
+} as const
 
 function readPem(name: string, text: string, read: (pem: string) => KeyObject, algorithm: Algorithm): KeyObject {
   let key: KeyObject
@@ -102,14 +129,8 @@ function readPem(name: string, text: string, read: (pem: string) => KeyObject, a
   } catch (error) {
     throw jwtErrors.JWT_KEY_INVALID(name, `it is not a PEM key (${messageOf(error)})`)
   }
-  const details = key.asymmetricKeyDetails
-  const isSuitable =
-    algorithm === 'RS256' ? key.asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2048 : details?.namedCurve === 'prime256v1'
-  if (!isSuitable)
-    throw jwtErrors.JWT_KEY_INVALID(
-      name,
-      algorithm === 'RS256' ? 'RS256 requires an RSA key of at least 2048 bits' : 'ES256 requires a key on the curve P-256',
-    )
+  const { fits, needs } = kinds[algorithm as keyof typeof kinds]
+  if (!fits(key)) throw jwtErrors.JWT_KEY_INVALID(name, `${algorithm} requires ${needs}`)
   return key
 }
 

@@ -6,7 +6,9 @@ export type JwtOptions = OptionsOf<typeof jwtOptions>
 export const jwtOptions = defineOptions(
   Type.Object({
     algorithm: Type.Optional(
-      Type.Union([Type.Literal('HS256'), Type.Literal('RS256'), Type.Literal('ES256')], { description: 'Default: `JWT_ALGORITHM`' }),
+      Type.Union([Type.Literal('HS256'), Type.Literal('RS256'), Type.Literal('ES256'), Type.Literal('EdDSA')], {
+        description: 'Default: `JWT_ALGORITHM`',
+      }),
     ),
     expiresInSeconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 31_536_000, description: 'Lifetime of a token, in seconds. Default: `JWT_EXPIRES_IN`' }),

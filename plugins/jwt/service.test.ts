@@ -17,7 +17,19 @@ function setUp(rules: Partial<TokenRules> = {}, material: Partial<KeyMaterial> =
   const keys = readKeys({ algorithm: 'HS256', secret, appKey: '', privateKey: '', publicKey: '', production: true, ...material })
   const revocations = memoryRevocations(clock)
   const all = { issuer: 'app', audience: 'app', expiresIn: 3600, maxLifetime: 86_400, ...rules }
-  return { time, keys, tokens: createTokens({ keys, rules: all, revocations, formerSince: () => start, isStarted: () => true, clock }) }
+  return {
+    time,
+    keys,
+    tokens: createTokens({
+      keys,
+      rules: all,
+      revocations,
+      formerSince: () => start,
+      userRevoked: async () => undefined,
+      isStarted: () => true,
+      clock,
+    }),
+  }
 }
 
 const base = { iss: 'app', aud: 'app', jti: 'some-id', sub: 'u1', iat: second / 1000, exp: second / 1000 + 60 }
@@ -132,10 +144,14 @@ describe('tokens', () => {
     assert.throws(() => tokens.verify(forge(base, {}, publicKey)), { status: 401 })
   })
 
-  for (const algorithm of ['RS256', 'ES256'] as const) {
+  for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
     it(`issues and verifies ${algorithm} tokens, and only verifies them without the private key`, async () => {
       const pair =
-        algorithm === 'RS256' ? generateKeyPairSync('rsa', { modulusLength: 2048 }) : generateKeyPairSync('ec', { namedCurve: 'P-256' })
+        algorithm === 'RS256'
+          ? generateKeyPairSync('rsa', { modulusLength: 2048 })
+          : algorithm === 'ES256'
+            ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
+            : generateKeyPairSync('ed25519')
       const privateKey = String(pair.privateKey.export({ type: 'pkcs8', format: 'pem' }))
       const publicKey = String(pair.publicKey.export({ type: 'spki', format: 'pem' }))
       const { token } = await setUp({}, { algorithm, privateKey }).tokens.issue({ sub: 'u1' })

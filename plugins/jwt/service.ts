@@ -1,10 +1,12 @@
 import { createHash, type KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
 import { type Clock, messageOf } from 'zin'
+import { checkedClaims, clockLeeway, inTime, maxTokenBytes } from './claims.js'
 import type { Claims, Tokens } from './contract.js'
+import { signEdDsa, verifyEdDsa } from './eddsa.js'
 import { jwtErrors } from './errors.js'
 import { issuedAtMs, newJti } from './jti.js'
-import type { Keyring } from './keys.js'
+import type { Algorithm, Keyring } from './keys.js'
 import type { Revocations } from './revocations.js'
 import { VerifiedTokens } from './verified.js'
 
@@ -23,21 +25,28 @@ export interface TokenParts {
   readonly revocations: Revocations
   /** Since when a key of `keys.former` is a former one, in ms since 1970. */
   readonly formerSince: (kid: string) => number
+  /** Called after every token of a user was revoked. */
+  readonly userRevoked: (sub: string) => Promise<void>
   /** Whether the stores are open. They are not for a command that only creates a token. */
   readonly isStarted: () => boolean
   readonly clock: Clock
 }
 
-const maxTokenBytes = 8192
 const maxIdLength = 128
-/** How far another machine's clock may run ahead, in seconds. */
-const clockLeeway = 60
 
 /** The service `tokensService`: signing and verification depend only on the clock; revocation uses its store. */
-export function createTokens({ formerSince, keys, rules, revocations, isStarted, clock }: TokenParts): Tokens {
+export function createTokens({ formerSince, keys, rules, revocations, userRevoked, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
   const keyOf = keyFinder(keys)
-  const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
+  const { algorithm } = keys
+  const verifySignature = (token: string, key: KeyObject, now: number): unknown =>
+    algorithm === 'EdDSA' ? verifyEdDsa(token, key, rules) : jsonwebtoken.verify(token, key, { ...rulesOf(algorithm), clockTimestamp: now })
+  const rulesOf = (only: Exclude<Algorithm, 'EdDSA'>) => ({
+    algorithms: [only],
+    issuer: rules.issuer,
+    audience: rules.audience,
+    ignoreNotBefore: true,
+  })
 
   const keysOf = (claims: Claims): readonly string[] =>
     claims.sub === undefined ? [revokedKey(claims.jti)] : [revokedKey(claims.jti), epochKey(claims.sub)]
@@ -62,12 +71,20 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
     return birth === null ? revocations.birth().then((since) => isUpTo(claims, since)) : isUpTo(claims, Number(birth))
   }
 
-  const isRevoked = async (claims: Claims): Promise<boolean> => isRevokedBy(claims, await revocations.read(revocationKeys(claims)))
+  const isRevoked: Tokens['isRevoked'] = async (claims, { foreign = false } = {}) => {
+    const keys = foreign ? keysOf(claims) : revocationKeys(claims)
+    const values = revocations.birthKey === undefined ? [] : await revocations.read(keys)
+    return foreign ? isListed(claims, revocations.local(keys) ?? values) : isRevokedBy(claims, values)
+  }
 
   return {
     algorithm: keys.algorithm,
     longestLifeMs: (rules.maxLifetime + 2 * clockLeeway) * 1000,
     ephemeral: keys.ephemeral,
+    publicKeys:
+      keys.algorithm === 'HS256'
+        ? []
+        : [...keys.verifying].map(([kid, key]) => ({ ...key.export({ format: 'jwk' }), kid, alg: keys.algorithm, use: 'sig' })),
 
     async issue(claims, { expiresInSeconds = rules.expiresIn, issuer = rules.issuer, audience = rules.audience } = {}) {
       if (keys.fault !== undefined) throw keys.fault as Error
@@ -78,7 +95,10 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
       const iat = Math.floor(nowMs / 1000)
       const own = Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined))
       const payload = { ...own, iss: issuer, aud: audience, jti: newJti(nowMs), iat, exp: iat + Math.floor(expiresInSeconds) }
-      const token = jsonwebtoken.sign(payload, keys.signing, { algorithm: keys.algorithm, keyid: keys.kid })
+      const token =
+        algorithm === 'EdDSA'
+          ? signEdDsa(payload, keys.signing, keys.kid)
+          : jsonwebtoken.sign(payload, keys.signing, { algorithm, keyid: keys.kid })
       return { token, claims: payload }
     },
 
@@ -90,7 +110,7 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
       const [kid, key] = keyOf(token)
       let payload: unknown
       try {
-        payload = jsonwebtoken.verify(token, key, { ...verifyOptions, clockTimestamp: now, ignoreNotBefore: true })
+        payload = verifySignature(token, key, now)
       } catch (error) {
         throw jwtErrors.UNAUTHORIZED(messageOf(error))
       }
@@ -118,6 +138,7 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
 
     async revokeUser(sub) {
       await revocations.write(epochKey(sub), String(await present()), (rules.maxLifetime + clockLeeway) * 1000)
+      await userRevoked(String(sub))
     },
   }
 }
@@ -152,37 +173,9 @@ function keyOf(encoded: string, keys: Keyring): FoundKey {
   return [kid as string, key]
 }
 
-/** Checks the times of a payload, also of a cached one. `nbf` has the leeway of `iat`: it comes from the clock of another machine, too. */
-function inTime<T>(payload: T, now: number): T {
-  const { nbf, exp } = (typeof payload === 'object' && payload !== null ? payload : {}) as {
-    readonly nbf?: unknown
-    readonly exp?: unknown
-  }
-  if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= now + clockLeeway)) throw jwtErrors.UNAUTHORIZED('jwt not active')
-  if (!(now < Number(exp))) throw jwtErrors.UNAUTHORIZED('jwt expired')
-  return payload
-}
-
-function checkedClaims(payload: unknown, { maxLifetime }: TokenRules, now: number): Claims {
-  if (typeof payload !== 'object' || payload === null) throw jwtErrors.UNAUTHORIZED('the payload is not an object')
-  const { jti, iat, exp, sub } = payload as Record<string, unknown>
-  if (typeof jti !== 'string' || jti === '' || jti.length > maxIdLength)
-    throw jwtErrors.UNAUTHORIZED('the claim jti is missing or malformed')
-  if (!isTime(iat) || !isTime(exp)) throw jwtErrors.UNAUTHORIZED('the claims iat and exp are required')
-  if (exp - iat > maxLifetime) throw jwtErrors.UNAUTHORIZED('the lifetime of the token is too long')
-  if (iat > now + clockLeeway) throw jwtErrors.UNAUTHORIZED('the token is issued in the future')
-  if (sub !== undefined && typeof sub !== 'string' && !Number.isFinite(sub))
-    throw jwtErrors.UNAUTHORIZED('the claim sub is neither a string nor a number')
-  return payload as Claims
-}
-
 /** Whether a token was issued up to a time. NaN counts as later than any time. */
 function isUpTo(claims: Claims, at: number): boolean {
   return !(issuedAtMs(claims) > at)
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0
 }
 
 function revokedKey(jti: string): string {

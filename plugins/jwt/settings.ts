@@ -40,20 +40,26 @@ export const jwtSettings = defineSettings({
   JWT_ALGORITHM: {
     type: 'enum',
     default: 'HS256',
-    values: ['HS256', 'RS256', 'ES256'],
+    values: ['HS256', 'RS256', 'ES256', 'EdDSA'],
     summary: 'The only algorithm for signing and verifying tokens',
   },
   JWT_PRIVATE_KEY: {
     type: 'string',
     default: '',
     secret: true,
-    summary: 'Private key (PEM) for signing RS256 or ES256 tokens; line breaks can be written as `\\n`',
+    summary: 'Private key (PEM) for signing RS256, ES256 or EdDSA (Ed25519) tokens; line breaks can be written as `\\n`',
   },
   JWT_PUBLIC_KEY: {
     type: 'string',
     default: '',
     summary:
       'Public key (PEM) for verifying them; without a private key the app verifies tokens but cannot issue them. Default: derived from `JWT_PRIVATE_KEY`',
+  },
+  JWT_PUBLIC_KEY_BK: {
+    type: 'string',
+    default: '',
+    summary:
+      'Public keys (PEM) of earlier and next private keys, whose tokens are accepted, too: JSON array of strings, see "Rotating keys"',
   },
   JWT_EXPIRES_IN: { type: 'int', default: 3600, min: 1, max: 31_536_000, summary: 'Lifetime of a token, in seconds' },
   JWT_ISSUER: { type: 'string', default: '', summary: 'Claim `iss`, set and required. Default: the app name' },

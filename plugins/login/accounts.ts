@@ -26,11 +26,20 @@ export interface Accounts {
   /** `undefined` when the email is taken. Throws USER_INVALID. */
   add(account: NewAccount): Promise<User | undefined>
   has(email: string): Promise<boolean>
+  find(email: string): Promise<User | undefined>
+  /** Throws USER_INVALID. */
+  checkPassword(password: string): void
+  /** Throws USER_NOT_FOUND. */
+  get(email: string): Promise<User>
+  /** The user as of now; undefined when it is gone or disabled. */
+  current(id: string): Promise<VerifiedUser | undefined>
   list(): Promise<readonly User[]>
   /** Disables the user. Throws USER_NOT_FOUND. */
   disable(email: string): Promise<User>
   /** Enables the user. Throws USER_NOT_FOUND. */
   enable(email: string): Promise<User>
+  /** Sets the role, for tokens that are issued from now on. Throws USER_NOT_FOUND and USER_INVALID. */
+  setRole(email: string, role: string): Promise<User>
   /** Sets the password. Throws USER_NOT_FOUND and USER_INVALID. */
   setPassword(email: string, password: string): Promise<User>
 }
@@ -64,11 +73,18 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
       const id = canonicalEmail(email)
       if (id.length > 320 || !emailGrammar.test(id)) throw loginErrors.USER_INVALID(`"${email}" is not an email address`)
       checkPassword(password)
-      if (role === '' || role.length > 100) throw loginErrors.USER_INVALID('A role must have 1 to 100 characters')
+      checkRole(role)
       const user: User = { id: randomUUID(), email: id, passwordHash: await passwords.hash(password), role, createdAt: clock.now() }
       return (await users.add(user)) ? user : undefined
     },
     has: async (email) => (await users.find(canonicalEmail(email))) !== undefined,
+    find: (email) => users.find(canonicalEmail(email)),
+    checkPassword,
+    get: existing,
+    async current(id) {
+      const user = await users.findById(id)
+      return user === undefined || user.disabledAt !== undefined ? undefined : { id: user.id, email: user.email, role: user.role }
+    },
     list: () => users.list(),
     async disable(email) {
       const user = await existing(email)
@@ -82,6 +98,12 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
       await change(user, { disabledAt: null })
       return user
     },
+    async setRole(email, role) {
+      checkRole(role)
+      const user = await existing(email)
+      await change(user, { role })
+      return { ...user, role }
+    },
     async setPassword(email, password) {
       checkPassword(password)
       const user = await existing(email)
@@ -90,6 +112,10 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
       return { ...user, passwordHash }
     },
   }
+}
+
+function checkRole(role: string): void {
+  if (role === '' || role.length > 100) throw loginErrors.USER_INVALID('A role must have 1 to 100 characters')
 }
 
 function checkPassword(password: string): void {

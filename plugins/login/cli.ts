@@ -115,6 +115,41 @@ export function userCommands({ accounts, tokens, devices, input, manage }: UserC
       },
     }),
     defineCommand({
+      name: 'user:role',
+      summary: 'Sets the role of a user and ends the sessions, so that it applies at once',
+      args: [
+        { name: 'email', summary: 'Email address' },
+        { name: 'role', summary: 'Claim role in tokens' },
+      ],
+      json: true,
+      needs: 'services',
+      async run({ args, print }) {
+        const email = args.email ?? ''
+        const set = async () => {
+          const user = await accounts.setRole(email, args.role ?? '')
+          return { id: user.id, email: user.email, role: user.role, devicesRemoved: await endSessions(user.id) }
+        }
+        print.record(await managed('role', email, set, ({ role }) => ({ role })))
+        return 0
+      },
+    }),
+    defineCommand({
+      name: 'user:logout',
+      summary: 'Ends every session of a user: revokes the tokens and refresh tokens and removes the devices',
+      args: [{ name: 'email', summary: 'Email address' }],
+      json: true,
+      needs: 'services',
+      async run({ args, print }) {
+        const given = args.email ?? ''
+        const end = async () => {
+          const user = await accounts.get(given)
+          return { id: user.id, email: user.email, devicesRemoved: await endSessions(user.id) }
+        }
+        print.record(await managed('logout', given, end))
+        return 0
+      },
+    }),
+    defineCommand({
       name: 'user:disable',
       summary: 'Refuses further logins of a user, revokes the tokens and removes the devices',
       args: [{ name: 'email', summary: 'Email address' }],

@@ -16,9 +16,9 @@ export interface Counters {
   sweep(): void
 }
 
-/** Counters shared by all processes. A failing store causes a 503, so that no attempt goes uncounted. */
-export function kvCounters(kv: () => Kv | undefined, clock: Clock): Counters {
-  const query = async <T>(run: (store: Kv) => Promise<T>): Promise<T> => {
+/** Runs queries; a kv that fails or is disabled causes a 503. */
+export function queryKv(kv: () => Kv | undefined): <T>(run: (store: Kv) => Promise<T>) => Promise<T> {
+  return async (run) => {
     const store = kv()
     if (store === undefined) throw storeUnavailable(new Error('the plugin kv is disabled'))
     try {
@@ -27,6 +27,11 @@ export function kvCounters(kv: () => Kv | undefined, clock: Clock): Counters {
       throw storeUnavailable(error)
     }
   }
+}
+
+/** Counters shared by all processes. A failing store causes a 503, so that no attempt goes uncounted. */
+export function kvCounters(kv: () => Kv | undefined, clock: Clock): Counters {
+  const query = queryKv(kv)
   return {
     add: (key, windowMs) =>
       query(async (store) => {

@@ -1,50 +1,89 @@
 import { definePlugin, optional } from 'zin'
-import { devicesService } from 'zin/plugins/bulletproof'
+import { devicesService, signedRequestsService } from 'zin/plugins/bulletproof'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
 import { signatureHeaderNames } from 'zin/signing'
 import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
+import { loginUsersService } from './contract.js'
 import { kvCounters, memoryCounters } from './counters.js'
 import { loginErrors } from './errors.js'
+import { loginHooks } from './hooks.js'
+import { accountMails } from './mails/setup.js'
 import { managedLogin } from './managed.js'
 import { type LoginOptions, loginOptions, type VerifyCredentials } from './options.js'
+import { refreshTokens } from './refresh-setup.js'
 import { loginRoutes } from './routes.js'
 import { createLogin } from './service.js'
 import { loginSettings } from './settings.js'
 import { createThrottle } from './throttle.js'
+import { secondFactor } from './totp/setup.js'
+import { createLoginUsers } from './users.js'
 
-export type { LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
+export type { LoginUsers, NewUser } from './contract.js'
+export { loginUsersService } from './contract.js'
+export type { AccountMail, LoginHooks } from './hooks.js'
+export type { FindUser, LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
 
 /** Login, logout and `/api/me`, with a built-in users table or a credential check of the app. */
 export const login = definePlugin({
   name: 'login',
   version: '1.0.0',
   description: 'Login, logout and /api/me; a users table with argon2id passwords',
-  uses: { tokens: tokensService, devices: devicesService, database: optional(databaseService), kv: optional(kvService) },
+  uses: {
+    tokens: tokensService,
+    devices: devicesService,
+    signed: signedRequestsService,
+    database: optional(databaseService),
+    kv: optional(kvService),
+  },
+  provides: [loginUsersService],
+  hooks: loginHooks,
   errors: loginErrors,
   settings: loginSettings,
   options: loginOptions,
-  setup(ctx) {
+  async setup(ctx) {
     const { options, settings, services, clock, log } = ctx
     checkOptions(options)
-    const verify = options.verifyCredentials === undefined ? builtInAccounts(ctx).verify : ownUsers(options.verifyCredentials)
+    const accounts = options.verifyCredentials === undefined ? builtInAccounts(ctx) : undefined
+    const verify = accounts?.verify ?? ownUsers(options.verifyCredentials as VerifyCredentials)
+    const refresh = options.refreshTokens ? refreshTokens(ctx, accounts) : undefined
 
     // Decided once: if kv becomes unavailable later, logins must be refused rather than counted from zero.
     const counters = services.kv === undefined ? memoryCounters(clock) : kvCounters(() => services.kv, clock)
     if (services.kv === undefined) ctx.every(60_000, counters.sweep)
+    const factor = await secondFactor(ctx, counters, accounts)
+    const mails = accountMails(ctx, counters, accounts)
+    ctx.provide(loginUsersService, createLoginUsers(accounts, mails, ctx.manage))
     const service = createLogin({
       verify,
       tokens: () => services.tokens,
       devices: () => services.devices,
+      refresh,
+      admit: async ({ id, email }, code) => {
+        await factor?.check(String(id), code)
+        if (options.emailVerification === 'required' && !(await mails?.isVerified(String(id), email)))
+          throw loginErrors.EMAIL_NOT_VERIFIED()
+      },
       throttle: createThrottle(counters, options),
       bindTimezone: options.bindTimezone,
       bindUserAgent: options.bindUserAgent,
       log,
     })
     const managed = managedLogin(service, ctx.manage)
-    ctx.routes(loginRoutes(managed, signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)))
+    const names = signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)
+    ctx.routes(
+      loginRoutes({
+        login: managed,
+        names,
+        refresh,
+        signed: () => services.signed,
+        refreshSigned: options.refreshSigned,
+        loggedIn: ctx.hooks.slot('onLogin'),
+        loggedOut: ctx.hooks.slot('onLogout'),
+      }),
+    )
   },
 })
 

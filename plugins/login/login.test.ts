@@ -36,7 +36,10 @@ describe('POST /auth/login', () => {
     withHost(async (host) => {
       const { id, password } = await addUser(host, 'Ada@Example.com', 'admin')
       const { status, body, headers } = await post(host, { email: 'aDA@example.COM', password })
-      assert.deepEqual([status, Object.keys(body), headers['cache-control']], [200, ['jwt', 'deviceId', 'deviceSecret'], 'no-store'])
+      assert.deepEqual(
+        [status, Object.keys(body), headers['cache-control']],
+        [200, ['jwt', 'deviceId', 'deviceSecret', 'refreshToken'], 'no-store'],
+      )
       const { sub, email, role, deviceId, tz, uaHash } = host.service(tokensService).verify(body.jwt)
       assert.deepEqual(
         { sub, email, role, deviceId, tz, uaHash },
@@ -89,7 +92,7 @@ describe('POST /auth/login', () => {
       const { password } = await addUser(host, 'ada@example.com')
       const { privateKey, publicKey } = await generateDeviceKey()
       const { status, body } = await post(host, { email: 'ada@example.com', password, devicePublicKey: publicKey })
-      assert.deepEqual([status, Object.keys(body), body.deviceSecret], [200, ['jwt', 'deviceId', 'deviceSecret'], ''])
+      assert.deepEqual([status, Object.keys(body), body.deviceSecret], [200, ['jwt', 'deviceId', 'deviceSecret', 'refreshToken'], ''])
       const me = async (path = '/api/me') => {
         const [url, authorization] = [`http://localhost${path}`, `Bearer ${body.jwt}`]
         // The app has just started, and refuses requests that may have been signed in the second before.

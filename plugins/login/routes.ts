@@ -1,13 +1,31 @@
 import type { Context } from 'koa'
-import { defineRoute, type Route, withinAuthBudget } from 'zin'
+import { defineRoute, type ListenerFailure, type Route, type SlotOf, withinAuthBudget } from 'zin'
+import type { SignedRequests } from 'zin/plugins/bulletproof'
 import type { SignatureHeaderNames } from 'zin/signing'
-import { loginBody, loginResponse, meResponse, messageResponse } from './schema.js'
+import { loginErrors } from './errors.js'
+import type { LoginHooks } from './hooks.js'
+import { noStore } from './no-store.js'
+import type { RefreshTokens } from './refresh.js'
+import { loginBody, loginResponse, meResponse, messageResponse, refreshBody, refreshResponse } from './schema.js'
 import type { Login } from './service.js'
 
 const proven = ['auth', 'bulletproof'] as const
 
-export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly Route[] {
+export interface LoginRouteParts {
+  readonly login: Login
+  readonly names: SignatureHeaderNames
+  readonly refresh: RefreshTokens | undefined
+  readonly signed: () => SignedRequests
+  /** Whether a refresh must be signed. */
+  readonly refreshSigned: boolean
+  readonly loggedIn: SlotOf<LoginHooks['onLogin']>
+  readonly loggedOut: SlotOf<LoginHooks['onLogout']>
+}
+
+export function loginRoutes(parts: LoginRouteParts): readonly Route[] {
+  const { login, names, refresh, loggedIn, loggedOut } = parts
   return [
+    ...(refresh === undefined ? [] : [refreshRoute(refresh, parts)]),
     defineRoute({
       method: 'POST',
       path: '/auth/login',
@@ -15,7 +33,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       body: loginBody,
       bodyLimit: 8192,
       response: loginResponse,
-      handler: (ctx) => {
+      handler: async (ctx) => {
         noStore(ctx)
         const { headers } = ctx.req
         const timezone = headers[names.timezone]
@@ -25,7 +43,15 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
           timezone: typeof timezone === 'string' ? timezone : undefined,
           userAgent: headers['user-agent'],
         }
-        return withinAuthBudget(ctx, () => login.login(request))
+        const { claims, ...session } = await withinAuthBudget(ctx, () => login.login(request))
+        if (loggedIn.active) {
+          const [failure] = await loggedIn.call(ctx, claims)
+          if (failure !== undefined) {
+            await login.logout(claims, session.deviceId)
+            throw failure.error
+          }
+        }
+        return session
       },
     }),
     defineRoute({
@@ -37,6 +63,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       handler: async (ctx) => {
         noStore(ctx)
         await withinAuthBudget(ctx, () => login.logout(ctx.request.user, ctx.state.signer.keyId))
+        if (loggedOut.active) failFirst(await loggedOut.call(ctx, ctx.request.user, false))
         return { message: 'Logged out' }
       },
     }),
@@ -49,6 +76,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       handler: async (ctx) => {
         noStore(ctx)
         await withinAuthBudget(ctx, () => login.logoutAll(ctx.request.user))
+        if (loggedOut.active) failFirst(await loggedOut.call(ctx, ctx.request.user, true))
         return { message: 'Logged out everywhere' }
       },
     }),
@@ -67,6 +95,33 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
   ]
 }
 
-function noStore(ctx: Context): void {
-  ctx.set('Cache-Control', 'no-store')
+function refreshRoute(refresh: RefreshTokens, { signed, refreshSigned }: LoginRouteParts): Route {
+  const signerOf = async (ctx: Context): Promise<string | undefined> => {
+    if (!signed().isSigned(ctx)) {
+      if (refreshSigned) throw loginErrors.REFRESH_TOKEN_INVALID('the request is not signed')
+      return undefined
+    }
+    const result = await signed().verify(ctx, ['device'])
+    if (!result.ok) throw loginErrors.REFRESH_TOKEN_INVALID('the signature does not verify')
+    return result.signer.keyId
+  }
+  return defineRoute({
+    method: 'POST',
+    path: '/auth/refresh',
+    summary: 'Exchanges a refresh token for a new token and the next refresh token',
+    description:
+      'Each refresh token is valid once. One that was used before ends its session, because it may be stolen: send one refresh at a time',
+    body: refreshBody,
+    bodyLimit: 2048,
+    response: refreshResponse,
+    handler: async (ctx) => {
+      noStore(ctx)
+      const signedBy = await signerOf(ctx)
+      return withinAuthBudget(ctx, () => refresh.refresh(ctx.input.body.refreshToken, signedBy))
+    },
+  })
+}
+
+function failFirst([failure]: readonly ListenerFailure[]): void {
+  if (failure !== undefined) throw failure.error
 }

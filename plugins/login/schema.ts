@@ -3,6 +3,13 @@ import { Type } from 'zin'
 export const loginBody = Type.Object({
   email: Type.String({ minLength: 1, maxLength: 320 }),
   password: Type.String({ minLength: 1, maxLength: 128 }),
+  code: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Code of the authenticator app, or a recovery code, if a second factor is enabled',
+    }),
+  ),
   deviceId: Type.Optional(Type.String({ maxLength: 128, description: 'Device id from an earlier login' })),
   devicePublicKey: Type.Optional(
     Type.String({
@@ -12,6 +19,8 @@ export const loginBody = Type.Object({
   ),
 })
 
+const refreshToken = Type.String({ description: 'Valid once, for the next pair of tokens' })
+
 export const loginResponse = {
   200: Type.Object({
     jwt: Type.String(),
@@ -19,8 +28,13 @@ export const loginResponse = {
     deviceSecret: Type.String({
       description: 'Signs requests; returned only in this response. Empty for a device with a public key',
     }),
+    refreshToken: Type.Optional(refreshToken),
   }),
 }
+
+export const refreshBody = Type.Object({ refreshToken: Type.String({ minLength: 1, maxLength: 512 }) })
+
+export const refreshResponse = { 200: Type.Object({ jwt: Type.String(), refreshToken }) }
 
 export const messageResponse = { 200: Type.Object({ message: Type.String() }) }
 

@@ -4,11 +4,14 @@ import type { Claims, Tokens } from 'zin/plugins/jwt'
 import { sha256Hex } from 'zin/signing'
 import type { CheckedUser } from './accounts.js'
 import { loginErrors } from './errors.js'
+import type { RefreshTokens } from './refresh.js'
 import type { Throttle } from './throttle.js'
 
 export interface LoginRequest {
   readonly email: string
   readonly password: string
+  /** Of the second factor. */
+  readonly code?: string | undefined
   readonly deviceId?: string | undefined
   /** Base64url of a raw Ed25519 key; the device then gets no secret. */
   readonly devicePublicKey?: string | undefined
@@ -23,12 +26,20 @@ export interface LoginResult {
   readonly deviceId: string
   /** Empty for a device with a public key. */
   readonly deviceSecret: string
+  /** Absent without the option `refreshTokens`. */
+  readonly refreshToken?: string
+  /** Claims of the token. */
+  readonly claims: Claims
 }
 
 export interface LoginParts {
   readonly verify: (email: string, password: string) => Promise<CheckedUser | undefined>
   readonly tokens: () => Tokens
   readonly devices: () => Devices
+  /** Absent without the option `refreshTokens`. */
+  readonly refresh: RefreshTokens | undefined
+  /** Further checks of a user whose password is correct; throws what is missing. */
+  readonly admit: (user: CheckedUser, code: string | undefined) => Promise<void>
   readonly throttle: Throttle
   readonly bindTimezone: boolean
   readonly bindUserAgent: boolean
@@ -39,7 +50,7 @@ export interface LoginParts {
 export interface Login {
   /**
    * `onLogin` is called with the user and the device of the session. Throws DEVICE_PUBLIC_KEY_INVALID, RATE_LIMITED, INVALID_CREDENTIALS,
-   * LOGIN_BUSY, AUTH_STORE_UNAVAILABLE.
+   * TOTP_REQUIRED, TOTP_INVALID, EMAIL_NOT_VERIFIED, LOGIN_BUSY, AUTH_STORE_UNAVAILABLE.
    */
   login(request: LoginRequest, onLogin?: (session: { readonly userId: string; readonly deviceId: string }) => void): Promise<LoginResult>
   /** Revokes this token, then removes this device. */
@@ -82,6 +93,7 @@ export function createLogin(parts: LoginParts): Login {
         log.info({ address }, 'login refused')
         throw loginErrors.INVALID_CREDENTIALS()
       }
+      await parts.admit(user, request.code)
       const userId = String(user.id)
       const own = await ownDevice(userId, wanted)
       const { device, secret } = await devices().enroll({ userId, deviceId: own, publicKey })
@@ -93,21 +105,32 @@ export function createLogin(parts: LoginParts): Login {
           if (deviceId !== own) await discard(userId, deviceId)
           throw error
         })
+      const refreshToken = await parts.refresh?.start(issued.claims, deviceId)
       // A change of the user from here on ends this session, too; one during the login did not, because the session did not exist.
       if (!(await user.stands())) {
         await tokens().revoke(issued.claims)
+        await parts.refresh?.end(deviceId, userId)
         await devices().remove(deviceId)
         throw loginErrors.INVALID_CREDENTIALS()
       }
       await throttle.succeeded(email, { address, deviceId })
       onLogin?.({ userId, deviceId })
       log.info({ userId: user.id, keyIdHash: hashOf(deviceId) }, 'logged in')
-      return { jwt: issued.token, deviceId, deviceSecret: secret }
+      return {
+        jwt: issued.token,
+        deviceId,
+        deviceSecret: secret,
+        ...(refreshToken !== undefined && { refreshToken }),
+        claims: issued.claims,
+      }
     },
 
     async logout(claims, deviceId) {
       await tokens().revoke(claims)
-      if (deviceId !== undefined && claims.sub !== undefined) await devices().remove(deviceId, String(claims.sub))
+      if (deviceId !== undefined && claims.sub !== undefined) {
+        await parts.refresh?.end(deviceId, String(claims.sub))
+        await devices().remove(deviceId, String(claims.sub))
+      }
       log.info({ userId: claims.sub, keyIdHash: deviceId && hashOf(deviceId) }, 'logged out')
     },
 

@@ -15,6 +15,7 @@ export interface User {
 
 export interface Users {
   find(email: string): Promise<User | undefined>
+  findById(id: string): Promise<User | undefined>
   /** False when the email is already in use. Atomic. */
   add(user: User): Promise<boolean>
   /** By email. */
@@ -25,6 +26,7 @@ export interface Users {
 
 export interface UserChange {
   readonly passwordHash?: string
+  readonly role?: string
   /** ms since 1970; `null` lets the user log in again. */
   readonly disabledAt?: number | null
 }
@@ -40,8 +42,11 @@ interface UserTables {
   }
 }
 
-export function databaseUsers(database: () => Database | undefined): Users {
-  const query = async <T>(run: (store: Database) => Promise<T>): Promise<T> => {
+/** Runs queries; a database that is unavailable or disabled causes a 503. */
+export type Query = <T>(run: (store: Database) => Promise<T>) => Promise<T>
+
+export function queryOf(database: () => Database | undefined): Query {
+  return async (run) => {
     const store = database()
     if (store === undefined) throw storeUnavailable(new Error('the plugin database is disabled'))
     try {
@@ -50,12 +55,21 @@ export function databaseUsers(database: () => Database | undefined): Users {
       throw store.isUnavailable(error) ? storeUnavailable(error) : error
     }
   }
+}
+
+export function databaseUsers(database: () => Database | undefined): Users {
+  const query = queryOf(database)
   return {
     find: (email) =>
       query(async (store) => {
         const row = await store.tables<UserTables>().selectFrom('zin_users').selectAll().where('email', '=', email).executeTakeFirst()
         // A collation may treat two spellings as equal; a login must not.
         return row?.email === email ? userOf(row) : undefined
+      }),
+    findById: (id) =>
+      query(async (store) => {
+        const row = await store.tables<UserTables>().selectFrom('zin_users').selectAll().where('id', '=', id).executeTakeFirst()
+        return row?.id === id ? userOf(row) : undefined
       }),
     add: (user) =>
       query((store) =>
@@ -70,13 +84,14 @@ export function databaseUsers(database: () => Database | undefined): Users {
       ),
     list: () =>
       query(async (store) => (await store.tables<UserTables>().selectFrom('zin_users').selectAll().orderBy('email').execute()).map(userOf)),
-    change: (email, { passwordHash, disabledAt }) =>
+    change: (email, { passwordHash, role, disabledAt }) =>
       query(async (store) => {
         const result = await store
           .tables<UserTables>()
           .updateTable('zin_users')
           .set({
             ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
+            ...(role === undefined ? {} : { role }),
             ...(disabledAt === undefined ? {} : { disabled_at: disabledAt }),
           })
           .where('email', '=', email)

@@ -68,3 +68,17 @@ export async function signed(host: TestHost, session: Session, method: string, p
   const own = await createHeaders({ method, url: path, keyId: session.deviceId, secret: session.deviceSecret })
   return host.inject({ method, path, headers: { ...own, authorization: `Bearer ${session.jwt}`, ...headers } })
 }
+
+/** Sends a request with a JSON body, signed by the device of a session at the time of a clock. */
+export async function signedWith(
+  host: TestHost,
+  session: Session,
+  request: { readonly method: string; readonly path: string; readonly body?: object; readonly now: number },
+) {
+  const { method, path, now } = request
+  const body = request.body === undefined ? undefined : JSON.stringify(request.body)
+  const { deviceId: keyId, deviceSecret: secret } = session
+  const own = await createHeaders({ method, url: path, keyId, secret, timestamp: now, ...(body !== undefined && { body }) })
+  const headers = { ...own, authorization: `Bearer ${session.jwt}`, ...(body !== undefined && { 'content-type': 'application/json' }) }
+  return host.inject({ method, path, headers, ...(body !== undefined && { body }) })
+}
