@@ -108,6 +108,7 @@ export type {
   RouteMiddleware,
   SecurityRequirement,
   SecurityScheme,
+  UsePhase,
 } from './http/middleware.js'
 export { defineMiddleware } from './http/middleware.js'
 export type { Responder, Responders } from './http/refusal-body.js'

@@ -14,10 +14,10 @@ import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
 import { setPrivatePaths } from './matched-route.js'
-import type { RouteMiddleware } from './middleware.js'
+import type { RouteMiddleware, UsePhase } from './middleware.js'
 import { MiddlewareRegistry } from './middleware-registry.js'
 import { type ErrorInfo, openapiDocument, type SecuredRoute } from './openapi.js'
-import { Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
+import { type OfEveryRoute, Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
 import { type Responders, setResponders } from './refusal-body.js'
 import { RequestIds } from './request-ids.js'
 import type { Registration, Route, RouteInfo } from './route.js'
@@ -113,9 +113,9 @@ export class HttpApp {
     return this.#middleware.add(plugin, middleware)
   }
 
-  /** Adds a middleware that runs before the route match, for all requests except probes. */
-  addGlobal(plugin: string, middleware: Middleware): Disposer {
-    return this.#middleware.addGlobal(plugin, middleware)
+  /** Adds a middleware that runs for all requests except probes, by default before the route match. */
+  addGlobal(plugin: string, middleware: Middleware, phase?: UsePhase): Disposer {
+    return this.#middleware.addGlobal(plugin, middleware, phase)
   }
 
   /** Keys of the registered middleware. */
@@ -135,19 +135,24 @@ export class HttpApp {
   compile(): void {
     const registrations = [...this.#registrations]
     checkRoutes(registrations, this.#middleware)
-    const routes = registrations.map((registration) => this.#compileRoute(registration))
+    const every = {
+      guarded: this.#middleware.globals(this.#rank, ['guarded']),
+      validated: this.#middleware.globals(this.#rank, ['validated']),
+    }
+    const routes = registrations.map((registration) => this.#compileRoute(registration, every))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
     if (privatePaths.length > 0) setPrivatePaths(this.#parts.koa.context, privatePaths)
-    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank))
+    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank, ['headers', 'limits', 'global']))
     this.#secured = registrations.map((registration) => ({
       ...registration,
       security: this.#middleware.securityFor(registration.route.use ?? []),
     }))
   }
 
-  #compileRoute({ plugin, route }: Registration): PipelineRoute {
+  #compileRoute({ plugin, route }: Registration, every: OfEveryRoute): PipelineRoute {
     const { bodyLimit, production, log } = this.#options
     const use = route.use ?? []
+    const steps = { ...every, guards: this.#middleware.handlersFor(use) }
     return {
       route,
       info: infoOf({ plugin, route }),
@@ -155,7 +160,8 @@ export class HttpApp {
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
-      run: routeSteps(route, this.#middleware.handlersFor(use), this.#schemas, production ? undefined : log.child({ plugin })),
+      hasGlobals: every.guarded.length + every.validated.length > 0,
+      run: routeSteps(route, steps, this.#schemas, production ? undefined : log.child({ plugin })),
     }
   }
 

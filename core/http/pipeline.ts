@@ -40,8 +40,24 @@ export interface PipelineParts extends RequestEndParts {
 /** A route ready to serve requests. */
 export interface PipelineRoute extends MatchedRoute {
   readonly route: Route
-  /** Phases 6 to 9. */
+  /** Whether middleware of all routes runs for it. */
+  readonly hasGlobals: boolean
+  /** Phases 8 to 13. */
   readonly run: Step
+}
+
+/** The middleware of a route. */
+export interface RouteMiddlewares extends OfEveryRoute {
+  /** Those that its `use` lists. */
+  readonly guards: readonly Middleware[]
+}
+
+/** Middleware that runs for every route. */
+export interface OfEveryRoute {
+  /** After the middleware of the route. */
+  readonly guarded: readonly Middleware[]
+  /** Right before the handler. */
+  readonly validated: readonly Middleware[]
 }
 
 /**
@@ -50,13 +66,17 @@ export interface PipelineRoute extends MatchedRoute {
  *  1. request id and log line
  *  2. probes: always served, before any check
  *  3. checks of the head: host, app, target, repeated headers, transfer coding, early data
- *  4. global middleware
- *  5. route match: 404, 405, OPTIONS
- *  6. middleware of the route, such as authentication
- *  7. body
- *  8. validation
- *  9. handler
- * 10. response, or the error response for what a phase threw or the body of a response that failed before its first byte
+ *  4. middleware that sets headers of every response, such as CORS
+ *  5. limits: middleware that counts and refuses requests
+ *  6. global middleware
+ *  7. route match: 404, 405, OPTIONS
+ *  8. middleware of the route, such as authentication
+ *  9. limits of known callers: middleware that runs once the route has accepted the request
+ * 10. body
+ * 11. validation
+ * 12. middleware that needs the validated request, such as the check of a form's token
+ * 13. handler
+ * 14. response, or the error response for what a phase threw or the body of a response that failed before its first byte
  *
  * A pipeline is immutable: requests in flight finish on the one they started with.
  */
@@ -70,13 +90,13 @@ export class Pipeline {
 
   constructor(parts: PipelineParts, routes: readonly PipelineRoute[], globals: readonly Middleware[]) {
     this.#parts = parts
-    for (const { route, run } of routes) {
+    for (const { route, run, hasGlobals } of routes) {
       const { probe, context, path, method } = route
       if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
-      else if (context === false && globals.length === 0) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
+      else if (context === false && globals.length === 0 && !hasGlobals) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
-    // Phase 4 runs before phase 5.
+    // Phases 4 to 6 run before phase 7.
     this.#run = chain(globals, (ctx) => this.#match(ctx))
   }
 
@@ -147,7 +167,7 @@ export class Pipeline {
     if (headers['early-data'] !== undefined && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
   }
 
-  /** Phase 5. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
+  /** Phase 7. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
   #match(ctx: Context): MaybePromise {
     const path = pathOf(originForm(ctx.originalUrl, ctx.req.headers.host))
     const method = ctx.req.method ?? 'GET'
@@ -170,7 +190,7 @@ export class Pipeline {
   }
 
   /**
-   * Runs a step, then phase 10. A synchronous step creates no promise: with async context tracking,
+   * Runs a step, then phase 14. A synchronous step creates no promise: with async context tracking,
    * each promise costs as much as a route match.
    */
   #settle(ctx: Context, step: Step): void {
@@ -187,7 +207,7 @@ export class Pipeline {
     }
   }
 
-  /** Phase 10. */
+  /** Phase 14. */
   #finish(ctx: Context): void {
     const status = rawResponse(ctx).statusCode
     try {
@@ -198,7 +218,7 @@ export class Pipeline {
     }
   }
 
-  /** Phase 10 of a request that failed. */
+  /** Phase 14 of a request that failed. */
   #fail(ctx: Context, thrown: unknown): void {
     try {
       const answers = this.#parts.errors.respond(ctx, requestIdOf(ctx), thrown)
@@ -228,25 +248,28 @@ export class Pipeline {
 }
 
 /**
- * Creates phases 6 to 9 of a route.
+ * Creates phases 8 to 13 of a route.
  *
- * @param guards its middleware, in order.
+ * @param steps its middleware, and that of every route, in order.
  * @param warn logger for responses that do not match their schema; undefined: they are not checked.
  */
-export function routeSteps(route: Route, guards: readonly Middleware[], schemas: Schemas, warn: Logger | undefined): Step {
+export function routeSteps(route: Route, steps: RouteMiddlewares, schemas: Schemas, warn: Logger | undefined): Step {
   const validate = schemas.validator(route)
-  const handle = routeHandler(route, schemas, warn)
+  const handler = routeHandler(route, schemas, warn)
+  const { guards, guarded, validated } = steps
+  // 12. middleware of validated requests, 13. handler
+  const handle = route.probe ? handler : chain(validated, handler)
 
   const serve = (ctx: Context, body: unknown): MaybePromise => {
     const input = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
-    validate?.(input) // 8. validation
+    validate?.(input) // 11. validation
     ctx.input = input
-    return handle(ctx) // 9. handler
+    return handle(ctx)
   }
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
-  // 6. middleware of the route
-  return chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body))) // 7. body
+  // 8. middleware of the route, 9. limits of known callers, 10. body
+  return chain([...guards, ...guarded], (ctx) => withBody(ctx, route, (body) => serve(ctx, body)))
 }
 
 /** Refusals depend on the caller and are never cached, even if a middleware set `Cache-Control`; other errors only if their handler set it. */
