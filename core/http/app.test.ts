@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import type { Middleware } from 'koa'
 import { Type } from 'typebox'
 import { ZinError } from '../errors.js'
 import { refuse } from './refusal-body.js'
@@ -198,16 +199,21 @@ test('global middleware runs by rank, keyed middleware in the order of the route
 test('each phase of global middleware has its place, whatever the order and rank of registration; probes have none of them', async (t) => {
   const { app } = makeApp(t, [{ ...hello, path: '/live', probe: true }])
   const steps: string[] = []
-  const step = (name: string) => (ctx: { readonly input?: unknown }, next: () => Promise<unknown>) => {
-    steps.push(ctx.input === undefined ? name : `${name} with input`)
-    return next()
-  }
+  const step =
+    (name: string): Middleware =>
+    (ctx, next) => {
+      steps.push(ctx.input === undefined ? name : `${name} with input`)
+      return next()
+    }
   for (const phase of ['validated', 'guarded', 'global', 'limits', 'headers'] as const) app.addGlobal('late', step(phase), phase)
   app.addGlobal('early', step('early'), 'limits')
   app.setRank((plugin) => (plugin === 'early' ? 0 : 1))
-  app.addMiddleware('a', { key: 'guard', handler: step('guard') as never })
+  app.addMiddleware('a', { key: 'guard', handler: step('guard') })
   app.addMiddleware('a', { key: 'refuses', handler: (ctx) => refuse(ctx, 'refuses') })
-  app.addRoute('a', route({ method: 'POST', path: '/x', use: ['guard'], body: Type.Object({}), handler: () => (steps.push('handler'), {}) }))
+  app.addRoute(
+    'a',
+    route({ method: 'POST', path: '/x', use: ['guard'], body: Type.Object({}), handler: () => (steps.push('handler'), {}) }),
+  )
   app.addRoute('a', route({ method: 'GET', path: '/private', use: ['refuses'], handler: () => ({}) }))
   app.compile()
   const phasesOf = async (path: string, method: 'GET' | 'POST' = 'GET', body?: unknown): Promise<readonly string[]> => {

@@ -93,7 +93,8 @@ export class Pipeline {
     for (const { route, run, hasGlobals } of routes) {
       const { probe, context, path, method } = route
       if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
-      else if (context === false && globals.length === 0 && !hasGlobals) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
+      else if (context === false && globals.length === 0 && !hasGlobals)
+        this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
     // Phases 4 to 6 run before phase 7.
