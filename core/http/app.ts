@@ -142,7 +142,7 @@ export class HttpApp {
     const routes = registrations.map((registration) => this.#compileRoute(registration, every))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
     if (privatePaths.length > 0) setPrivatePaths(this.#parts.koa.context, privatePaths)
-    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank, ['headers', 'limits', 'global']))
+    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank, ['limits', 'global']))
     this.#secured = registrations.map((registration) => ({
       ...registration,
       security: this.#middleware.securityFor(registration.route.use ?? []),

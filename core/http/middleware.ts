@@ -36,12 +36,11 @@ type Merged<Key> = (Key extends any ? (state: StateOfKey<Key>) => void : never) 
 type StateOfKey<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Key] : Record<string, any>
 
 /**
- * When a middleware of `ctx.use` runs: `headers` before anything may refuse the request, for headers that every response needs, such as those of
- * CORS; `limits` next, for what counts and refuses requests; `global` before the route match; `guarded` once the middleware of the route has
- * accepted the request, before its body is read; `validated` right before the handler, when `ctx.input` is set. The last two run only for
- * requests that match a route. Probes are served without any of them.
+ * When a middleware of `ctx.use` runs: `limits` before anything that may be expensive, for what counts and refuses requests; `global` before the
+ * route match; `guarded` once the middleware of the route has accepted the request, before its body is read; `validated` right before the
+ * handler, when `ctx.input` is set. The last two run only for requests that match a route. Probes are served without any of them.
  */
-export type UsePhase = 'headers' | 'limits' | 'global' | 'guarded' | 'validated'
+export type UsePhase = 'limits' | 'global' | 'guarded' | 'validated'
 
 /** The context of a middleware: its own state may not be set yet. */
 export type MiddlewareContext<Key extends string> = ParameterizedContext<Partial<StateOf<readonly [Key]>>>

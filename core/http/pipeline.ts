@@ -42,7 +42,7 @@ export interface PipelineRoute extends MatchedRoute {
   readonly route: Route
   /** Whether middleware of all routes runs for it. */
   readonly hasGlobals: boolean
-  /** Phases 8 to 13. */
+  /** Phases 7 to 12. */
   readonly run: Step
 }
 
@@ -66,17 +66,16 @@ export interface OfEveryRoute {
  *  1. request id and log line
  *  2. probes: always served, before any check
  *  3. checks of the head: host, app, target, repeated headers, transfer coding, early data
- *  4. middleware that sets headers of every response, such as CORS
- *  5. limits: middleware that counts and refuses requests
- *  6. global middleware
- *  7. route match: 404, 405, OPTIONS
- *  8. middleware of the route, such as authentication
- *  9. limits of known callers: middleware that runs once the route has accepted the request
- * 10. body
- * 11. validation
- * 12. middleware that needs the validated request, such as the check of a form's token
- * 13. handler
- * 14. response, or the error response for what a phase threw or the body of a response that failed before its first byte
+ *  4. limits: middleware that counts and refuses requests
+ *  5. global middleware
+ *  6. route match: 404, 405, OPTIONS
+ *  7. middleware of the route, such as authentication
+ *  8. limits of known callers: middleware that runs once the route has accepted the request
+ *  9. body
+ * 10. validation
+ * 11. middleware that needs the validated request, such as the check of a form's token
+ * 12. handler
+ * 13. response, or the error response for what a phase threw or the body of a response that failed before its first byte
  *
  * A pipeline is immutable: requests in flight finish on the one they started with.
  */
@@ -97,7 +96,7 @@ export class Pipeline {
         this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
-    // Phases 4 to 6 run before phase 7.
+    // Phases 4 and 5 run before phase 6.
     this.#run = chain(globals, (ctx) => this.#match(ctx))
   }
 
@@ -168,7 +167,7 @@ export class Pipeline {
     if (headers['early-data'] !== undefined && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
   }
 
-  /** Phase 7. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
+  /** Phase 6. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
   #match(ctx: Context): MaybePromise {
     const path = pathOf(originForm(ctx.originalUrl, ctx.req.headers.host))
     const method = ctx.req.method ?? 'GET'
@@ -191,7 +190,7 @@ export class Pipeline {
   }
 
   /**
-   * Runs a step, then phase 14. A synchronous step creates no promise: with async context tracking,
+   * Runs a step, then phase 13. A synchronous step creates no promise: with async context tracking,
    * each promise costs as much as a route match.
    */
   #settle(ctx: Context, step: Step): void {
@@ -208,7 +207,7 @@ export class Pipeline {
     }
   }
 
-  /** Phase 14. */
+  /** Phase 13. */
   #finish(ctx: Context): void {
     const status = rawResponse(ctx).statusCode
     try {
@@ -219,7 +218,7 @@ export class Pipeline {
     }
   }
 
-  /** Phase 14 of a request that failed. */
+  /** Phase 13 of a request that failed. */
   #fail(ctx: Context, thrown: unknown): void {
     try {
       const answers = this.#parts.errors.respond(ctx, requestIdOf(ctx), thrown)
@@ -249,7 +248,7 @@ export class Pipeline {
 }
 
 /**
- * Creates phases 8 to 13 of a route.
+ * Creates phases 7 to 12 of a route.
  *
  * @param steps its middleware, and that of every route, in order.
  * @param warn logger for responses that do not match their schema; undefined: they are not checked.
@@ -258,18 +257,18 @@ export function routeSteps(route: Route, steps: RouteMiddlewares, schemas: Schem
   const validate = schemas.validator(route)
   const handler = routeHandler(route, schemas, warn)
   const { guards, guarded, validated } = steps
-  // 12. middleware of validated requests, 13. handler
+  // 11. middleware of validated requests, 12. handler
   const handle = route.probe ? handler : chain(validated, handler)
 
   const serve = (ctx: Context, body: unknown): MaybePromise => {
     const input = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
-    validate?.(input) // 11. validation
+    validate?.(input) // 10. validation
     ctx.input = input
     return handle(ctx)
   }
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
-  // 8. middleware of the route, 9. limits of known callers, 10. body
+  // 7. middleware of the route, 8. limits of known callers, 9. body
   return chain([...guards, ...guarded], (ctx) => withBody(ctx, route, (body) => serve(ctx, body)))
 }
 
