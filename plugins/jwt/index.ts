@@ -2,16 +2,19 @@ import { checkedValue, definePlugin, messageOf, optional, reportedPath } from 'z
 import { type Kv, kvService } from 'zin/plugins/kv'
 import { parseSecrets } from 'zin/signing'
 import { devCommand } from './cli.js'
-import { tokensService } from './contract.js'
+import { credentialsService, tokensService } from './contract.js'
+import { AcceptedCredentials } from './credentials.js'
 import { jwtErrors } from './errors.js'
+import { jwtHooks } from './hooks.js'
 import { type Keyring, randomKeys, readKeys } from './keys.js'
 import { authMiddleware } from './middleware.js'
 import { jwtOptions } from './options.js'
 import { kvRevocations, memoryRevocations } from './revocations.js'
 import { jwtSettings } from './settings.js'
 
-export type { Claims, Tokens } from './contract.js'
-export { bearerScheme, tokensService } from './contract.js'
+export type { Claims, Credential, CredentialKind, Credentials, Refused, Tokens } from './contract.js'
+export { bearerScheme, credentialsService, tokensService } from './contract.js'
+export type { JwtHooks } from './hooks.js'
 export type { JwtOptions } from './options.js'
 export { appKeySettings, earlierAppKeySettings } from './settings.js'
 
@@ -21,7 +24,8 @@ export const jwt = definePlugin({
   version: '1.0.0',
   description: 'Bearer tokens (JWT): issue, verify, revoke; middleware key auth',
   uses: { kv: optional(kvService) },
-  provides: [tokensService],
+  provides: [tokensService, credentialsService],
+  hooks: jwtHooks,
   errors: jwtErrors,
   settings: jwtSettings,
   options: jwtOptions,
@@ -75,14 +79,21 @@ export const jwt = definePlugin({
       rules,
       revocations,
       formerSince: (kid) => formerSince.get(kid) ?? bootedAt,
+      userRevoked: async (sub) => {
+        const [failure] = await ctx.hooks.slot('onRevokeUser').call(sub)
+        if (failure !== undefined) throw failure.error
+      },
       isStarted: () => started,
       clock,
     })
+    const others = new AcceptedCredentials()
     provide(tokensService, tokens)
+    provide(credentialsService, others)
     command(devCommand(tokens))
     middleware(
       authMiddleware({
         tokens,
+        others,
         refused: (ctx, error, layer) =>
           log.debug({ layer, path: reportedPath(ctx, ctx.path), why: messageOf(error.cause ?? error) }, 'bearer token refused'),
       }),

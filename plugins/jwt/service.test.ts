@@ -17,7 +17,19 @@ function setUp(rules: Partial<TokenRules> = {}, material: Partial<KeyMaterial> =
   const keys = readKeys({ algorithm: 'HS256', secret, appKey: '', privateKey: '', publicKey: '', production: true, ...material })
   const revocations = memoryRevocations(clock)
   const all = { issuer: 'app', audience: 'app', expiresIn: 3600, maxLifetime: 86_400, ...rules }
-  return { time, keys, tokens: createTokens({ keys, rules: all, revocations, formerSince: () => start, isStarted: () => true, clock }) }
+  return {
+    time,
+    keys,
+    tokens: createTokens({
+      keys,
+      rules: all,
+      revocations,
+      formerSince: () => start,
+      userRevoked: async () => undefined,
+      isStarted: () => true,
+      clock,
+    }),
+  }
 }
 
 const base = { iss: 'app', aud: 'app', jti: 'some-id', sub: 'u1', iat: second / 1000, exp: second / 1000 + 60 }

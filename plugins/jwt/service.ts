@@ -23,6 +23,8 @@ export interface TokenParts {
   readonly revocations: Revocations
   /** Since when a key of `keys.former` is a former one, in ms since 1970. */
   readonly formerSince: (kid: string) => number
+  /** Called after every token of a user was revoked. */
+  readonly userRevoked: (sub: string) => Promise<void>
   /** Whether the stores are open. They are not for a command that only creates a token. */
   readonly isStarted: () => boolean
   readonly clock: Clock
@@ -34,7 +36,7 @@ const maxIdLength = 128
 const clockLeeway = 60
 
 /** The service `tokensService`: signing and verification depend only on the clock; revocation uses its store. */
-export function createTokens({ formerSince, keys, rules, revocations, isStarted, clock }: TokenParts): Tokens {
+export function createTokens({ formerSince, keys, rules, revocations, userRevoked, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
   const keyOf = keyFinder(keys)
   const verifyOptions = { algorithms: [keys.algorithm], issuer: rules.issuer, audience: rules.audience }
@@ -118,6 +120,7 @@ export function createTokens({ formerSince, keys, rules, revocations, isStarted,
 
     async revokeUser(sub) {
       await revocations.write(epochKey(sub), String(await present()), (rules.maxLifetime + clockLeeway) * 1000)
+      await userRevoked(String(sub))
     },
   }
 }

@@ -8,6 +8,7 @@ import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
 import { kvCounters, memoryCounters } from './counters.js'
 import { loginErrors } from './errors.js'
+import { loginHooks } from './hooks.js'
 import { managedLogin } from './managed.js'
 import { type LoginOptions, loginOptions, type VerifyCredentials } from './options.js'
 import { loginRoutes } from './routes.js'
@@ -15,6 +16,7 @@ import { createLogin } from './service.js'
 import { loginSettings } from './settings.js'
 import { createThrottle } from './throttle.js'
 
+export type { LoginHooks } from './hooks.js'
 export type { LoginOptions, VerifiedUser, VerifyCredentials } from './options.js'
 
 /** Login, logout and `/api/me`, with a built-in users table or a credential check of the app. */
@@ -23,6 +25,7 @@ export const login = definePlugin({
   version: '1.0.0',
   description: 'Login, logout and /api/me; a users table with argon2id passwords',
   uses: { tokens: tokensService, devices: devicesService, database: optional(databaseService), kv: optional(kvService) },
+  hooks: loginHooks,
   errors: loginErrors,
   settings: loginSettings,
   options: loginOptions,
@@ -44,7 +47,8 @@ export const login = definePlugin({
       log,
     })
     const managed = managedLogin(service, ctx.manage)
-    ctx.routes(loginRoutes(managed, signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)))
+    const names = signatureHeaderNames(settings.SIGNATURE_HEADER_PREFIX)
+    ctx.routes(loginRoutes({ login: managed, names, loggedIn: ctx.hooks.slot('onLogin'), loggedOut: ctx.hooks.slot('onLogout') }))
   },
 })
 

@@ -1,12 +1,20 @@
 import type { Context } from 'koa'
-import { defineRoute, type Route, withinAuthBudget } from 'zin'
+import { defineRoute, type ListenerFailure, type Route, type SlotOf, withinAuthBudget } from 'zin'
 import type { SignatureHeaderNames } from 'zin/signing'
+import type { LoginHooks } from './hooks.js'
 import { loginBody, loginResponse, meResponse, messageResponse } from './schema.js'
 import type { Login } from './service.js'
 
 const proven = ['auth', 'bulletproof'] as const
 
-export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly Route[] {
+export interface LoginRouteParts {
+  readonly login: Login
+  readonly names: SignatureHeaderNames
+  readonly loggedIn: SlotOf<LoginHooks['onLogin']>
+  readonly loggedOut: SlotOf<LoginHooks['onLogout']>
+}
+
+export function loginRoutes({ login, names, loggedIn, loggedOut }: LoginRouteParts): readonly Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -15,7 +23,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       body: loginBody,
       bodyLimit: 8192,
       response: loginResponse,
-      handler: (ctx) => {
+      handler: async (ctx) => {
         noStore(ctx)
         const { headers } = ctx.req
         const timezone = headers[names.timezone]
@@ -25,7 +33,15 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
           timezone: typeof timezone === 'string' ? timezone : undefined,
           userAgent: headers['user-agent'],
         }
-        return withinAuthBudget(ctx, () => login.login(request))
+        const { claims, ...session } = await withinAuthBudget(ctx, () => login.login(request))
+        if (loggedIn.active) {
+          const [failure] = await loggedIn.call(ctx, claims)
+          if (failure !== undefined) {
+            await login.logout(claims, session.deviceId)
+            throw failure.error
+          }
+        }
+        return session
       },
     }),
     defineRoute({
@@ -37,6 +53,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       handler: async (ctx) => {
         noStore(ctx)
         await withinAuthBudget(ctx, () => login.logout(ctx.request.user, ctx.state.signer.keyId))
+        if (loggedOut.active) failFirst(await loggedOut.call(ctx, ctx.request.user, false))
         return { message: 'Logged out' }
       },
     }),
@@ -49,6 +66,7 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       handler: async (ctx) => {
         noStore(ctx)
         await withinAuthBudget(ctx, () => login.logoutAll(ctx.request.user))
+        if (loggedOut.active) failFirst(await loggedOut.call(ctx, ctx.request.user, true))
         return { message: 'Logged out everywhere' }
       },
     }),
@@ -65,6 +83,10 @@ export function loginRoutes(login: Login, names: SignatureHeaderNames): readonly
       },
     }),
   ]
+}
+
+function failFirst([failure]: readonly ListenerFailure[]): void {
+  if (failure !== undefined) throw failure.error
 }
 
 function noStore(ctx: Context): void {

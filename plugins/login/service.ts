@@ -23,6 +23,8 @@ export interface LoginResult {
   readonly deviceId: string
   /** Empty for a device with a public key. */
   readonly deviceSecret: string
+  /** Claims of the token. */
+  readonly claims: Claims
 }
 
 export interface LoginParts {
@@ -102,7 +104,7 @@ export function createLogin(parts: LoginParts): Login {
       await throttle.succeeded(email, { address, deviceId })
       onLogin?.({ userId, deviceId })
       log.info({ userId: user.id, keyIdHash: hashOf(deviceId) }, 'logged in')
-      return { jwt: issued.token, deviceId, deviceSecret: secret }
+      return { jwt: issued.token, deviceId, deviceSecret: secret, claims: issued.claims }
     },
 
     async logout(claims, deviceId) {
