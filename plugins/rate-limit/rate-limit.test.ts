@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { describe, it } from 'node:test'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
 import { database } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, describePlugin, fake, fakeClock, type TestHost, type TestHostOptions } from 'zin/testing'
@@ -14,12 +17,13 @@ import { limited, routes, statuses } from './testing/app.js'
 const memoryClock = fakeClock()
 rateLimitContract('memory', async () => ({ options: () => ({ clock: memoryClock }), clock: memoryClock, shared: false }))
 
+const folders: string[] = []
+after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
+
 const sqliteClock = fakeClock()
 rateLimitContract('SQLite', async () => {
-  const { mkdtemp } = await import('node:fs/promises')
-  const { join } = await import('node:path')
-  const { tmpdir } = await import('node:os')
   const dataDir = await mkdtemp(join(tmpdir(), 'zin-rate-limit-'))
+  folders.push(dataDir)
   return { options: () => ({ plugins: [database(), kv()], clock: sqliteClock, dataDir }), clock: sqliteClock, shared: true }
 })
 
