@@ -13,7 +13,7 @@ const month = 31 * 86_400_000
 
 const limit = { minimum: 1, maximum: 1_000_000_000 }
 const windowMs = { minimum: 100, maximum: month, default: 60_000 }
-const counted = [Type.Literal('before'), Type.Literal('after')]
+const counted = (description: string) => Type.Union([Type.Literal('before'), Type.Literal('after')], { description })
 const by = (description: string) =>
   Type.Union(
     [
@@ -32,7 +32,7 @@ const named = Type.Object(
     windowMs: Type.Optional(Type.Integer(windowMs)),
     by: Type.Optional(by('')),
     everywhere: Type.Optional(Type.Boolean()),
-    counted: Type.Optional(Type.Union(counted)),
+    counted: Type.Optional(counted('')),
   },
   { additionalProperties: false },
 )
@@ -47,10 +47,9 @@ export const rateLimitOptions = defineOptions(
       'Who is counted: the address (the /64 of an IPv6 one), the `user` or `device` that a guard of the route has authenticated, the API key in `keyHeader` (`key`), or what a function `(ctx) => string` returns',
     ),
     counted: Type.Optional(
-      Type.Union(counted, {
-        description:
-          'Whether a request counts before or after its authentication. Default: `before` for an address and a function, `after` for the others',
-      }),
+      counted(
+        'Whether a request counts before or after its authentication. Default: `before` for an address and a function, `after` for the others',
+      ),
     ),
     limits: Type.Record(Type.String({ pattern: '^[A-Za-z][A-Za-z0-9_-]{0,47}$' }), named, {
       additionalProperties: false,

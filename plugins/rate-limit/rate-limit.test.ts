@@ -198,7 +198,7 @@ describe('a store that fails', () => {
     it(`that ${name} leaves each process its own limit, and is logged once`, () =>
       withHost({ limit: 3, storeTimeoutMs: 20 }, outage(tally), async (host) => {
         assert.deepEqual(await statuses(host, 5), [200, 200, 200, 429, 429])
-        assert.equal(host.logs.filter(({ msg }) => /cannot be counted in the store; meanwhile each process/.test(msg)).length, 1)
+        assert.equal(host.logs.filter(({ msg }) => /cannot be counted in the store; meanwhile each process/.test(String(msg))).length, 1)
       }))
 
     it(`that ${name} refuses requests if chosen`, () =>

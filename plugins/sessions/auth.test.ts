@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { definePlugin, EventStreams } from 'zin'
+import { definePlugin } from 'zin'
 import { tokensService } from 'zin/plugins/jwt'
 import { login } from 'zin/plugins/login'
 import { createTestHost, type FakeClock, fakeClock, type TestHost } from 'zin/testing'
@@ -13,14 +13,12 @@ const guarded = definePlugin({
   name: 'guarded',
   version: '1.0.0',
   setup(ctx) {
-    const streams = new EventStreams({ clock: ctx.clock })
-    ctx.onStop(() => streams.close())
     const who = (user: { readonly sub?: string | number; readonly role?: string }) => ({ sub: user.sub, role: user.role })
     ctx.route({ method: 'GET', path: '/who', summary: 'Who', use: ['auth'], handler: ({ request }) => who(request.user) })
     ctx.route({ method: 'POST', path: '/who', summary: 'Who', use: ['auth'], handler: ({ request }) => who(request.user) })
     ctx.route({
       method: 'POST',
-      path: '/form',
+      path: '/who-form',
       summary: 'Who',
       use: ['auth'],
       bodyType: 'form',
@@ -39,7 +37,8 @@ interface Lab {
 }
 
 async function withLab(test: (lab: Lab) => Promise<void>, options: Parameters<typeof sessions>[0] = {}): Promise<void> {
-  const clock = fakeClock()
+  // Requests are signed by the time of the machine.
+  const clock = fakeClock(Date.now())
   const host = await createTestHost({
     env,
     clock,
@@ -100,8 +99,8 @@ describe('a login', () => {
       const form = { 'content-type': 'application/x-www-form-urlencoded' }
       const refused = await browser.send('POST', '/who')
       assert.deepEqual([refused.status, refused.body.code], [403, 'CSRF_TOKEN_INVALID'])
-      assert.equal((await browser.send('POST', '/form', { body: 'a=1', headers: form })).status, 403)
-      assert.equal((await browser.send('POST', '/form', { body: `_csrf=${token}`, headers: form })).status, 200)
+      assert.equal((await browser.send('POST', '/who-form', { body: 'a=1', headers: form })).status, 403)
+      assert.equal((await browser.send('POST', '/who-form', { body: `_csrf=${token}`, headers: form })).status, 200)
       assert.equal((await browser.send('POST', '/who', { headers: { 'x-csrf-token': token as string } })).status, 200)
     }))
 

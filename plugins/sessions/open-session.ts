@@ -128,7 +128,7 @@ export class OpenSession {
     this.user = undefined
     this.loginId = undefined
     this.createdAt = this.#parts.now()
-    for (const name of Object.keys(this.session)) delete (this.session as Record<string, unknown>)[name]
+    for (const name of Object.keys(this.session)) delete (this.session as unknown as Record<string, unknown>)[name]
   }
 
   /** Its data as they are now. Throws SESSION_DATA_INVALID. */

@@ -53,7 +53,7 @@ describe('sessions in Chromium', () => {
 
   /** Posts a form from the page that is open to the app, as a click on its button does. */
   const postForm = async (path: string, fields: Readonly<Record<string, string>>): Promise<number> => {
-    const response = page.waitForResponse(app(path))
+    const arrived = page.waitForNavigation({ url: app(path) })
     await page.evaluate(
       ([action, values]) => {
         const form = document.createElement('form')
@@ -70,7 +70,7 @@ describe('sessions in Chromium', () => {
       },
       [app(path), fields] as const,
     )
-    return (await response).status()
+    return (await arrived)?.status() ?? 0
   }
 
   it('keeps a __Host- cookie on localhost that scripts cannot read, and takes the token by header and form', async () => {
@@ -102,6 +102,7 @@ describe('sessions in Chromium', () => {
     assert.equal(await postForm('/form', { color: 'evil' }), 403)
     await page.goto(evilUrl)
     assert.equal(await postForm('/sign-in', { name: 'mallory' }), 403)
+    await page.goto(evilUrl)
     const opaque = await page.evaluate(async (url) => {
       const { type } = await fetch(url, { method: 'POST', mode: 'no-cors', credentials: 'include', body: 'color=evil' })
       return type
