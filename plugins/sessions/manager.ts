@@ -4,7 +4,7 @@ import type { Session } from './contract.js'
 import type { SessionCookie } from './cookie.js'
 import { sessionsErrors } from './errors.js'
 import { newId, type SessionKeys } from './keys.js'
-import { type Found, OpenSession } from './open-session.js'
+import { type Found, type OpenParts, OpenSession } from './open-session.js'
 import { type Changes, decode, encode, isExpired, type Lifetimes, merge, remainingMs, type SessionRecord, type Texts } from './record.js'
 import type { SessionStore, Stored } from './store.js'
 
@@ -51,7 +51,8 @@ export class SessionManager {
   /** The middleware: requests inside of it have `ctx.session`. */
   readonly around = async (ctx: Context, next: Next): Promise<void> => {
     if (this.openOf(ctx) !== undefined) return next()
-    const open = await this.#open(ctx)
+    const opening = this.#open(ctx)
+    const open = opening instanceof OpenSession ? opening : await opening
     ;(ctx as WithSession)[slot] = open
     Object.defineProperty(ctx, 'session', property)
     try {
@@ -73,12 +74,16 @@ export class SessionManager {
     return record !== undefined && record.loginId === loginId
   }
 
-  async #open(ctx: Context): Promise<OpenSession> {
-    const { keys, cookie, store, times, clock } = this.#parts
+  #open(ctx: Context): OpenSession | Promise<OpenSession> {
+    const { keys, cookie, times, clock } = this.#parts
     const parts = { keys, times, now: () => clock.now() }
     const value = cookie.read(ctx.req.headers.cookie)
     const named = value === undefined ? undefined : keys.read(value)
-    if (named === undefined) return new OpenSession(ctx, parts, undefined, undefined)
+    return named === undefined ? new OpenSession(ctx, parts, undefined, undefined) : this.#load(ctx, parts, named)
+  }
+
+  async #load(ctx: Context, parts: OpenParts, named: Pick<Found, 'id' | 'stale'>): Promise<OpenSession> {
+    const { store } = this.#parts
     try {
       const stored = await withinAuthBudget(ctx, () => store.find(store.keyOf(named.id)))
       const record = this.#recordIn(stored)

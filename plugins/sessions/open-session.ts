@@ -24,7 +24,7 @@ export interface OpenParts {
 /** The session of one request: what it was, and what the request makes of it. */
 export class OpenSession {
   readonly found: Found | undefined
-  readonly session: Session
+  #session: Session | undefined
   readonly #ctx: Context
   readonly #parts: OpenParts
   readonly #failure: Error | undefined
@@ -51,7 +51,12 @@ export class OpenSession {
     this.user = found?.record.user
     this.loginId = found?.record.loginId
     this.createdAt = found?.record.createdAt ?? parts.now()
-    this.session = newSession(this, found?.record.data)
+  }
+
+  /** Made when it is first used: most requests use none. */
+  get session(): Session {
+    this.#session ??= newSession(this, this.found?.record.data)
+    return this.#session
   }
 
   /** The session for a handler or guard. Throws CSRF_TOKEN_INVALID and AUTH_STORE_UNAVAILABLE. */
