@@ -41,7 +41,8 @@ export class MemoryCounters implements Counters {
     this.#windows.delete(key)
     this.#windows.set(key, window)
     if (this.#windows.size > this.#most) this.#windows.delete(this.#windows.keys().next().value as string)
-    return { sum: window.sum, leftMs: window.end - now }
+    // A sum of fractions may be a little more than it was made of.
+    return { sum: window.sum, leftMs: Math.min(windowMs, window.end - now) }
   }
 
   /** Deletes windows that have ended. */
