@@ -25,6 +25,7 @@ import {
   queueMonitor,
   queues,
   resources,
+  sessions,
   webConsole,
   workerHealth,
   workers,
@@ -188,6 +189,7 @@ describe('the access of every kind of caller', () => {
         queueMonitor({ apiKeys: apiKeys as never }),
         compliance(),
         observability(),
+        sessions(),
         webConsole(),
       ],
       env: {

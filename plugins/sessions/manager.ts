@@ -67,11 +67,9 @@ export class SessionManager {
     await this.#close(ctx, open)
   }
 
-  /** Whether the session of an event stream is still what it was. */
-  async isAlive({ found, loginId }: OpenSession): Promise<boolean> {
-    if (found === undefined) return false
-    const record = this.#recordIn(await this.#parts.store.find(found.stored.key))
-    return record !== undefined && record.loginId === loginId
+  /** Whether the session of an event stream still exists: a login or logout gives it another id. */
+  async isAlive({ found }: OpenSession): Promise<boolean> {
+    return found !== undefined && this.#recordIn(await this.#parts.store.find(found.stored.key)) !== undefined
   }
 
   #open(ctx: Context): OpenSession | Promise<OpenSession> {
@@ -183,7 +181,6 @@ export class SessionManager {
   #merged({ record }: Found, changes: Changes, stored: Stored | undefined): Texts {
     const latest = this.#recordIn(stored)
     if (latest === undefined) throw sessionsErrors.SESSION_CONFLICT('it was ended or got another id')
-    if (latest.loginId !== record.loginId) throw sessionsErrors.SESSION_CONFLICT('it was signed in or out')
     const merged = merge(record.data, changes, latest.data)
     if (merged instanceof Map) return merged
     throw sessionsErrors.SESSION_CONFLICT(`both changed ${[...(merged as readonly string[])].join(', ')}`)

@@ -1,4 +1,4 @@
-import { defineRoute, type Manage, type Route } from 'zin'
+import { defineRoute, type Manage, type Route, refuse } from 'zin'
 import { messageResponse, sessionResponse } from './schema.js'
 
 export interface SessionRouteParts {
@@ -46,7 +46,8 @@ export function sessionRoutes({ manage, endAll }: SessionRouteParts): readonly R
       handler: async (ctx) => {
         const { session } = ctx
         const { user } = session
-        if (user !== undefined) await manage({ action: 'logout.everywhere', target: `user:${user.sub}` }, () => endAll(user.sub))
+        if (user === undefined) return refuse(ctx, 'sessions', 'Session')
+        await manage({ action: 'logout.everywhere', target: `user:${user.sub}` }, () => endAll(user.sub))
         session.destroy()
         return { message: 'Logged out everywhere' }
       },

@@ -428,6 +428,7 @@ describe('the routes', () => {
       assert.equal((await one.send('DELETE', '/auth/sessions')).status, 200)
       const users = await Promise.all([one, two, other].map(async (browser) => (await browser.get('/read')).body.user))
       assert.deepEqual(users, [null, null, 'bob'])
+      assert.equal((await new Browser(host).send('DELETE', '/auth/sessions')).status, 401)
     }))
 })
 
