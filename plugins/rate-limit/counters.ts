@@ -73,19 +73,67 @@ export function kvCounters({ kv, clock, timeoutMs, failed, recovered }: KvCounte
     const { sum, leftMs = windowMs } = await store.tally(`rate:${key}`, { by, ttlMs: windowMs })
     return { sum, leftMs }
   }
-  return {
-    async add(key, by, windowMs) {
-      if (outage !== undefined && clock.monotonic() < outage.until) throw outage.error
-      try {
-        const count = await withDeadline(ask(key, by, windowMs), timeoutMs, `the store did not respond within ${timeoutMs} ms`)
-        if (outage !== undefined) recovered()
-        outage = undefined
-        return count
-      } catch (error) {
-        if (outage === undefined) failed(error)
-        outage = { error, until: clock.monotonic() + pauseMs }
-        throw error
-      }
-    },
+  const add = async (key: string, by: number, windowMs: number): Promise<Count> => {
+    if (outage !== undefined && clock.monotonic() < outage.until) throw outage.error
+    try {
+      const count = await withDeadline(ask(key, by, windowMs), timeoutMs, `the store did not respond within ${timeoutMs} ms`)
+      if (outage !== undefined) recovered()
+      outage = undefined
+      return count
+    } catch (error) {
+      if (outage === undefined) failed(error)
+      outage = { error, until: clock.monotonic() + pauseMs }
+      throw error
+    }
+  }
+  return { add: joined(add) }
+}
+
+type Add = Counters['add']
+
+interface Waiting {
+  readonly by: number
+  readonly resolve: (count: Count) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Sends one addition per key at a time, and those that come meanwhile together as the next one: a caller that sends many requests at once would
+ * otherwise make them wait for each other in the store, row by row.
+ */
+function joined(add: Add): Add {
+  const inFlight = new Map<string, Waiting[]>()
+  const send: Add = async (key, by, windowMs) => {
+    const waiting: Waiting[] = []
+    inFlight.set(key, waiting)
+    try {
+      return await add(key, by, windowMs)
+    } finally {
+      inFlight.delete(key)
+      if (waiting.length > 0) sendAll(key, waiting, windowMs)
+    }
+  }
+  const sendAll = (key: string, waiting: readonly Waiting[], windowMs: number): void => {
+    const total = waiting.reduce((sum, { by }) => sum + by, 0)
+    send(key, total, windowMs).then(
+      ({ sum, leftMs }) => {
+        let before = sum - total
+        for (const { by, resolve } of waiting) {
+          before += by
+          resolve({ sum: before, leftMs })
+        }
+      },
+      (error: unknown) => {
+        for (const { reject } of waiting) reject(error)
+      },
+    )
+  }
+  return (key, by, windowMs) => {
+    const waiting = inFlight.get(key)
+    return waiting === undefined
+      ? send(key, by, windowMs)
+      : new Promise((resolve, reject) => {
+          waiting.push({ by, resolve, reject })
+        })
   }
 }

@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { database } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, describePlugin, fake, fakeClock, type TestHost, type TestHostOptions } from 'zin/testing'
@@ -229,6 +230,24 @@ describe('a store that fails', () => {
       await statuses(host, 2)
       assert.equal(calls, 4)
       assert.match(host.logText(), /requests are counted in the store again/)
+    })
+  })
+
+  it('gets requests of one caller that come at once in fewer calls, and counts each of them', async () => {
+    const asked: number[] = []
+    let sum = 0
+    const tally: Kv['tally'] = async (_key, { by = 1 } = {}) => {
+      asked.push(by)
+      sum += by
+      const now = sum
+      await turn()
+      return { sum: now, leftMs: 60_000 }
+    }
+    await withHost({ limit: 5 }, outage(tally), async (host) => {
+      const responses = await Promise.all(Array.from({ length: 8 }, () => host.inject({ path: '/open' })))
+      assert.equal(responses.filter(({ status }) => status === 200).length, 5)
+      assert.equal(sum, 8)
+      assert.ok(asked.length < 8, asked.join())
     })
   })
 
