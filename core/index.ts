@@ -114,6 +114,7 @@ export type {
   SecurityScheme,
   StateOf,
   UseEntry,
+  UsePhase,
 } from './http/middleware.js'
 export { defineMiddleware } from './http/middleware.js'
 export type { Responder, Responders } from './http/refusal-body.js'

@@ -27,6 +27,7 @@ import {
   queueMonitor,
   queues,
   resources,
+  sessions,
   webConsole,
   workerHealth,
   workers,
@@ -202,6 +203,7 @@ describe('the access of every kind of caller', () => {
         queueMonitor({ apiKeys: apiKeys as never }),
         compliance(),
         observability(),
+        sessions(),
         webConsole(),
       ],
       env: {

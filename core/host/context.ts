@@ -4,7 +4,7 @@ import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
 import type { ActionFacts, NewManagementAction } from '../hooks/manage.js'
 import type { FormReader } from '../http/form-reader.js'
-import type { MiddlewareSpec } from '../http/middleware.js'
+import type { MiddlewareSpec, UsePhase } from '../http/middleware.js'
 import type { BodyType, JsonSchema, Route, RouteSpec } from '../http/route.js'
 import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
 import type { FileFields } from '../http/upload.js'
@@ -91,8 +91,11 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
   routes(routes: readonly Route[]): void
   /** Registers a middleware that routes reference by its key in `use`; see `defineMiddleware`. A key has one owner. */
   middleware<const Key extends string>(middleware: MiddlewareSpec<Key>): void
-  /** Adds a middleware that runs before the route match, for all requests except probes. */
-  use(middleware: Middleware): void
+  /**
+   * Adds a middleware that runs for all requests except probes: any middleware of Koa. `phase` says when; default `global`, before the route
+   * match. Within a phase, that of a plugin on which others depend runs first.
+   */
+  use(middleware: Middleware, options?: { readonly phase?: UsePhase }): void
   /**
    * Sets who reads the multipart forms of routes with `bodyType: 'form'`, in place of the app, which reads them into memory. One plugin of an
    * app; throws ZIN_FORM_READER_TAKEN for another.

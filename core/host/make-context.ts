@@ -63,7 +63,7 @@ export function makeContext(unit: PluginUnit, parts: HostParts): PluginContext {
     route: (route) => void unit.traffic.add(parts.http.addRoute(name, route)),
     routes: (routes) => routes.forEach((route) => void unit.traffic.add(parts.http.addRoute(name, route))),
     middleware: (middleware) => void unit.traffic.add(parts.http.addMiddleware(name, middleware as RouteMiddleware)),
-    use: (middleware) => void unit.traffic.add(parts.http.addGlobal(name, middleware)),
+    use: (middleware, { phase } = {}) => void unit.traffic.add(parts.http.addGlobal(name, middleware, phase)),
     formReader: (reader) => void unit.traffic.add(parts.http.setFormReader(name, reader)),
     command: (command) => void addTo(parts.commands, { plugin: name, command: command as Command }),
     commands: (commands) => commands.forEach((command) => void addTo(parts.commands, { plugin: name, command })),

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import type { Middleware } from 'koa'
 import { Type } from 'typebox'
 import { ZinError } from '../errors.js'
+import { refuse } from './refusal-body.js'
 import { requestContext } from './request-context.js'
 import { listen, makeApp, route } from './test-support.js'
 
@@ -192,6 +194,39 @@ test('global middleware runs by rank, keyed middleware in the order of the route
   app.compile()
   assert.equal((await app.inject({ method: 'POST', path: '/x', body: { a: 1 } })).status, 200)
   assert.deepEqual(steps, ['early', 'late', 'two', 'one', 'handler', 'one after', 'two after', 'late after', 'early after'])
+})
+
+test('each phase of global middleware has its place, whatever the order and rank of registration; probes have none of them', async (t) => {
+  const { app } = makeApp(t, [{ ...hello, path: '/live', probe: true }])
+  const steps: string[] = []
+  const step =
+    (name: string): Middleware =>
+    (ctx, next) => {
+      steps.push(ctx.input === undefined ? name : `${name} with input`)
+      return next()
+    }
+  for (const phase of ['validated', 'guarded', 'global', 'limits'] as const) app.addGlobal('late', step(phase), phase)
+  app.addGlobal('early', step('early'), 'limits')
+  app.setRank((plugin) => (plugin === 'early' ? 0 : 1))
+  app.addMiddleware('a', { key: 'guard', handler: step('guard') })
+  app.addMiddleware('a', { key: 'refuses', handler: (ctx) => refuse(ctx, 'refuses') })
+  app.addRoute(
+    'a',
+    route({ method: 'POST', path: '/x', use: ['guard'], body: Type.Object({}), handler: () => (steps.push('handler'), {}) }),
+  )
+  app.addRoute('a', route({ method: 'GET', path: '/private', use: ['refuses'], handler: () => ({}) }))
+  app.compile()
+  const phasesOf = async (path: string, method: 'GET' | 'POST' = 'GET', body?: unknown): Promise<readonly string[]> => {
+    steps.length = 0
+    await app.inject({ method, path, ...(body === undefined ? {} : { body }) })
+    return [...steps]
+  }
+  const first = ['early', 'limits', 'global']
+  assert.deepEqual(await phasesOf('/x', 'POST', {}), [...first, 'guard', 'guarded', 'validated with input', 'handler'])
+  assert.deepEqual(await phasesOf('/x', 'POST', []), [...first, 'guard', 'guarded'], 'the body is not valid')
+  assert.deepEqual(await phasesOf('/private'), first, 'the guard refuses')
+  assert.deepEqual(await phasesOf('/nowhere'), first)
+  assert.deepEqual(await phasesOf('/live'), [])
 })
 
 test('a middleware that calls next twice fails the request', async (t) => {

@@ -16,10 +16,10 @@ import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
 import { setPrivatePaths } from './matched-route.js'
-import type { RouteMiddleware, UseEntry } from './middleware.js'
+import type { RouteMiddleware, UseEntry, UsePhase } from './middleware.js'
 import { MiddlewareRegistry } from './middleware-registry.js'
 import { type ErrorInfo, openapiDocument, type SecuredRoute } from './openapi.js'
-import { Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
+import { type OfEveryRoute, Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
 import { type Responders, setResponders } from './refusal-body.js'
 import { RequestIds } from './request-ids.js'
 import type { Registration, Route, RouteInfo } from './route.js'
@@ -125,9 +125,9 @@ export class HttpApp {
     }
   }
 
-  /** Adds a middleware that runs before the route match, for all requests except probes. */
-  addGlobal(plugin: string, middleware: Middleware): Disposer {
-    return this.#middleware.addGlobal(plugin, middleware)
+  /** Adds a middleware that runs for all requests except probes, by default before the route match. */
+  addGlobal(plugin: string, middleware: Middleware, phase?: UsePhase): Disposer {
+    return this.#middleware.addGlobal(plugin, middleware, phase)
   }
 
   /** Keys of the registered middleware. */
@@ -147,7 +147,11 @@ export class HttpApp {
   compile(): void {
     const registrations = [...this.#registrations]
     checkRoutes(registrations, this.#middleware, this.#forms !== undefined)
-    const routes = registrations.map((registration) => this.#compileRoute(registration))
+    const every = {
+      guarded: this.#middleware.globals(this.#rank, ['guarded']),
+      validated: this.#middleware.globals(this.#rank, ['validated']),
+    }
+    const routes = registrations.map((registration) => this.#compileRoute(registration, every))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
     if (privatePaths.length > 0) setPrivatePaths(this.#parts.koa.context, privatePaths)
     if (routes.some(({ route }) => route.upgrade)) {
@@ -156,16 +160,17 @@ export class HttpApp {
         receive: (req, res, upgrade) => this.#pipeline.receive(req, res, upgrade),
       })
     }
-    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank))
+    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank, ['limits', 'global']))
     this.#secured = registrations.map((registration) => ({
       ...registration,
       security: this.#middleware.securityFor(registration.route.use ?? []),
     }))
   }
 
-  #compileRoute({ plugin, route }: Registration): PipelineRoute {
+  #compileRoute({ plugin, route }: Registration, every: OfEveryRoute): PipelineRoute {
     const { bodyLimit, production, log } = this.#options
     const use = route.use ?? []
+    const steps = { ...every, guards: this.#middleware.handlersFor(use) }
     return {
       route,
       info: infoOf({ plugin, route }),
@@ -173,13 +178,8 @@ export class HttpApp {
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
-      run: routeSteps(
-        route,
-        this.#middleware.handlersFor(use),
-        this.#schemas,
-        production ? undefined : log.child({ plugin }),
-        this.#forms?.reader,
-      ),
+      hasGlobals: every.guarded.length + every.validated.length > 0,
+      run: routeSteps(route, steps, this.#schemas, production ? undefined : log.child({ plugin }), this.#forms?.reader),
     }
   }
 

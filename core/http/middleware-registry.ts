@@ -3,7 +3,14 @@ import type { Middleware } from 'koa'
 import type { Disposer } from '../util/disposer.js'
 import { suggest } from '../util/suggest.js'
 import { httpErrors } from './errors.js'
-import { keyOfEntry, type RouteMiddleware, type SecurityRequirement, type SecurityScheme, type UseEntry } from './middleware.js'
+import {
+  keyOfEntry,
+  type RouteMiddleware,
+  type SecurityRequirement,
+  type SecurityScheme,
+  type UseEntry,
+  type UsePhase,
+} from './middleware.js'
 import { middlewareProblems } from './middleware-check.js'
 
 interface Keyed {
@@ -14,6 +21,7 @@ interface Keyed {
 interface Global {
   readonly plugin: string
   readonly middleware: Middleware
+  readonly phase: UsePhase
 }
 
 /** An inconsistency between the middleware of an app. */
@@ -46,15 +54,16 @@ export class MiddlewareRegistry {
     }
   }
 
-  addGlobal(plugin: string, middleware: Middleware): Disposer {
-    const entry = { plugin, middleware }
+  addGlobal(plugin: string, middleware: Middleware, phase: UsePhase = 'global'): Disposer {
+    const entry = { plugin, middleware, phase }
     this.#globals.add(entry)
     return () => void this.#globals.delete(entry)
   }
 
-  /** Returns global middleware by rank of its plugin, then in order of registration. */
-  globals(rank: (plugin: string) => number): readonly Middleware[] {
-    return [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
+  /** Returns the middleware of phases, in their order; within a phase by rank of its plugin, then in order of registration. */
+  globals(rank: (plugin: string) => number, phases: readonly UsePhase[]): readonly Middleware[] {
+    const sorted = [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin))
+    return phases.flatMap((phase) => sorted.filter((entry) => entry.phase === phase).map((entry) => entry.middleware))
   }
 
   ownerOf(key: string): string | undefined {

@@ -42,8 +42,24 @@ export interface PipelineParts extends RequestEndParts {
 /** A route ready to serve requests. */
 export interface PipelineRoute extends MatchedRoute {
   readonly route: Route
-  /** Phases 6 to 9. */
+  /** Whether middleware of all routes runs for it. */
+  readonly hasGlobals: boolean
+  /** Phases 7 to 12. */
   readonly run: Step
+}
+
+/** The middleware of a route. */
+export interface RouteMiddlewares extends OfEveryRoute {
+  /** Those that its `use` lists. */
+  readonly guards: readonly Middleware[]
+}
+
+/** Middleware that runs for every route. */
+export interface OfEveryRoute {
+  /** After the middleware of the route. */
+  readonly guarded: readonly Middleware[]
+  /** Right before the handler. */
+  readonly validated: readonly Middleware[]
 }
 
 /**
@@ -52,13 +68,16 @@ export interface PipelineRoute extends MatchedRoute {
  *  1. request id and log line
  *  2. probes: always served, before any check
  *  3. checks of the head: host, app, target, repeated headers, transfer coding, early data
- *  4. global middleware
- *  5. route match: 404, 405, OPTIONS
- *  6. middleware of the route, such as authentication
- *  7. body
- *  8. validation
- *  9. handler
- * 10. response, or the error response for what a phase threw or the body of a response that failed before its first byte
+ *  4. limits: middleware that counts and refuses requests
+ *  5. global middleware
+ *  6. route match: 404, 405, OPTIONS
+ *  7. middleware of the route, such as authentication
+ *  8. limits of known callers: middleware that runs once the route has accepted the request
+ *  9. body
+ * 10. validation
+ * 11. middleware that needs the validated request, such as the check of a form's token
+ * 12. handler
+ * 13. response, or the error response for what a phase threw or the body of a response that failed before its first byte
  *
  * A pipeline is immutable: requests in flight finish on the one they started with.
  */
@@ -72,13 +91,14 @@ export class Pipeline {
 
   constructor(parts: PipelineParts, routes: readonly PipelineRoute[], globals: readonly Middleware[]) {
     this.#parts = parts
-    for (const { route, run } of routes) {
+    for (const { route, run, hasGlobals } of routes) {
       const { probe, context, path, method } = route
       if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
-      else if (context === false && globals.length === 0) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
+      else if (context === false && globals.length === 0 && !hasGlobals)
+        this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
-    // Phase 4 runs before phase 5.
+    // Phases 4 and 5 run before phase 6.
     this.#run = chain(globals, (ctx) => this.#match(ctx))
   }
 
@@ -163,7 +183,7 @@ export class Pipeline {
     if (headers['early-data'] !== undefined && req.method !== 'GET' && req.method !== 'HEAD') throw httpErrors.TOO_EARLY()
   }
 
-  /** Phase 5. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
+  /** Phase 6. Matches the target as received: middleware that rewrites `ctx.url` cannot change which route, and thus which policy, applies. */
   #match(ctx: Context): MaybePromise {
     const path = pathOf(originForm(ctx.originalUrl, ctx.req.headers.host))
     const method = ctx.req.method ?? 'GET'
@@ -186,7 +206,7 @@ export class Pipeline {
   }
 
   /**
-   * Runs a step, then phase 10. A synchronous step creates no promise: with async context tracking,
+   * Runs a step, then phase 13. A synchronous step creates no promise: with async context tracking,
    * each promise costs as much as a route match.
    */
   #settle(ctx: Context, step: Step): void {
@@ -203,7 +223,7 @@ export class Pipeline {
     }
   }
 
-  /** Phase 10. */
+  /** Phase 13. */
   #finish(ctx: Context): void {
     const status = rawResponse(ctx).statusCode
     if (status === switchingProtocols && isTaken(rawResponse(ctx))) return
@@ -215,7 +235,7 @@ export class Pipeline {
     }
   }
 
-  /** Phase 10 of a request that failed. */
+  /** Phase 13 of a request that failed. */
   #fail(ctx: Context, thrown: unknown): void {
     try {
       const answers = this.#parts.errors.respond(ctx, requestIdOf(ctx), thrown)
@@ -245,40 +265,40 @@ export class Pipeline {
 }
 
 /**
- * Creates phases 6 to 9 of a route.
+ * Creates phases 7 to 12 of a route.
  *
- * @param guards its middleware, in order.
+ * @param steps its middleware, and that of every route, in order.
  * @param warn logger for responses that do not match their schema; undefined: they are not checked.
  * @param forms reads multipart forms; undefined: they are read into memory.
  */
-export function routeSteps(
-  route: Route,
-  guards: readonly Middleware[],
-  schemas: Schemas,
-  warn: Logger | undefined,
-  forms?: FormReader,
-): Step {
+export function routeSteps(route: Route, steps: RouteMiddlewares, schemas: Schemas, warn: Logger | undefined, forms?: FormReader): Step {
   const validate = schemas.validator(route)
-  const handle = routeHandler(route, schemas, warn)
+  const handler = routeHandler(route, schemas, warn)
   const { upgrade } = route
+  const { guards, guarded, validated } = steps
   const check = schemas.reader(upgrade?.message)
+  const accept = (ctx: Context): MaybePromise => {
+    const opened = upgrade && upgradeOf(ctx)
+    return opened ? acceptUpgrade(ctx, upgrade, opened, check) : handler(ctx)
+  }
+  const last = upgrade === undefined ? handler : accept
+  // 11. middleware of validated requests, 12. handler
+  const handle = route.probe ? last : chain(validated, last)
 
   const take = (ctx: Context, input: RequestParts): MaybePromise => {
     ctx.input = input
-    const opened = upgrade && upgradeOf(ctx)
-    if (opened) return acceptUpgrade(ctx, upgrade, opened, check)
-    return handle(ctx) // 9. handler
+    return handle(ctx)
   }
   const serve = (ctx: Context, body: unknown): MaybePromise => {
     const input: RequestParts = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
-    const validated = validate?.(input) // 8. validation
-    if (validated !== undefined) return validated.then(() => take(ctx, input))
+    const checked = validate?.(input) // 10. validation
+    if (checked !== undefined) return checked.then(() => take(ctx, input))
     return take(ctx, input)
   }
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
-  // 6. middleware of the route
-  const run = chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body), forms)) // 7. body
+  // 7. middleware of the route, 8. limits of known callers, 9. body
+  const run = chain([...guards, ...guarded], (ctx) => withBody(ctx, route, (body) => serve(ctx, body), forms))
   if (upgrade?.prepare === undefined) return run
   return (ctx) => {
     if (upgradeOf(ctx)) upgrade.prepare?.(ctx)

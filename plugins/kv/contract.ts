@@ -10,6 +10,13 @@ export interface SetOptions {
   readonly ifValue?: string
 }
 
+/** A counter after it was incremented. */
+export interface Tally {
+  readonly sum: number
+  /** ms until it expires, at least 0; undefined if it does not. */
+  readonly leftMs: number | undefined
+}
+
 /**
  * A small key-value store shared by all processes of the app. Keys and values are strings. No call is applied twice: if its reply is lost, it
  * rejects with an error for which {@link Kv.isUnavailable} is true, and may have been applied. A caller that repeats a `set` with a condition
@@ -29,6 +36,8 @@ export interface Kv {
    * and `by` are integers.
    */
   increment(key: string, options?: { readonly by?: number; readonly ttlMs?: number }): Promise<number>
+  /** Like {@link Kv.increment}, and returns also the time until the counter expires: for limits per time. One round trip on Redis. */
+  tally(key: string, options?: { readonly by?: number; readonly ttlMs?: number }): Promise<Tally>
   /** The key that holds the value of {@link birth}, to be read together with other keys. Absent after a flush. */
   readonly birthKey: string
   /** Since when the store has kept its data, in ms since 1970: earlier writes may be lost. A flush resets it. */

@@ -11,7 +11,7 @@ import { kvSettings } from './settings.js'
 import { databaseStore } from './store/db.js'
 import { redisStore } from './store/redis.js'
 
-export type { Kv, SetOptions } from './contract.js'
+export type { Kv, SetOptions, Tally } from './contract.js'
 export { kvService } from './contract.js'
 export { KeyIndex } from './key-index.js'
 export type { KvOptions } from './options.js'

@@ -174,6 +174,16 @@ export function kvContract(name: string, makeStore: () => Promise<KvContractStor
       assert.ok(begun[0] >= birth + 20)
     })
 
+    it('tells how long a counter lasts, and counts 30 concurrent calls in one window', async () => {
+      const tallies = await Promise.all(Array.from({ length: 30 }, () => kv.tally('tally', { ttlMs: 60_000 })))
+      assert.deepEqual(
+        tallies.map(({ sum }) => sum).sort((a, b) => a - b),
+        Array.from({ length: 30 }, (_, i) => i + 1),
+      )
+      for (const { leftMs = 0 } of tallies) assert.ok(leftMs > 50_000 && leftMs <= 60_000, String(leftMs))
+      assert.deepEqual(await kv.tally('no-end', { by: 5 }), { sum: 5, leftMs: undefined })
+    })
+
     it('refuses to increment a value that is not an integer', async () => {
       await kv.set('word', 'abc')
       await assert.rejects(kv.increment('word'), { code: 'KV_NOT_A_NUMBER' })

@@ -27,6 +27,11 @@ function withLife<Options extends { readonly ttlMs?: number }>(
 
 export function createKv(driver: Kv['driver'], clock: Clock): OwnedKv {
   let store: KvStore | undefined
+  const tally: Kv['tally'] = (key, options) =>
+    use(async (store) => {
+      if (!Number.isSafeInteger(options?.by ?? 1)) throw kvErrors.KV_NOT_A_NUMBER(key, `by (${options?.by})`)
+      return store.tally(key, withLife(key, options, clock.now()))
+    })
   const use = <T>(call: (store: KvStore) => Promise<T>): Promise<T> =>
     store === undefined ? Promise.reject(kvErrors.KV_NOT_STARTED()) : call(store)
   return {
@@ -38,11 +43,8 @@ export function createKv(driver: Kv['driver'], clock: Clock): OwnedKv {
     getMany: (keys) => use((store) => store.getMany(keys)),
     set: (key, value, options) => use(async (store) => store.set(key, value, withLife(key, options, clock.now()))),
     delete: (key) => use((store) => store.delete(key)),
-    increment: (key, options) =>
-      use(async (store) => {
-        if (!Number.isSafeInteger(options?.by ?? 1)) throw kvErrors.KV_NOT_A_NUMBER(key, `by (${options?.by})`)
-        return store.increment(key, withLife(key, options, clock.now()))
-      }),
+    increment: async (key, options) => (await tally(key, options)).sum,
+    tally,
     birthKey,
     birth: () =>
       use(async (store) => {

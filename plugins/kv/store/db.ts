@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { Clock } from 'zin'
 import { type Database, deleteBefore, maxParameters } from 'zin/plugins/database'
+import type { Tally } from '../contract.js'
 import { kvErrors } from '../errors.js'
 import type { KvStore } from './contract.js'
 import { isKvUnavailable } from './redis.js'
@@ -54,7 +55,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
     return result.numUpdatedRows > 0n
   }
 
-  const add = async (key: string, by: number, ttlMs: number | undefined): Promise<number> => {
+  const add = async (key: string, by: number, ttlMs: number | undefined): Promise<Tally> => {
     const { sql } = await import('kysely')
     const now = clock.now()
     const row = rowOf(key, String(by), ttlMs, now)
@@ -73,9 +74,11 @@ export function databaseStore({ database, clock }: { readonly database: Database
     const upsert = mysql
       ? insert.onDuplicateKeyUpdate(changes)
       : insert.onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
-    const read = tables().selectFrom('zin_kv').select('value').where('id', '=', row.id)
-    const [, sum] = await database.batch([upsert, read])
-    return Number((sum?.rows as readonly { readonly value: string }[] | undefined)?.[0]?.value)
+    const read = tables().selectFrom('zin_kv').select(['value', 'expires_at']).where('id', '=', row.id)
+    const [, result] = await database.batch([upsert, read])
+    const [counter] = (result?.rows ?? []) as readonly KvTables['zin_kv'][]
+    const end = counter?.expires_at ?? null
+    return { sum: Number(counter?.value), leftMs: end === null ? undefined : Math.max(0, Number(end) - now) }
   }
 
   return {
@@ -117,7 +120,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
       const deleted = await tables().deleteFrom('zin_kv').where('id', '=', idOf(key)).where(alive(clock.now())).executeTakeFirst()
       return deleted.numDeletedRows > 0n
     },
-    async increment(key, { by = 1, ttlMs } = {}) {
+    async tally(key, { by = 1, ttlMs } = {}) {
       const current = await this.get(key)
       if (current !== null && !/^-?\d{1,16}$/.test(current)) throw kvErrors.KV_NOT_A_NUMBER(key)
       return add(key, by, ttlMs)

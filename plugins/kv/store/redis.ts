@@ -6,11 +6,18 @@ import type { KvStore } from './contract.js'
 /** How long a command waits for a lost connection, in ms. */
 const reconnectWaitMs = 1000
 
-/** Adds, and sets the TTL of a key that has none: atomic, so that a crash cannot leave a counter that never expires. */
-const incrementScript = `
+/**
+ * Adds, and sets the TTL of a key that has none: atomic, so that a crash cannot leave a counter that never expires. Returns the sum, and the
+ * TTL in ms, -1 without one.
+ */
+const tallyScript = `
 local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
-if ARGV[2] ~= '0' and redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return sum`
+local left = redis.call('PTTL', KEYS[1])
+if left < 0 and ARGV[2] ~= '0' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  left = tonumber(ARGV[2])
+end
+return { sum, left }`
 
 /** Compare-and-set. A TTL of 0 means that the key does not expire. */
 const swapScript = `
@@ -60,10 +67,11 @@ export function redisStore({ client, clock, where }: RedisStoreDeps): KvStore {
       return change(() => (ifAbsent ? client.set(key, value, 'PX', ttlMs, 'NX') : client.set(key, value, 'PX', ttlMs))).then(isOk)
     },
     delete: (key) => change(() => client.del(key)).then((count) => count > 0),
-    increment: (key, { by = 1, ttlMs } = {}) =>
+    tally: (key, { by = 1, ttlMs } = {}) =>
       change(async () => {
         try {
-          return Number(await client.eval(incrementScript, 1, key, by, ttlMs ?? 0))
+          const [sum, left] = (await client.eval(tallyScript, 1, key, by, ttlMs ?? 0)) as [number, number]
+          return { sum: Number(sum), leftMs: left < 0 ? undefined : left }
         } catch (error) {
           throw messageOf(error).includes('not an integer') ? kvErrors.KV_NOT_A_NUMBER(key) : error
         }
