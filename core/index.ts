@@ -95,8 +95,9 @@ export type { Access } from './http/access.js'
 export { noteAccess } from './http/access.js'
 export { attachUser } from './http/attach-user.js'
 export { authBudget, storeUnavailable, withinAuthBudget } from './http/auth-budget.js'
+export type { BodyDecoder } from './http/body.js'
 export { captureBody } from './http/body.js'
-export { onDisconnect, requestIdOf } from './http/context.js'
+export { onDisconnect, preparedHeaders, requestIdOf } from './http/context.js'
 export type { EventStream, EventStreamLimits, StreamedEvent } from './http/event-stream.js'
 export { EventStreams } from './http/event-stream.js'
 export { announcesBody } from './http/headers.js'
@@ -115,8 +116,20 @@ export type { Responder, Responders } from './http/refusal-body.js'
 export { refuse, unauthorizedBody } from './http/refusal-body.js'
 export type { RequestContext } from './http/request-context.js'
 export { requestContext } from './http/request-context.js'
-export type { HttpMethod, InvalidInput, JsonSchema, Route, RouteContext, RouteInfo, RouteInput, RouteSpec } from './http/route.js'
+export type {
+  HttpMethod,
+  InvalidInput,
+  JsonSchema,
+  Route,
+  RouteContext,
+  RouteFields,
+  RouteInfo,
+  RouteInput,
+  RouteSpec,
+} from './http/route.js'
 export { defineRoute } from './http/route.js'
+export type { RouteFieldCheck } from './http/route-fields.js'
+export { jsonBody } from './http/send-response.js'
 export type { StandardSchema } from './http/standard-schema.js'
 
 // Commands of the CLI.

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type Koa from 'koa'
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import type { EndedRequest, ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { NotifySlot, WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
@@ -8,6 +8,7 @@ import type { Address } from '../util/address.js'
 import type { Clock } from '../util/clock.js'
 import type { Disposer } from '../util/disposer.js'
 import { brokenResponseLog } from './access-log.js'
+import type { BodyDecoder } from './body.js'
 import { type ContextFactory, contextFactory } from './context.js'
 import { ErrorResponder } from './error-responder.js'
 import { HostCheck } from './host-check.js'
@@ -17,11 +18,12 @@ import { setPrivatePaths } from './matched-route.js'
 import type { RouteMiddleware } from './middleware.js'
 import { MiddlewareRegistry } from './middleware-registry.js'
 import { type ErrorInfo, openapiDocument, type SecuredRoute } from './openapi.js'
-import { Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
+import { type Fallback, Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
 import { type Responders, setResponders } from './refusal-body.js'
 import { RequestIds } from './request-ids.js'
 import type { Registration, Route, RouteInfo } from './route.js'
 import { infoOf } from './route.js'
+import { type RouteFieldCheck, RouteFieldChecks } from './route-fields.js'
 import { checkRoutes } from './route-problems.js'
 import { acceptStreams } from './send-stream.js'
 import { type Serializer, serializerOf } from './serializers.js'
@@ -59,6 +61,9 @@ export class HttpApp {
   readonly #options: HttpAppOptions
   readonly #middleware = new MiddlewareRegistry()
   readonly #registrations = new Set<Registration>()
+  readonly #fallbacks = new Map<Fallback, string>()
+  readonly #decoders = new Map<string, BodyDecoder>()
+  readonly #fields = new RouteFieldChecks()
   readonly #schemas = new Schemas()
   readonly #hosts: HostCheck | undefined
   readonly #parts: PipelineParts
@@ -96,7 +101,7 @@ export class HttpApp {
       requestEnd,
       isDraining: () => this.#draining,
     }
-    this.#pipeline = new Pipeline(this.#parts, [], [])
+    this.#pipeline = new Pipeline(this.#parts, [], { wraps: [], globals: [], fallbacks: [] })
     this.#server = new HttpServer((req, res) => this.#pipeline.receive(req, res), clock)
   }
 
@@ -118,6 +123,35 @@ export class HttpApp {
     return this.#middleware.addGlobal(plugin, middleware)
   }
 
+  /** Adds a middleware around everything, also around probes. */
+  addWrap(plugin: string, middleware: Middleware): Disposer {
+    return this.#middleware.addWrap(plugin, middleware)
+  }
+
+  /** Adds a handler for requests whose path no route has. */
+  addFallback(plugin: string, fallback: Fallback): Disposer {
+    const own: Fallback = (ctx) => fallback(ctx)
+    this.#fallbacks.set(own, plugin)
+    return () => void this.#fallbacks.delete(own)
+  }
+
+  /** Adds a decoder of request bodies; the first one of a coding counts. */
+  addDecoder(coding: string, decoder: BodyDecoder): Disposer {
+    if (this.#decoders.has(coding)) return () => undefined
+    this.#decoders.set(coding, decoder)
+    return () => void this.#decoders.delete(coding)
+  }
+
+  /** Adds the check of a field of routes. Throws `ZIN_ROUTE_FIELD_TAKEN`. */
+  addField(plugin: string, field: string, check: RouteFieldCheck): Disposer {
+    return this.#fields.add(plugin, field, check)
+  }
+
+  /** The route of a request, also before the match. */
+  routeOf(ctx: Context, method?: string): Route | undefined {
+    return this.#pipeline.routeOf(ctx, method)
+  }
+
   /** Keys of the registered middleware. */
   get middlewareKeys(): readonly string[] {
     return this.#middleware.keys
@@ -134,11 +168,15 @@ export class HttpApp {
    */
   compile(): void {
     const registrations = [...this.#registrations]
-    checkRoutes(registrations, this.#middleware)
+    checkRoutes(registrations, this.#middleware, this.#fields)
     const routes = registrations.map((registration) => this.#compileRoute(registration))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
     if (privatePaths.length > 0) setPrivatePaths(this.#parts.koa.context, privatePaths)
-    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank))
+    this.#pipeline = new Pipeline(this.#parts, routes, {
+      wraps: this.#middleware.wraps(this.#rank),
+      globals: this.#middleware.globals(this.#rank),
+      fallbacks: [...this.#fallbacks].sort(([, a], [, b]) => this.#rank(a) - this.#rank(b)).map(([fallback]) => fallback),
+    })
     this.#secured = registrations.map((registration) => ({
       ...registration,
       security: this.#middleware.securityFor(registration.route.use ?? []),
@@ -155,7 +193,13 @@ export class HttpApp {
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
-      run: routeSteps(route, this.#middleware.handlersFor(use), this.#schemas, production ? undefined : log.child({ plugin })),
+      run: routeSteps(
+        route,
+        this.#middleware.handlersFor(use),
+        this.#decoders,
+        this.#schemas,
+        production ? undefined : log.child({ plugin }),
+      ),
     }
   }
 

@@ -27,6 +27,7 @@ export interface MiddlewareProblem {
 export class MiddlewareRegistry {
   readonly #keyed = new Map<string, Keyed>()
   readonly #globals = new Set<Global>()
+  readonly #wraps = new Set<Global>()
 
   get keys(): readonly string[] {
     return [...this.#keyed.keys()]
@@ -52,9 +53,20 @@ export class MiddlewareRegistry {
     return () => void this.#globals.delete(entry)
   }
 
+  addWrap(plugin: string, middleware: Middleware): Disposer {
+    const entry = { plugin, middleware }
+    this.#wraps.add(entry)
+    return () => void this.#wraps.delete(entry)
+  }
+
   /** Returns global middleware by rank of its plugin, then in order of registration. */
   globals(rank: (plugin: string) => number): readonly Middleware[] {
-    return [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
+    return inOrder(this.#globals, rank)
+  }
+
+  /** Returns the middleware around everything, likewise. */
+  wraps(rank: (plugin: string) => number): readonly Middleware[] {
+    return inOrder(this.#wraps, rank)
   }
 
   ownerOf(key: string): string | undefined {
@@ -140,6 +152,10 @@ export class MiddlewareRegistry {
     }
     return [...problems.values()]
   }
+}
+
+function inOrder(entries: Iterable<Global>, rank: (plugin: string) => number): readonly Middleware[] {
+  return [...entries].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
 }
 
 /** Wraps the handler to fail a request if it calls `next()` without setting the state it declares. */

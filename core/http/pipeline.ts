@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../log/types.js'
-import { withBody } from './body.js'
+import { type BodyDecoders, withBody } from './body.js'
 import { chain, type MaybePromise, type Step } from './chain.js'
 import { type ContextFactory, hasHeader, rawResponse, requestIdOf } from './context.js'
 import type { ErrorResponder } from './error-responder.js'
@@ -10,7 +10,7 @@ import { httpErrors, statusError } from './errors.js'
 import { inboundRequestId, keepTrusted, repeatedHeader } from './headers.js'
 import type { HostCheck } from './host-check.js'
 import { closeAfterUnreadBody } from './linger.js'
-import { type MatchedRoute, setMatchedRoute } from './matched-route.js'
+import { type MatchedRoute, matchedRoute, setMatchedRoute } from './matched-route.js'
 import { parseQuery } from './query.js'
 import { type RequestContext, requestContext, runInRequest } from './request-context.js'
 import { followToEnd, type RequestEndParts } from './request-end.js'
@@ -21,6 +21,17 @@ import { RouteTable } from './router.js'
 import { sendHeld, sendResponse } from './send-response.js'
 import { originForm, pathOf, queryOf, targetProblem } from './target.js'
 import type { RequestParts, Schemas } from './validate.js'
+
+/** Handles a request whose path no route has: true if it has answered. */
+export type Fallback = (ctx: Context) => boolean | Promise<boolean>
+
+/** What plugins add to a pipeline besides routes. */
+export interface PipelineAdditions {
+  /** Middleware around everything. */
+  readonly wraps: readonly Middleware[]
+  readonly globals: readonly Middleware[]
+  readonly fallbacks: readonly Fallback[]
+}
 
 /** Dependencies shared by all pipelines of an app. */
 export interface PipelineParts extends RequestEndParts {
@@ -39,7 +50,6 @@ export interface PipelineParts extends RequestEndParts {
 
 /** A route ready to serve requests. */
 export interface PipelineRoute extends MatchedRoute {
-  readonly route: Route
   /** Phases 6 to 9. */
   readonly run: Step
 }
@@ -47,11 +57,11 @@ export interface PipelineRoute extends MatchedRoute {
 /**
  * Runs the phases of a request in this order:
  *
- *  1. request id and log line
+ *  1. request id and log line, middleware around everything
  *  2. probes: always served, before any check
  *  3. checks of the head: host, app, target, repeated headers, transfer coding, early data
  *  4. global middleware
- *  5. route match: 404, 405, OPTIONS
+ *  5. route match: fallbacks, 404, 405, OPTIONS
  *  6. middleware of the route, such as authentication
  *  7. body
  *  8. validation
@@ -67,17 +77,22 @@ export class Pipeline {
   readonly #plain = new Map<string, Set<string>>()
   readonly #routes: RouteTable<PipelineRoute>
   readonly #run: Step
+  readonly #enter: Step
+  readonly #fallbacks: readonly Fallback[]
 
-  constructor(parts: PipelineParts, routes: readonly PipelineRoute[], globals: readonly Middleware[]) {
+  constructor(parts: PipelineParts, routes: readonly PipelineRoute[], { wraps, globals, fallbacks }: PipelineAdditions) {
     this.#parts = parts
+    this.#fallbacks = fallbacks
+    const isPlain = wraps.length === 0 && globals.length === 0
     for (const { route, run } of routes) {
       const { probe, context, path, method } = route
-      if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
-      else if (context === false && globals.length === 0) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
+      if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, chain(wraps, run)))
+      else if (context === false && isPlain) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
     // Phase 4 runs before phase 5.
     this.#run = chain(globals, (ctx) => this.#match(ctx))
+    this.#enter = chain(wraps, (ctx) => this.#checked(ctx))
   }
 
   /** Phases 1 and 2. */
@@ -106,12 +121,24 @@ export class Pipeline {
     return this.#plain.size > 0 && this.#plain.get(pathOf(url))?.has(method === 'HEAD' ? 'GET' : method) === true
   }
 
-  readonly #enter: Step = (ctx) => {
+  #checked(ctx: Context): MaybePromise {
     this.#checkHead(ctx)
     if (ctx.req.url !== '*') return this.#run(ctx)
     // RFC 9110 9.3.7: it asks only whether the server responds.
     ctx.status = 204
     return undefined
+  }
+
+  /** The route of a request, also before the match; of another method, if one is given. */
+  routeOf(ctx: Context, method?: string): Route | undefined {
+    const matched = matchedRoute(ctx)
+    if (matched !== undefined && method === undefined) return matched.route
+    try {
+      return this.#routes.find(method ?? ctx.req.method ?? 'GET', pathOf(originForm(ctx.originalUrl, ctx.req.headers.host)))?.value.route
+    } catch {
+      // A malformed path; the match refuses it.
+      return undefined
+    }
   }
 
   /** Phase 3: rejects what must not reach a plugin, because it is ambiguous or meant for another app. */
@@ -160,13 +187,22 @@ export class Pipeline {
     return found.value.run(ctx)
   }
 
-  #noMatch(ctx: Context, method: string, path: string): void {
+  #noMatch(ctx: Context, method: string, path: string): MaybePromise {
     const allowed = this.#routes.allowed(path)
-    if (allowed.length === 0) throw httpErrors.NOT_FOUND(method, path)
+    if (allowed.length === 0) {
+      if (this.#fallbacks.length > 0) return this.#fallBack(ctx, method, path)
+      throw httpErrors.NOT_FOUND(method, path)
+    }
     const allow = allowed.join(', ')
     if (method !== 'OPTIONS') throw httpErrors.METHOD_NOT_ALLOWED(method, path, allow)
     ctx.status = 204
     ctx.set('Allow', allow)
+    return undefined
+  }
+
+  async #fallBack(ctx: Context, method: string, path: string): Promise<void> {
+    for (const fallback of this.#fallbacks) if (await fallback(ctx)) return
+    throw httpErrors.NOT_FOUND(method, path)
   }
 
   /**
@@ -231,9 +267,16 @@ export class Pipeline {
  * Creates phases 6 to 9 of a route.
  *
  * @param guards its middleware, in order.
+ * @param decoders of compressed bodies.
  * @param warn logger for responses that do not match their schema; undefined: they are not checked.
  */
-export function routeSteps(route: Route, guards: readonly Middleware[], schemas: Schemas, warn: Logger | undefined): Step {
+export function routeSteps(
+  route: Route,
+  guards: readonly Middleware[],
+  decoders: BodyDecoders,
+  schemas: Schemas,
+  warn: Logger | undefined,
+): Step {
   const validate = schemas.validator(route)
   const handle = routeHandler(route, schemas, warn)
 
@@ -250,7 +293,7 @@ export function routeSteps(route: Route, guards: readonly Middleware[], schemas:
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
   // 6. middleware of the route
-  return chain(guards, (ctx) => withBody(ctx, route, (body) => serve(ctx, body))) // 7. body
+  return chain(guards, (ctx) => withBody(ctx, route, decoders, (body) => serve(ctx, body))) // 7. body
 }
 
 /** Refusals depend on the caller and are never cached, even if a middleware set `Cache-Control`; other errors only if their handler set it. */

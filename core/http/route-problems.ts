@@ -2,14 +2,15 @@ import { suggest } from '../util/suggest.js'
 import { httpErrors } from './errors.js'
 import type { MiddlewareRegistry } from './middleware-registry.js'
 import type { HttpMethod, Registration } from './route.js'
+import type { RouteFieldChecks } from './route-fields.js'
 import { isStatic, pathProblem, shapeOf } from './router.js'
 import { schemaProblems } from './schema-check.js'
 import { serializerOf } from './serializers.js'
 
 /** Throws one `ZIN_ROUTES_INVALID` that lists all problems of the routes and the middleware of an app. */
-export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry): void {
+export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry, fields: RouteFieldChecks): void {
   const ofMiddleware = middleware.problems()
-  const ofRoutes = routeProblems(registrations, middleware)
+  const ofRoutes = routeProblems(registrations, middleware, fields)
   const lines = [
     ...ofMiddleware.map(({ plugins, key, problem }) => `middleware "${key}" of plugin "${plugins[0]}": ${problem}`),
     ...ofRoutes.map(({ plugins, method, path, problem }) => `${method} ${path} of plugin "${plugins[0]}": ${problem}`),
@@ -24,7 +25,11 @@ interface RouteProblem {
   readonly problem: string
 }
 
-function routeProblems(registrations: readonly Registration[], middleware: MiddlewareRegistry): readonly RouteProblem[] {
+function routeProblems(
+  registrations: readonly Registration[],
+  middleware: MiddlewareRegistry,
+  fields: RouteFieldChecks,
+): readonly RouteProblem[] {
   const problems: RouteProblem[] = []
   const owners = new Map<string, Registration>()
   for (const registration of registrations) {
@@ -46,6 +51,7 @@ function routeProblems(registrations: readonly Registration[], middleware: Middl
     if (route.probe && !isStatic(path)) add('a probe must have a static path')
     if (route.context === false && !isStatic(path)) add('a route without a request context must have a static path')
     if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe must not have middleware or input')
+    for (const problem of fields.problems(route)) add(problem)
     const wrong = schemaProblems(route)
     for (const problem of wrong) add(problem)
     const serializer = wrong.length > 0 ? undefined : serializerOf(route)

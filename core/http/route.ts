@@ -37,6 +37,19 @@ export interface InvalidInput {
 }
 
 /**
+ * Fields of routes that plugins read, see `ctx.routeField`. A plugin extends it with its own:
+ *
+ * @example
+ * declare module 'zin' {
+ *   interface RouteFields {
+ *     readonly slowMs?: number
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: plugins add to it
+export interface RouteFields {}
+
+/**
  * The declaration of a route. The handler's return value is the body of a 200 response; `undefined` keeps what the handler
  * set on Koa's context. Paths are matched strictly and case-sensitively; a static path takes precedence over a parameter.
  */
@@ -48,7 +61,7 @@ export interface RouteSpec<
   Path extends string = string,
   Result extends ResultOf<R> = ResultOf<R>,
   Use extends readonly string[] | undefined = undefined,
-> {
+> extends RouteFields {
   /** A `GET` route also serves `HEAD`. */
   readonly method: HttpMethod
   /** `/api/workers/:name`. Matched strictly and case-sensitively; a static path takes precedence over a parameter. */
