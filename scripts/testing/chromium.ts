@@ -1,0 +1,9 @@
+import assert from 'node:assert/strict'
+import { type Browser, chromium } from 'playwright-core'
+
+/** Launches the browser at TEST_CHROMIUM. */
+export function launchChromium(): Promise<Browser> {
+  const executablePath = process.env.TEST_CHROMIUM
+  assert.ok(executablePath, 'TEST_CHROMIUM is not set; run the test with npm test -- <part of its path>')
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+}
