@@ -95,9 +95,10 @@ export type { Access } from './http/access.js'
 export { accessOf, noteAccess } from './http/access.js'
 export { attachUser } from './http/attach-user.js'
 export { authBudget, storeUnavailable, withinAuthBudget } from './http/auth-budget.js'
+export type { BodyDecoder } from './http/body.js'
 export { captureBody } from './http/body.js'
 export type { BodyPieces } from './http/body-pieces.js'
-export { onDisconnect, requestIdOf } from './http/context.js'
+export { onDisconnect, preparedHeaders, requestIdOf } from './http/context.js'
 export type { EventStream, EventStreamLimits, StreamedEvent } from './http/event-stream.js'
 export { EventStreams } from './http/event-stream.js'
 export type { FormReader, IncomingForm, ReadForm } from './http/form-reader.js'
@@ -129,12 +130,15 @@ export type {
   JsonSchema,
   Route,
   RouteContext,
+  RouteFields,
   RouteInfo,
   RouteInput,
   RouteSpec,
 } from './http/route.js'
 export { defineRoute } from './http/route.js'
+export type { RouteFieldCheck } from './http/route-fields.js'
 export type { Described, Sendable } from './http/route-types.js'
+export { jsonBody } from './http/send-response.js'
 export type { StandardSchema } from './http/standard-schema.js'
 export type { ReadMessage, RouteUpgrade, UpgradeConnection } from './http/upgrade.js'
 export type { FileField, FileFields, FilesOf, IncomingFile, StreamFile, Upload } from './http/upload.js'

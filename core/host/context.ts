@@ -1,11 +1,13 @@
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
 import type { ActionFacts, NewManagementAction } from '../hooks/manage.js'
+import type { BodyDecoder } from '../http/body.js'
 import type { FormReader } from '../http/form-reader.js'
 import type { MiddlewareSpec, UsePhase } from '../http/middleware.js'
-import type { BodyType, JsonSchema, Route, RouteSpec } from '../http/route.js'
+import type { BodyType, JsonSchema, Route, RouteFields, RouteSpec } from '../http/route.js'
+import type { RouteFieldCheck } from '../http/route-fields.js'
 import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
 import type { FileFields } from '../http/upload.js'
 import type { LogFields, Logger } from '../log/types.js'
@@ -101,6 +103,45 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
    * app; throws ZIN_FORM_READER_TAKEN for another.
    */
   formReader(reader: FormReader): void
+  /**
+   * Adds a middleware around everything: it runs when a request arrives, before the checks of its head and before `ctx.use` of all plugins, and
+   * also for probes. For headers of every response, errors included: see `preparedHeaders`. If it throws, the request fails.
+   */
+  wrap(middleware: Middleware): void
+  /**
+   * Adds a handler for requests whose path no route has. It returns true if it has answered; otherwise that of the next plugin is asked, and
+   * finally the response is 404.
+   *
+   * @example
+   * ctx.fallback((request) => {
+   *   if (request.path !== '/old') return false
+   *   request.redirect('/new')
+   *   return true
+   * })
+   */
+  fallback(handler: (ctx: Context) => boolean | Promise<boolean>): void
+  /**
+   * Declares a field of routes that this plugin reads. `check` returns what is wrong with a value: that stops the boot with the route and the
+   * problem. Add the field to `RouteFields`, which types it, and read it with `routeOf`.
+   *
+   * @example
+   * ctx.routeField('slowMs', (value) => (Number.isInteger(value) ? undefined : 'must be a whole number of ms'))
+   */
+  routeField<Field extends keyof RouteFields & string>(field: Field, check: RouteFieldCheck): void
+  /**
+   * Returns the route of a request, also before the route match; undefined if there is none.
+   *
+   * @param method of the route. Default: that of the request. For a CORS preflight: the one that it asks for.
+   */
+  routeOf(request: Context, method?: string): Route | undefined
+  /**
+   * Adds a decoder of request bodies with this `Content-Encoding`, which are otherwise refused with 415. It runs after the guards of a route;
+   * `captureBody` and signatures see the bytes as they were received. The first plugin that adds one for a coding provides it.
+   *
+   * @param coding in lower case, such as `gzip`.
+   * @param decode gets the bytes and the maximum number of decoded ones. It must stop there, and return undefined.
+   */
+  bodyDecoder(coding: string, decode: BodyDecoder): void
   /** Registers a command of the CLI. */
   command<O extends OptionSpecs>(command: CommandSpec<O>): void
   /** Registers several commands, created with `defineCommand`. */

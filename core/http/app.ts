@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import type Koa from 'koa'
-import type { Middleware } from 'koa'
+import type { Context, Middleware } from 'koa'
 import type { EndedRequest, ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { NotifySlot, WaterfallSlot } from '../hooks/kinds.js'
 import type { Logger } from '../log/types.js'
@@ -8,6 +8,7 @@ import type { Address } from '../util/address.js'
 import type { Clock } from '../util/clock.js'
 import type { Disposer } from '../util/disposer.js'
 import { brokenResponseLog } from './access-log.js'
+import type { BodyDecoder } from './body.js'
 import { type ContextFactory, contextFactory } from './context.js'
 import { ErrorResponder } from './error-responder.js'
 import { httpErrors } from './errors.js'
@@ -19,11 +20,12 @@ import { setPrivatePaths } from './matched-route.js'
 import type { RouteMiddleware, UseEntry, UsePhase } from './middleware.js'
 import { MiddlewareRegistry } from './middleware-registry.js'
 import { type ErrorInfo, openapiDocument, type SecuredRoute } from './openapi.js'
-import { type OfEveryRoute, Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
+import { type Fallback, type OfEveryRoute, Pipeline, type PipelineParts, type PipelineRoute, routeSteps } from './pipeline.js'
 import { type Responders, setResponders } from './refusal-body.js'
 import { RequestIds } from './request-ids.js'
 import type { Registration, Route, RouteInfo } from './route.js'
 import { infoOf } from './route.js'
+import { type RouteFieldCheck, RouteFieldChecks } from './route-fields.js'
 import { checkRoutes } from './route-problems.js'
 import { acceptStreams } from './send-stream.js'
 import { type Serializer, serializerOf } from './serializers.js'
@@ -61,6 +63,9 @@ export class HttpApp {
   readonly #options: HttpAppOptions
   readonly #middleware = new MiddlewareRegistry()
   readonly #registrations = new Set<Registration>()
+  readonly #fallbacks = new Map<Fallback, string>()
+  readonly #decoders = new Map<string, BodyDecoder>()
+  readonly #fields = new RouteFieldChecks()
   readonly #schemas = new Schemas()
   readonly #hosts: HostCheck | undefined
   readonly #parts: PipelineParts
@@ -99,7 +104,7 @@ export class HttpApp {
       requestEnd,
       isDraining: () => this.#draining,
     }
-    this.#pipeline = new Pipeline(this.#parts, [], [])
+    this.#pipeline = new Pipeline(this.#parts, [], { wraps: [], globals: [], fallbacks: [] })
     this.#server = new HttpServer((req, res) => this.#pipeline.receive(req, res), clock)
   }
 
@@ -130,6 +135,35 @@ export class HttpApp {
     return this.#middleware.addGlobal(plugin, middleware, phase)
   }
 
+  /** Adds a middleware around everything, also around probes. */
+  addWrap(plugin: string, middleware: Middleware): Disposer {
+    return this.#middleware.addWrap(plugin, middleware)
+  }
+
+  /** Adds a handler for requests whose path no route has. */
+  addFallback(plugin: string, fallback: Fallback): Disposer {
+    const own: Fallback = (ctx) => fallback(ctx)
+    this.#fallbacks.set(own, plugin)
+    return () => void this.#fallbacks.delete(own)
+  }
+
+  /** Adds a decoder of request bodies; the first one of a coding counts. */
+  addDecoder(coding: string, decoder: BodyDecoder): Disposer {
+    if (this.#decoders.has(coding)) return () => undefined
+    this.#decoders.set(coding, decoder)
+    return () => void this.#decoders.delete(coding)
+  }
+
+  /** Adds the check of a field of routes. Throws `ZIN_ROUTE_FIELD_TAKEN`. */
+  addField(plugin: string, field: string, check: RouteFieldCheck): Disposer {
+    return this.#fields.add(plugin, field, check)
+  }
+
+  /** The route of a request, also before the match. */
+  routeOf(ctx: Context, method?: string): Route | undefined {
+    return this.#pipeline.routeOf(ctx, method)
+  }
+
   /** Keys of the registered middleware. */
   get middlewareKeys(): readonly string[] {
     return this.#middleware.keys
@@ -146,7 +180,7 @@ export class HttpApp {
    */
   compile(): void {
     const registrations = [...this.#registrations]
-    checkRoutes(registrations, this.#middleware, this.#forms !== undefined)
+    checkRoutes(registrations, this.#middleware, this.#fields, this.#forms !== undefined)
     const every = {
       guarded: this.#middleware.globals(this.#rank, ['guarded']),
       validated: this.#middleware.globals(this.#rank, ['validated']),
@@ -160,7 +194,11 @@ export class HttpApp {
         receive: (req, res, upgrade) => this.#pipeline.receive(req, res, upgrade),
       })
     }
-    this.#pipeline = new Pipeline(this.#parts, routes, this.#middleware.globals(this.#rank, ['limits', 'global']))
+    this.#pipeline = new Pipeline(this.#parts, routes, {
+      wraps: this.#middleware.wraps(this.#rank),
+      globals: this.#middleware.globals(this.#rank, ['limits', 'global']),
+      fallbacks: [...this.#fallbacks].sort(([, a], [, b]) => this.#rank(a) - this.#rank(b)).map(([fallback]) => fallback),
+    })
     this.#secured = registrations.map((registration) => ({
       ...registration,
       security: this.#middleware.securityFor(registration.route.use ?? []),
@@ -171,6 +209,7 @@ export class HttpApp {
     const { bodyLimit, production, log } = this.#options
     const use = route.use ?? []
     const steps = { ...every, guards: this.#middleware.handlersFor(use) }
+    const readers = { decoders: this.#decoders, forms: this.#forms?.reader }
     return {
       route,
       info: infoOf({ plugin, route }),
@@ -179,7 +218,7 @@ export class HttpApp {
       serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
       hasGlobals: every.guarded.length + every.validated.length > 0,
-      run: routeSteps(route, steps, this.#schemas, production ? undefined : log.child({ plugin }), this.#forms?.reader),
+      run: routeSteps(route, steps, readers, this.#schemas, production ? undefined : log.child({ plugin })),
     }
   }
 

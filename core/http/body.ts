@@ -96,6 +96,23 @@ function leaveBody(ctx: Context): undefined {
   return undefined
 }
 
+/**
+ * Decodes a request body of one content coding. Returns undefined as soon as there are more than `limit` bytes: the request is then refused
+ * with 413 `PAYLOAD_TOO_LARGE`. Throws a ZinError with status 400 for bytes that are not of this coding.
+ */
+export type BodyDecoder = (bytes: Buffer, limit: number) => Promise<Buffer | undefined>
+
+/** Decoders by content coding, in lower case. */
+export type BodyDecoders = ReadonlyMap<string, BodyDecoder>
+
+/** How bodies are read. */
+export interface BodyReaders {
+  /** Of compressed bodies; a coding without one is refused. What signatures cover stays the bytes as received. */
+  readonly decoders: BodyDecoders
+  /** Of multipart forms; undefined: they are read into memory. */
+  readonly forms: FormReader | undefined
+}
+
 /** Common spellings of the JSON content type, which need no parsing. */
 const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
 
@@ -103,27 +120,40 @@ const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'applicatio
  * Runs the next step of a request with its parsed body: at once if the request announces none or it has been captured, otherwise when its
  * last piece arrives, without a promise. A body that the route does not use is not read. An empty JSON body is `undefined`.
  */
-export function withBody(ctx: Context, route: Route, serve: (body: unknown) => MaybePromise, forms?: FormReader): MaybePromise {
+export function withBody(
+  ctx: Context,
+  route: Route,
+  { decoders, forms }: BodyReaders,
+  serve: (body: unknown) => MaybePromise,
+): MaybePromise {
   if (!announcesBody(ctx.req)) {
     if (route.bodyType === 'form') noFiles(ctx, route.files, forms)
     return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
   }
   const type: BodyType = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
-  const encoding = ctx.req.headers['content-encoding']
-  const refused = refusalOf(ctx, type, encoding)
+  const decode = type === 'none' ? undefined : decoders.get(ctx.req.headers['content-encoding']?.trim().toLowerCase() ?? '')
+  const refused = refusalOf(ctx, type, decode === undefined ? decoders : undefined)
   // A proxy may send an empty body as chunked, which shows only at its end. An empty body needs no type.
   if (refused !== undefined && ctx.req.headers['transfer-encoding'] === undefined) throw refused
   if (type === 'none' && (ctx as BodyState)[captured] === undefined) return serve(leaveBody(ctx))
   const isMultipart = type === 'form' && refused === undefined && Boolean(ctx.is('multipart'))
-  if (isMultipart && forms !== undefined && (ctx as BodyState)[captured] === undefined) return streamForm(ctx, route, serve, forms)
+  if (isMultipart && decode === undefined && forms !== undefined && (ctx as BodyState)[captured] === undefined)
+    return streamForm(ctx, route, serve, forms)
   const limit = limitOf(ctx)
   const reading = readOnce(ctx, limit)
-  const use = (bytes: Buffer): MaybePromise => {
-    within(bytes, limit)
+  const take = (bytes: Buffer): MaybePromise => {
     if (isMultipart && bytes.length > 0) return bufferedForm(ctx, route, bytes, serve, forms)
     if (type === 'form') noFiles(ctx, route.files, forms)
     const body = parse(ctx, type, bytes, refused)
     return body instanceof Promise ? body.then((read) => serve(read)) : serve(body)
+  }
+  const use = (bytes: Buffer): MaybePromise => {
+    const raw = within(bytes, limit)
+    if (decode === undefined || refused !== undefined || raw.length === 0) return take(raw)
+    return decode(raw, limit).then((decoded) => {
+      if (decoded === undefined) throw httpErrors.PAYLOAD_TOO_LARGE(limit)
+      return take(within(decoded, limit))
+    })
   }
   return reading.bytes === undefined ? whenRead(reading, use) : use(reading.bytes)
 }
@@ -181,9 +211,11 @@ function whenRead(reading: Captured, use: (bytes: Buffer) => MaybePromise): Wait
   }
 }
 
-/** Why a body of this type and encoding is not read; undefined if it is. */
-function refusalOf(ctx: Context, type: BodyType, encoding: string | undefined): Error | undefined {
-  if (type !== 'none' && encoding !== undefined && encoding.toLowerCase() !== 'identity') return httpErrors.UNSUPPORTED_CONTENT_ENCODING()
+/** Why a body of this type and coding is not read; undefined if it is. `decoders` are those of other codings. */
+function refusalOf(ctx: Context, type: BodyType, decoders: BodyDecoders | undefined): Error | undefined {
+  const encoding = ctx.req.headers['content-encoding']
+  if (type !== 'none' && decoders !== undefined && encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    return httpErrors.UNSUPPORTED_CONTENT_ENCODING([...decoders.keys()])
   if (type === 'json' && !isPlainJson(ctx) && !ctx.is(['json', '+json']))
     return httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON (Content-Type: application/json)')
   if (type === 'form' && !ctx.is(['urlencoded', 'multipart'])) return httpErrors.UNSUPPORTED_MEDIA_TYPE('a form (urlencoded or multipart)')

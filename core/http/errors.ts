@@ -111,9 +111,14 @@ export const httpErrors = defineErrors({
   UNSUPPORTED_CONTENT_ENCODING: {
     status: 415,
     stack: false,
-    message: () => 'The body must not be compressed; send it without Content-Encoding',
-    when: 'The body is compressed',
-    fix: 'Send the body without `Content-Encoding`',
+    message: (accepted: readonly string[]) =>
+      accepted.length === 0
+        ? 'The body must not be compressed; send it without Content-Encoding'
+        : `The body must have one of the content codings ${accepted.join(', ')}, or none`,
+    // RFC 9110 15.5.16
+    headers: (accepted: readonly string[]) => ({ 'Accept-Encoding': [...accepted, 'identity'].join(', ') }),
+    when: 'The body is compressed, and nothing in the app decodes it',
+    fix: 'Send the body without `Content-Encoding`, or with one that `Accept-Encoding` of the response lists',
   },
   UPGRADE_NOT_TAKEN: {
     status: 500,
@@ -230,6 +235,12 @@ export const httpErrors = defineErrors({
     message: (plugin: string, owner: string) => `Plugin "${plugin}" reads forms, and so does plugin "${owner}"; disable one of them`,
     when: 'Two plugins call `ctx.formReader`',
     fix: 'Disable one of them',
+  },
+  ZIN_ROUTE_FIELD_TAKEN: {
+    message: (plugin: string, field: string, owner: string) =>
+      `Plugin "${plugin}" reads the field "${field}" of routes, which plugin "${owner}" already reads; rename one of them`,
+    when: 'Two plugins read the same field of routes',
+    fix: 'Rename one of them',
   },
   ZIN_ROUTES_INVALID: {
     message: (lines: readonly string[], _problems: readonly object[]) =>

@@ -1,11 +1,12 @@
 import type { Context } from 'koa'
-import type { RouteInfo } from './route.js'
+import type { Route, RouteInfo } from './route.js'
 import type { Serializer } from './serializers.js'
 
 const matched = Symbol('zin.route')
 
 /** Properties of the matched route that later phases use. */
 export interface MatchedRoute {
+  readonly route: Route
   readonly info: RouteInfo
   /** Whether the path contains personal data. */
   readonly privatePath: boolean

@@ -18,9 +18,12 @@ interface Keyed {
   readonly middleware: RouteMiddleware
 }
 
-interface Global {
+interface Wrap {
   readonly plugin: string
   readonly middleware: Middleware
+}
+
+interface Global extends Wrap {
   readonly phase: UsePhase
 }
 
@@ -35,6 +38,7 @@ export interface MiddlewareProblem {
 export class MiddlewareRegistry {
   readonly #keyed = new Map<string, Keyed>()
   readonly #globals = new Set<Global>()
+  readonly #wraps = new Set<Wrap>()
 
   get keys(): readonly string[] {
     return [...this.#keyed.keys()]
@@ -60,10 +64,26 @@ export class MiddlewareRegistry {
     return () => void this.#globals.delete(entry)
   }
 
+  addWrap(plugin: string, middleware: Middleware): Disposer {
+    const entry = { plugin, middleware }
+    this.#wraps.add(entry)
+    return () => void this.#wraps.delete(entry)
+  }
+
   /** Returns the middleware of phases, in their order; within a phase by rank of its plugin, then in order of registration. */
   globals(rank: (plugin: string) => number, phases: readonly UsePhase[]): readonly Middleware[] {
-    const sorted = [...this.#globals].sort((a, b) => rank(a.plugin) - rank(b.plugin))
-    return phases.flatMap((phase) => sorted.filter((entry) => entry.phase === phase).map((entry) => entry.middleware))
+    const globals = [...this.#globals]
+    return phases.flatMap((phase) =>
+      inOrder(
+        globals.filter((entry) => entry.phase === phase),
+        rank,
+      ),
+    )
+  }
+
+  /** Returns the middleware around everything, likewise. */
+  wraps(rank: (plugin: string) => number): readonly Middleware[] {
+    return inOrder(this.#wraps, rank)
   }
 
   ownerOf(key: string): string | undefined {
@@ -155,6 +175,10 @@ export class MiddlewareRegistry {
     }
     return [...problems.values()]
   }
+}
+
+function inOrder(entries: Iterable<Wrap>, rank: (plugin: string) => number): readonly Middleware[] {
+  return [...entries].sort((a, b) => rank(a.plugin) - rank(b.plugin)).map((entry) => entry.middleware)
 }
 
 /** Wraps the handler to fail a request if it calls `next()` without setting the state it declares. */

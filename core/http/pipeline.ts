@@ -2,16 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../log/types.js'
-import { withBody } from './body.js'
+import { type BodyReaders, withBody } from './body.js'
 import { chain, type MaybePromise, type Step } from './chain.js'
 import { type ContextFactory, hasHeader, rawResponse, requestIdOf } from './context.js'
 import type { ErrorResponder } from './error-responder.js'
 import { httpErrors, statusError } from './errors.js'
-import type { FormReader } from './form-reader.js'
 import { inboundRequestId, keepTrusted, repeatedHeader } from './headers.js'
 import type { HostCheck } from './host-check.js'
 import { closeAfterUnreadBody } from './linger.js'
-import { type MatchedRoute, setMatchedRoute } from './matched-route.js'
+import { type MatchedRoute, matchedRoute, setMatchedRoute } from './matched-route.js'
 import { parseQuery } from './query.js'
 import { type RequestContext, requestContext, runInRequest } from './request-context.js'
 import { followToEnd, type RequestEndParts } from './request-end.js'
@@ -23,6 +22,17 @@ import { sendHeld, sendResponse } from './send-response.js'
 import { originForm, pathOf, queryOf, targetProblem } from './target.js'
 import { acceptUpgrade, asksFor, isTaken, type OpenedUpgrade, setUpgrade, switchingProtocols, upgradeOf } from './upgrade.js'
 import type { RequestParts, Schemas } from './validate.js'
+
+/** Handles a request whose path no route has: true if it has answered. */
+export type Fallback = (ctx: Context) => boolean | Promise<boolean>
+
+/** What plugins add to a pipeline besides routes. */
+export interface PipelineAdditions {
+  /** Middleware around everything. */
+  readonly wraps: readonly Middleware[]
+  readonly globals: readonly Middleware[]
+  readonly fallbacks: readonly Fallback[]
+}
 
 /** Dependencies shared by all pipelines of an app. */
 export interface PipelineParts extends RequestEndParts {
@@ -65,12 +75,12 @@ export interface OfEveryRoute {
 /**
  * Runs the phases of a request in this order:
  *
- *  1. request id and log line
+ *  1. request id and log line, middleware around everything
  *  2. probes: always served, before any check
  *  3. checks of the head: host, app, target, repeated headers, transfer coding, early data
  *  4. limits: middleware that counts and refuses requests
  *  5. global middleware
- *  6. route match: 404, 405, OPTIONS
+ *  6. route match: fallbacks, 404, 405, OPTIONS
  *  7. middleware of the route, such as authentication
  *  8. limits of known callers: middleware that runs once the route has accepted the request
  *  9. body
@@ -88,18 +98,22 @@ export class Pipeline {
   readonly #plain = new Map<string, Set<string>>()
   readonly #routes: RouteTable<PipelineRoute>
   readonly #run: Step
+  readonly #enter: Step
+  readonly #fallbacks: readonly Fallback[]
 
-  constructor(parts: PipelineParts, routes: readonly PipelineRoute[], globals: readonly Middleware[]) {
+  constructor(parts: PipelineParts, routes: readonly PipelineRoute[], { wraps, globals, fallbacks }: PipelineAdditions) {
     this.#parts = parts
+    this.#fallbacks = fallbacks
+    const isPlain = wraps.length === 0 && globals.length === 0
     for (const { route, run, hasGlobals } of routes) {
       const { probe, context, path, method } = route
-      if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, run))
-      else if (context === false && globals.length === 0 && !hasGlobals)
-        this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
+      if (probe) this.#probes.set(path, (this.#probes.get(path) ?? new Map<string, Step>()).set(method, chain(wraps, run)))
+      else if (context === false && isPlain && !hasGlobals) this.#plain.set(path, (this.#plain.get(path) ?? new Set<string>()).add(method))
     }
     this.#routes = new RouteTable(routes.map((value) => ({ method: value.route.method, path: value.route.path, value })))
     // Phases 4 and 5 run before phase 6.
     this.#run = chain(globals, (ctx) => this.#match(ctx))
+    this.#enter = chain(wraps, (ctx) => this.#checked(ctx))
   }
 
   /** Whether a request asks to change to a protocol that its route takes over. */
@@ -142,12 +156,24 @@ export class Pipeline {
     return this.#plain.size > 0 && this.#plain.get(pathOf(url))?.has(method === 'HEAD' ? 'GET' : method) === true
   }
 
-  readonly #enter: Step = (ctx) => {
+  #checked(ctx: Context): MaybePromise {
     this.#checkHead(ctx)
     if (ctx.req.url !== '*') return this.#run(ctx)
     // RFC 9110 9.3.7: it asks only whether the server responds.
     ctx.status = 204
     return undefined
+  }
+
+  /** The route of a request, also before the match; of another method, if one is given. */
+  routeOf(ctx: Context, method?: string): Route | undefined {
+    const matched = matchedRoute(ctx)
+    if (matched !== undefined && method === undefined) return matched.route
+    try {
+      return this.#routes.find(method ?? ctx.req.method ?? 'GET', pathOf(originForm(ctx.originalUrl, ctx.req.headers.host)))?.value.route
+    } catch {
+      // A malformed path; the match refuses it.
+      return undefined
+    }
   }
 
   /** Phase 3: rejects what must not reach a plugin, because it is ambiguous or meant for another app. */
@@ -196,13 +222,22 @@ export class Pipeline {
     return found.value.run(ctx)
   }
 
-  #noMatch(ctx: Context, method: string, path: string): void {
+  #noMatch(ctx: Context, method: string, path: string): MaybePromise {
     const allowed = this.#routes.allowed(path)
-    if (allowed.length === 0) throw httpErrors.NOT_FOUND(method, path)
+    if (allowed.length === 0) {
+      if (this.#fallbacks.length > 0) return this.#fallBack(ctx, method, path)
+      throw httpErrors.NOT_FOUND(method, path)
+    }
     const allow = allowed.join(', ')
     if (method !== 'OPTIONS') throw httpErrors.METHOD_NOT_ALLOWED(method, path, allow)
     ctx.status = 204
     ctx.set('Allow', allow)
+    return undefined
+  }
+
+  async #fallBack(ctx: Context, method: string, path: string): Promise<void> {
+    for (const fallback of this.#fallbacks) if (await fallback(ctx)) return
+    throw httpErrors.NOT_FOUND(method, path)
   }
 
   /**
@@ -269,9 +304,8 @@ export class Pipeline {
  *
  * @param steps its middleware, and that of every route, in order.
  * @param warn logger for responses that do not match their schema; undefined: they are not checked.
- * @param forms reads multipart forms; undefined: they are read into memory.
  */
-export function routeSteps(route: Route, steps: RouteMiddlewares, schemas: Schemas, warn: Logger | undefined, forms?: FormReader): Step {
+export function routeSteps(route: Route, steps: RouteMiddlewares, readers: BodyReaders, schemas: Schemas, warn: Logger | undefined): Step {
   const validate = schemas.validator(route)
   const handler = routeHandler(route, schemas, warn)
   const { upgrade } = route
@@ -298,7 +332,7 @@ export function routeSteps(route: Route, steps: RouteMiddlewares, schemas: Schem
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
   // 7. middleware of the route, 8. limits of known callers, 9. body
-  const run = chain([...guards, ...guarded], (ctx) => withBody(ctx, route, (body) => serve(ctx, body), forms))
+  const run = chain([...guards, ...guarded], (ctx) => withBody(ctx, route, readers, (body) => serve(ctx, body)))
   if (upgrade?.prepare === undefined) return run
   return (ctx) => {
     if (upgradeOf(ctx)) upgrade.prepare?.(ctx)

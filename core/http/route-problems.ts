@@ -3,14 +3,20 @@ import { httpErrors } from './errors.js'
 import { middlewareProblems } from './middleware-check.js'
 import type { MiddlewareRegistry } from './middleware-registry.js'
 import type { HttpMethod, Registration } from './route.js'
+import type { RouteFieldChecks } from './route-fields.js'
 import { isStatic, pathProblem, shapeOf } from './router.js'
 import { schemaProblems } from './schema-check.js'
 import { serializerOf } from './serializers.js'
 
 /** Throws one `ZIN_ROUTES_INVALID` that lists all problems of the routes and the middleware of an app. */
-export function checkRoutes(registrations: readonly Registration[], middleware: MiddlewareRegistry, readsFiles = false): void {
+export function checkRoutes(
+  registrations: readonly Registration[],
+  middleware: MiddlewareRegistry,
+  fields: RouteFieldChecks,
+  readsFiles = false,
+): void {
   const ofMiddleware = middleware.problems()
-  const ofRoutes = routeProblems(registrations, middleware, readsFiles)
+  const ofRoutes = routeProblems(registrations, middleware, fields, readsFiles)
   const lines = [
     ...ofMiddleware.map(({ plugins, key, problem }) => `middleware "${key}" of plugin "${plugins[0]}": ${problem}`),
     ...ofRoutes.map(({ plugins, method, path, problem }) => `${method} ${path} of plugin "${plugins[0]}": ${problem}`),
@@ -28,6 +34,7 @@ interface RouteProblem {
 function routeProblems(
   registrations: readonly Registration[],
   middleware: MiddlewareRegistry,
+  fields: RouteFieldChecks,
   readsFiles: boolean,
 ): readonly RouteProblem[] {
   const problems: RouteProblem[] = []
@@ -59,6 +66,7 @@ function routeProblems(
     if (filesField && !readsFiles) add(`its "${filesField}" needs a plugin that reads forms (ctx.formReader), such as one for uploads`)
     if (route.upgrade && (method !== 'GET' || route.probe)) add('only a GET route that is not a probe can take over connections')
     if (route.probe && (route.use?.length || route.params || route.query || route.body)) add('a probe must not have middleware or input')
+    for (const problem of fields.problems(route)) add(problem)
     const wrong = schemaProblems(route)
     for (const problem of wrong) add(problem)
     const serializer = wrong.length > 0 ? undefined : serializerOf(route)

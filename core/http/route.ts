@@ -52,6 +52,19 @@ export interface InvalidInput {
 }
 
 /**
+ * Fields of routes that plugins read, see `ctx.routeField`. A plugin extends it with its own:
+ *
+ * @example
+ * declare module 'zin' {
+ *   interface RouteFields {
+ *     readonly slowMs?: number
+ *   }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: plugins add to it
+export interface RouteFields {}
+
+/**
  * The declaration of a route. The handler's return value is the body of a 200 response; `undefined` keeps what the handler
  * set on Koa's context. Paths are matched strictly and case-sensitively; a static path takes precedence over a parameter.
  */
@@ -65,7 +78,7 @@ export interface RouteSpec<
   Use extends readonly UseEntry[] | undefined = undefined,
   Kind extends BodyType | undefined = undefined,
   Files extends FileFields | undefined = undefined,
-> {
+> extends RouteFields {
   /** A `GET` route also serves `HEAD`. */
   readonly method: HttpMethod
   /** `/api/workers/:name`. Matched strictly and case-sensitively; a static path takes precedence over a parameter. */

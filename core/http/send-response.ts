@@ -28,6 +28,22 @@ export function sendHeld(ctx: Context): boolean {
 }
 
 /**
+ * Returns the text that a body of JSON is sent as, for middleware that sends it in another form; undefined if the body is not JSON. Throws
+ * if it cannot be serialized.
+ *
+ * @example
+ * ctx.use(async (request, next) => {
+ *   await next()
+ *   const text = jsonBody(request)
+ *   if (text !== undefined) request.set('x-length', String(Buffer.byteLength(text)))
+ * })
+ */
+export function jsonBody(ctx: Context): string | undefined {
+  const { body } = ctx
+  return isJson(body) ? textOf(ctx, rawResponse(ctx).statusCode, body) : undefined
+}
+
+/**
  * Sends the response of a finished context. JSON, which is nearly every response, is written here; everything else except streams goes
  * through Koa, whose generic code costs a tenth of a small request. Throws if the body cannot be serialized as JSON, outside of production
  * also if JSON would empty or leave out a value in it.

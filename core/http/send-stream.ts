@@ -6,6 +6,7 @@ import { kindOf } from '../util/kind-of.js'
 import { httpErrors } from './errors.js'
 
 const destroyed = 'was destroyed before its end'
+const readBefore = 'had been read before'
 
 const ignore = (): void => undefined
 
@@ -70,6 +71,10 @@ export function acceptStreams(koa: Koa): void {
 
 /** A pipe passes data on, and neither errors nor a premature end: its target would stay open forever. */
 function follow(source: NodeJS.ReadableStream, target: Readable): void {
+  const { destroyed: isDestroyed, readableEnded, errored } = source as Readable
+  // It emits nothing any more.
+  if (readableEnded) target.destroy(httpErrors.STREAM_BROKEN(readBefore))
+  else if (isDestroyed) target.destroy(reasonOf(source, errored ?? httpErrors.STREAM_BROKEN(destroyed)) as Error)
   source.on('error', (error: Error) => void target.destroy(reasonOf(source, error) as Error))
   source.on('close', () => {
     if ((source as Readable).readableEnded === false) target.destroy(httpErrors.STREAM_BROKEN(destroyed))
@@ -143,7 +148,7 @@ export function sendStream({ req, res }: Context, source: Readable, fail: (reaso
   // Writing to a client that has just disconnected is an error of the response.
   res.on('error', ignore).on('drain', resume).on('close', settle)
   source.on('error', broken).on('close', onClose).on('end', end).on('data', take)
-  if (source.readableEnded) broken(httpErrors.STREAM_BROKEN('had been read before'))
+  if (source.readableEnded) broken(httpErrors.STREAM_BROKEN(readBefore))
   else if (source.errored || source.destroyed) onClose()
   else resume()
 }
