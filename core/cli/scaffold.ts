@@ -59,9 +59,16 @@ export function generateKeys(text: string): string {
 
 /** Adapts the example's package.json: the app's name, and a dependency on zin from the same source as this one. */
 export function manifestFor(text: string, folder: string, zin: ZinPackage): string {
-  const manifest = JSON.parse(text) as Record<string, unknown>
+  const { optionalDependencies, ...manifest } = JSON.parse(text) as Record<string, unknown>
   const dependencies = { ...(manifest.dependencies as object | undefined), zin: zin.installed ? `^${zin.version}` : `file:${zin.root}` }
-  return `${JSON.stringify({ ...manifest, name: packageName(folder), dependencies }, null, 2)}\n`
+  const stand = needsStandIns() && optionalDependencies !== undefined ? { optionalDependencies } : {}
+  return `${JSON.stringify({ ...manifest, name: packageName(folder), dependencies, ...stand }, null, 2)}\n`
+}
+
+/** Whether this Node lacks what the optional dependencies of the examples stand in for: `node:sqlite`, complete since 22.16. */
+function needsStandIns(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major < 22 || (major === 22 && minor < 16)
 }
 
 /** `My App` → `my-app`. */

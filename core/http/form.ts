@@ -2,26 +2,13 @@ import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import type { Context } from 'koa'
-import { messageOf } from '../errors.js'
 import { httpErrors } from './errors.js'
 import { type Part, splitMultipart } from './multipart.js'
+import { parseQuery } from './query.js'
 
 /** Maximum number of fields of a urlencoded form. */
 const maxFields = 1000
-
-/** Reads names and values as a query string is read: brackets and points have no meaning, and a repeated name becomes a list. */
-const queryString = {
-  parameterLimit: maxFields,
-  arrayLimit: maxFields,
-  throwOnLimitExceeded: true,
-  allowDots: false,
-  depth: 0,
-  parseArrays: false,
-  plainObjects: true,
-  decoder: (text: string): string => new URLSearchParams(`_=${text}`).get('_') ?? '',
-}
 
 /** An uploaded file, in `ctx.request.files` under the name of its part. */
 export interface Upload {
@@ -38,25 +25,14 @@ export interface Upload {
  * Parses a urlencoded or multipart form from its bytes: texts by name, and lists of them for repeated names, as in a query string. Files are written to the system's temporary folder, readable by this user only,
  * and listed in `ctx.request.files`. They are removed when the request ends, or immediately if one cannot be written.
  */
-export function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
-  return ctx.is('multipart') ? parseMultipart(ctx, bytes) : parseUrlencoded(ctx, bytes)
+export async function parseForm(ctx: Context, bytes: Buffer): Promise<unknown> {
+  return ctx.is('multipart') ? parseMultipart(ctx, bytes) : parseUrlencoded(bytes.toString())
 }
 
-async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
-  const { koaBody } = await import('koa-body')
-  const parse = koaBody({ json: false, text: false, formLimit: bytes.length, queryString })
-  const request: { body?: unknown } = {}
-  const req = Object.assign(Readable.from([bytes]), {
-    headers: { 'content-type': ctx.req.headers['content-type'], 'content-length': String(bytes.length) },
-  })
-  // koa-body reads only these four fields of a context.
-  const shadow = { method: 'POST', req, request, is: (types: string[]) => ctx.is(types) } as unknown as Parameters<typeof parse>[0]
-  try {
-    await parse(shadow, async () => undefined)
-  } catch (error) {
-    throw httpErrors.INVALID_FORM(messageOf(error))
-  }
-  return Object.fromEntries(Object.entries(request.body ?? {}))
+/** Reads names and values as a query string is read: brackets and points have no meaning, and a repeated name becomes a list. */
+function parseUrlencoded(text: string): Record<string, string | string[]> {
+  if (text.split('&', maxFields + 1).length > maxFields) throw httpErrors.INVALID_FORM(`it has more than ${maxFields} fields`)
+  return parseQuery(text)
 }
 
 async function parseMultipart(ctx: Context, bytes: Buffer): Promise<unknown> {

@@ -23,6 +23,9 @@ export const login = definePlugin({
   version: '1.0.0',
   description: 'Login, logout and /api/me; a users table with argon2id passwords',
   uses: { tokens: tokensService, devices: devicesService, database: optional(databaseService), kv: optional(kvService) },
+  packages: {
+    '@node-rs/argon2': { when: '`verifyCredentials` is not set', needed: ({ options }) => options.verifyCredentials === undefined },
+  },
   errors: loginErrors,
   settings: loginSettings,
   options: loginOptions,

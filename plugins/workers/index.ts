@@ -79,6 +79,7 @@ export const workers = definePlugin({
     kv: optional(kvService),
   },
   provides: [workersService],
+  packages: { mongodb: { when: 'MONGODB_URL is set', needed: ({ settings }) => settings.MONGODB_URL !== '', added: false } },
   hooks: workerHooks,
   attention: workerKinds,
   errors: workerErrors,
