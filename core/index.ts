@@ -28,6 +28,7 @@ export type { Disposer } from './util/disposer.js'
 // Options and settings.
 
 export { type Static, Type } from 'typebox'
+export { codePath } from './config/build.js'
 export { parseEnvFile } from './config/env-file.js'
 export type { OptionsDeclaration, OptionsOf } from './config/options.js'
 export { defineOptions, functionOption } from './config/options.js'

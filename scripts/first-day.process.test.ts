@@ -7,8 +7,13 @@ import * as factories from 'zin/plugins'
 import { type Env, runNode, startApp, temporaryFolder } from './app-process.js'
 import { type Installed, installForProduction } from './testing/production-install.js'
 
+interface Condition {
+  readonly env?: Env
+  readonly options?: string
+}
+
 /** Packages that are needed with a setting or an option, and what makes them needed. */
-const conditions: Readonly<Record<string, { readonly env?: Env; readonly options?: string }>> = {
+const conditions: Readonly<Record<string, Condition>> = {
   '@electric-sql/pglite': {},
   '@node-rs/argon2': {},
   ioredis: { env: { REDIS_URL: 'redis://127.0.0.1:1' } },
@@ -18,7 +23,7 @@ const conditions: Readonly<Record<string, { readonly env?: Env; readonly options
   'prom-client': { env: { METRICS_EXPORT_ENABLED: 'true' } },
   '@photostructure/sqlite': {},
 }
-const traced = { env: { WORKER_OPENTELEMETRY_ENABLED: 'true' } }
+const traced: Condition = { env: { WORKER_OPENTELEMETRY_ENABLED: 'true' } }
 
 const entries = Object.entries(factories) as readonly (readonly [string, PluginFactory])[]
 const packagesOf = (spec: PluginFactory['spec']): PackageUses => spec.packages ?? {}

@@ -6,7 +6,7 @@ import type { ZinPackage } from './package-root.js'
 export const exampleNames = ['minimal', 'full', 'custom-plugin', 'edge', 'microservice'] as const
 export type ExampleName = (typeof exampleNames)[number]
 
-const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'package-lock.json'])
+const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'build', 'package-lock.json'])
 
 export interface ScaffoldOptions {
   /** Absolute path. Created if missing; must be empty except for `.git`. */
@@ -32,7 +32,7 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   const text = manifestFor(await readFile(manifest, 'utf8'), basename(target), zin)
   await writeFile(manifest, text)
   // npm omits .gitignore from packages. Temporary files of updateEnvFile contain secrets, too.
-  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\n.zin/\n.env\n.env.new*\n')
+  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\nbuild/\n.zin/\n.env\n.env.new*\n')
   const template = join(target, '.env.example')
   const given = await readText(template)
   const settings = withAppName(given ?? '', appName(basename(target)))
