@@ -36,8 +36,8 @@ export const shop = definePlugin({
         const { id } = await services.workers.enqueue(worker, { worker })
         for (let tries = 0; tries < 300; tries += 1) {
           const job = await services.workers.job(worker, id)
-          if (job?.state === 'completed') return { result: job.result }
-          if (job?.state === 'failed') return { failed: job.failedReason, stack: job.stacktrace }
+          if (job.status === 'completed') return { result: job.result }
+          if (job.status === 'failed') return { failed: job.error }
           await new Promise((done) => setTimeout(done, 20))
         }
         return { failed: 'it did not end' }
