@@ -16,7 +16,7 @@ describe('zin add', () => {
   after(() => temporary.remove())
 
   it('lists a plugin with those that it requires, and their packages in the versions of zin', async () => {
-    const { code, stdout, stderr } = await runCli(['add', 'queues', '--no-install'], app)
+    const { code, stdout, stderr } = await runCli(['add', 'queues', '--skip-install'], app)
     assert.equal(code, 0, stderr)
     assert.match(stdout, /Then run: npm install/)
     assert.match(text('zin.config.ts'), /import \{ queues \} from 'zin\/plugins'/)
@@ -29,17 +29,18 @@ describe('zin add', () => {
 
   it('changes nothing the second time, and finds a plugin by the name of its factory', async () => {
     const before = [text('zin.config.ts'), text('package.json')]
-    const { code, stdout } = await runCli(['add', 'queues', '--no-install'], app)
+    const { code, stdout } = await runCli(['add', 'queues', '--skip-install'], app)
     assert.equal(code, 0)
     assert.match(stdout, /already lists queues/)
     assert.deepEqual([text('zin.config.ts'), text('package.json')], before)
-    assert.equal((await runCli(['add', 'queueMonitor', '--no-install'], app)).code, 0)
+    assert.equal((await runCli(['add', 'queueMonitor', '--skip-install'], app)).code, 0)
     assert.match(text('zin.config.ts'), /plugins: \[queues\(\), .*ops\(\).*queueMonitor\(\)\]/)
     assert.ok('graphql' in JSON.parse(text('package.json')).dependencies)
   })
 
   it('says what is to do, and what some settings need', async () => {
-    const { code, stdout } = await runCli(['add', 'observability'], app)
+    await runCli(['add', 'observability', '--skip-install'], app)
+    const { code, stdout } = await runCli(['add', 'observability', '--skip-install'], app)
     assert.equal(code, 0, stdout)
     // kv has no store.
     assert.match(stdout, /^To do: .*database\(\)/m)

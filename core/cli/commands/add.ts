@@ -24,7 +24,7 @@ export const addCommand = defineCommand({
   args: [{ name: 'plugin', summary: 'name of the plugin, such as queues' }],
   options: {
     all: { type: 'boolean', summary: 'Also install the packages that only some of its options and settings need' },
-    'no-install': { type: 'boolean', summary: 'Only change zin.config.ts and package.json' },
+    'skip-install': { type: 'boolean', summary: 'Only change zin.config.ts and package.json' },
   },
   async run({ args, options, cwd, print }) {
     const found = await findConfig(cwd)
@@ -40,9 +40,11 @@ export const addCommand = defineCommand({
       print,
     )
     if (missing.length > 0) print.line(`package.json: ${missing.join(', ')}`)
-    if (options['no-install'] === true) return missing.length > 0 ? print.line(`Then run: ${managerOf(rootDir)} install`) : undefined
-    if (missing.length > 0) await install(rootDir)
-    await checkApp(cwd, print)
+    if (missing.length > 0 && options['skip-install'] === true) print.line(`Then run: ${managerOf(rootDir)} install`)
+    else {
+      if (missing.length > 0) await install(rootDir)
+      await checkApp(cwd, print)
+    }
     for (const { spec } of plugins) for (const line of later(spec, options.all === true)) print.line(line)
   },
 })
