@@ -201,7 +201,7 @@ describe('zin build', () => {
     const folder = copyExample('full', temporary.path)
     assert.equal((await runCli(['build'], folder)).code, 0)
     for (const name of ['zin.config.js', 'processors/email-sender.js']) assert.ok(existsSync(join(folder, 'build', name)))
-    for (const name of ['zin.config.ts', 'processors', 'emails']) rmSync(join(folder, name), { recursive: true })
+    for (const name of ['zin.config.ts', 'processors', 'emails']) rmSync(join(folder, name), { recursive: true, force: true })
     const started = await startApp(folder)
     assert.equal(await started.end('SIGTERM'), 0, started.output())
     assert.doesNotMatch(started.output(), /INVALID_PROCESSOR_PATH/)

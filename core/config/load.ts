@@ -2,9 +2,6 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { ZinError } from '../errors.js'
-import { hostErrors } from '../host/errors.js'
-import { importPackage } from '../host/import-package.js'
 import { type Build, buildFolder, builtConfig, readBuild, readManifest } from './build.js'
 import { loadEnv } from './env-file.js'
 import { configErrors, configNames } from './errors.js'
@@ -67,19 +64,9 @@ export async function loadConfig(cwd: string, environment: Record<string, string
     process.setSourceMapsEnabled(true)
     return { exported: (await importModule(build.file)).default, file: build.file, rootDir, codeDir: dirname(build.file), env }
   }
-  const { exported } = await loadSources(found.file, build)
+  const { default: exported } = await importModule(found.file, build)
   const notice = build && `${build.changed} has changed since the app was built: it runs from its sources; run "zin build"`
   return { exported, file: found.file, rootDir, codeDir: dirname(found.file), env, ...(notice === undefined ? {} : { notice }) }
-}
-
-/** @param build which is not up to date, if there is one. */
-async function loadSources(file: string, build: Build | undefined): Promise<{ readonly exported: unknown }> {
-  try {
-    return { exported: (await importModule(file)).default }
-  } catch (error) {
-    const missing = error instanceof ZinError && error.code === hostErrors.ZIN_PACKAGE_MISSING.code
-    throw missing ? configErrors.ZIN_CONFIG_UNBUILT(file, build?.changed) : error
-  }
 }
 
 /** Reports a file that looks like the configuration instead of ignoring it. */
@@ -89,13 +76,17 @@ async function refuseOthers(folder: string): Promise<void> {
   if (other !== undefined) throw configErrors.ZIN_CONFIG_UNSUPPORTED(join(folder, other))
 }
 
-async function importModule(file: string): Promise<{ readonly default?: unknown }> {
+/** @param stale the build of the app if it is not up to date. */
+async function importModule(file: string, stale?: Build): Promise<{ readonly default?: unknown }> {
   if (['.ts', '.mts'].includes(extname(file))) {
     if (await isCommonJs(file)) {
       throw configErrors.ZIN_CONFIG_COMMONJS(file)
     }
     await loadPackageOf(file)
-    const { register } = await importPackage('tsx', () => import('tsx/esm/api'))
+    const { register } = await import('tsx/esm/api').catch((error: unknown) => {
+      const { code, message } = error as NodeJS.ErrnoException
+      throw code === 'ERR_MODULE_NOT_FOUND' && message.includes("'tsx'") ? configErrors.ZIN_CONFIG_UNBUILT(file, stale?.changed) : error
+    })
     register()
   }
   try {

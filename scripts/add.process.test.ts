@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { linkPackages, runCli, temporaryFolder } from '../../scripts/app-process.js'
+import { linkPackages, runCli, temporaryFolder } from './app-process.js'
 
 describe('zin add', () => {
   const temporary = temporaryFolder()
