@@ -1,4 +1,10 @@
 // The direction rules of the code base; each says what to do instead.
+const { readFileSync } = require('node:fs')
+
+/** Packages that the build puts into dist. */
+const [, list] = /export const bundled = \[([^\]]*)\]/.exec(readFileSync(`${__dirname}/scripts/build/bundled.ts`, 'utf8'))
+const bundled = [...list.matchAll(/'([^']+)'/g)].map(([, name]) => name.replaceAll('.', '\\.'))
+
 const test = '\\.(test|contract)\\.ts$'
 const runtimeFree = '^core/signing/((bytes|canonical|checks|claim|client|signature-reader|web|web-crypto)|rfc9421/[^/]+)\\.ts$'
 
@@ -135,10 +141,16 @@ module.exports = {
     },
     {
       name: 'no-development-package-at-run-time',
-      comment: 'Move it to dependencies. The page of the console is bundled by the build.',
+      comment:
+        'Move it to dependencies, or to the bundled packages in scripts/build/bundled.ts. The page of the console is bundled by the build.',
       severity: 'error',
       from: { path: '^(core|plugins)/', pathNot: [test, '^plugins/[^/]+/testing/', '^plugins/console/app/'] },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm-peer'] },
+      to: {
+        path: '^node_modules/',
+        pathNot: `^node_modules/(${bundled.join('|')})/`,
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only', 'npm-peer'],
+      },
     },
     {
       name: 'no-unresolvable',

@@ -1,19 +1,18 @@
-import { copyFileSync, existsSync, readdirSync } from 'node:fs'
-import { build } from 'esbuild'
+import { existsSync, readdirSync } from 'node:fs'
+import { build, type Plugin } from 'esbuild'
 import { defineConfig } from 'tsup'
+import { bundled, commonJs, copyLicences } from './scripts/build/bundled.js'
 
 const plugins = readdirSync('plugins').filter((name) => existsSync(`plugins/${name}/index.ts`))
 const standalone = plugins.filter((name) => existsSync(`plugins/${name}/standalone.ts`))
 
-/** Packages that go into `dist`, and those that they bring, with the file of their licence. */
-const bundled = {
-  typebox: 'license',
-  kysely: 'LICENSE',
-  ajv: 'LICENSE',
-  'ajv-formats': 'LICENSE',
-  'fast-deep-equal': 'LICENSE',
-  'fast-uri': 'LICENSE',
-  'json-schema-traverse': 'LICENSE',
+/** Puts the licences of what was bundled beside it. */
+const licences: Plugin = {
+  name: 'licences',
+  setup(options) {
+    options.initialOptions.metafile = true
+    options.onEnd(({ metafile }) => copyLicences(Object.keys(metafile?.inputs ?? {}), 'dist/licenses'))
+  },
 }
 
 // JavaScript only: declarations come from tsc, because bundled ones break `declare module 'zin'`.
@@ -43,11 +42,9 @@ export default defineConfig({
   format: ['esm'],
   target: 'node20',
   platform: 'node',
-  // 700 small files, which cost the boot a third of its time. An app may have a second copy: what they make are plain objects, or objects
-  // that bring their own code.
-  noExternal: Object.keys(bundled),
+  noExternal: bundled,
+  esbuildPlugins: [commonJs, licences],
   onSuccess: async () => {
-    for (const [name, file] of Object.entries(bundled)) copyFileSync(`node_modules/${name}/${file}`, `dist/${name}.license`)
     // One file without imports: what zin deploy sends, and miniflare runs.
     await build({
       entryPoints: ['plugins/edge-proxy/worker/index.ts'],
@@ -68,5 +65,7 @@ export default defineConfig({
   silent: true,
   esbuildOptions(options) {
     options.chunkNames = 'chunks/[name]-[hash]'
+    // The lines of the sources are enough for a stack.
+    options.sourcesContent = false
   },
 })

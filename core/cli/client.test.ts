@@ -31,6 +31,7 @@ async function appIn(t: TestContext, port: number, run?: string | object): Promi
     environment: 'test',
     production: false,
     rootDir: dataDir,
+    codeDir: dataDir,
     dataDir,
     bind: { host: '127.0.0.1', port },
     shutdownMs: 30_000,

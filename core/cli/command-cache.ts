@@ -1,5 +1,6 @@
 import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import type { FoundConfig } from '../config/load.js'
 import type { CommandShape, OwnedCommand } from '../host/command.js'
 
 interface CacheContent {
@@ -10,18 +11,18 @@ interface CacheContent {
 /** Fields that `zin help` needs; functions are not cached. */
 const shapeKeys = ['name', 'aliases', 'summary', 'args', 'options', 'json', 'confirms', 'needs'] as const
 
-const cacheIn = (configFile: string): string => join(dirname(configFile), '.zin', 'cache', 'commands.json')
+const cacheIn = (rootDir: string): string => join(rootDir, '.zin', 'cache', 'commands.json')
 
 /**
  * Caches the commands of an app's plugins for `zin help`, so that help does not have to load the app. The cache is used for help only:
  * commands are run from the configuration. A read-only folder is not an error.
  */
 export async function writeCommandCache(
-  configFile: string,
+  { file: configFile, rootDir }: FoundConfig,
   version: string,
   commands: readonly OwnedCommand<CommandShape>[],
 ): Promise<void> {
-  const file = cacheIn(configFile)
+  const file = cacheIn(rootDir)
   const temporary = `${file}.${process.pid}.tmp`
   try {
     const content: CacheContent = {
@@ -37,9 +38,12 @@ export async function writeCommandCache(
 }
 
 /** Returns the cached commands, or undefined if there are none or the configuration file has changed since. */
-export async function readCommandCache(configFile: string, version: string): Promise<readonly OwnedCommand<CommandShape>[] | undefined> {
+export async function readCommandCache(
+  { file: configFile, rootDir }: FoundConfig,
+  version: string,
+): Promise<readonly OwnedCommand<CommandShape>[] | undefined> {
   try {
-    const content = JSON.parse(await readFile(cacheIn(configFile), 'utf8')) as Partial<CacheContent>
+    const content = JSON.parse(await readFile(cacheIn(rootDir), 'utf8')) as Partial<CacheContent>
     const fresh = content.key === (await keyOf(configFile, version)) && Array.isArray(content.commands)
     return fresh && content.commands?.every(isOwnedCommand) ? content.commands : undefined
   } catch {

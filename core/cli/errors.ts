@@ -28,6 +28,17 @@ export const cliErrors = defineErrors({
     when: 'No process listens at the address of the app',
     fix: 'Start the app, or pass its address with `--url`',
   },
+  ZIN_BUILD_FAILED: {
+    message: (problems: readonly string[]) => problems.join('\n'),
+    details: (problems: readonly string[]) => problems,
+    when: '`zin build` found an error in a source file',
+    fix: 'Correct the lines that the message names',
+  },
+  ZIN_BUILD_FOLDER: {
+    message: (folder: string) => `${folder} exists and was not written by "zin build"; rename or remove it`,
+    when: '`zin build` would replace a folder of yours',
+    fix: 'Rename or remove the folder',
+  },
   ZIN_COMMAND_CONFLICT: {
     message: (command: string, one: string, other: string) =>
       `the command "${command}" is registered by ${one} and by ${other}; rename one of them`,

@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { loadEnv } from '../config/env-file.js'
 import { findConfig } from '../config/load.js'
 import { messageOf, ZinError } from '../errors.js'
@@ -89,9 +88,9 @@ interface Listing {
 
 async function listPluginCommands(terminal: Terminal, version: string): Promise<Listing> {
   try {
-    const file = await findConfig(terminal.cwd)
-    if (file === undefined) return { commands: [] }
-    const cached = await readCommandCache(file, version)
+    const found = await findConfig(terminal.cwd)
+    if (found === undefined) return { commands: [] }
+    const cached = await readCommandCache(found, version)
     if (cached !== undefined) return { commands: cached }
     // Warnings about the configuration do not belong in a list of commands.
     const app = await open({ ...terminal, env: { ...terminal.env, LOG_LEVEL: 'silent' } })
@@ -112,8 +111,7 @@ async function findPluginCommand(
   version: string,
   standalone: readonly OwnedCommand[],
 ): Promise<{ app: OpenApp; match: Match }> {
-  const file = await findConfig(terminal.cwd)
-  if (file === undefined) throw new Program([...core, ...standalone], { version }).unknown(argv, noApp)
+  if ((await findConfig(terminal.cwd)) === undefined) throw new Program([...core, ...standalone], { version }).unknown(argv, noApp)
   const app = await open(terminal)
   try {
     const program = new Program([...core, ...standalone, ...app.host.commands()], { version })
@@ -132,8 +130,8 @@ function open(terminal: Terminal): Promise<OpenApp> {
 
 /** Loads `.env` for a command that needs no app: that of the app, or else of this folder. */
 async function readDotEnv({ cwd, env }: Terminal): Promise<void> {
-  const file = await findConfig(cwd)
-  await loadEnv(file === undefined ? cwd : dirname(file), env)
+  const found = await findConfig(cwd)
+  await loadEnv(found?.rootDir ?? cwd, env)
 }
 
 /**

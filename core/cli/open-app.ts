@@ -32,17 +32,18 @@ export async function openApp({ cwd, environment, roles, bind, onHost }: OpenApp
   const { Host: HostClass } = await import('../host/host.js')
   const own = checkConfig(loaded.exported, loaded.file)
   const config = { ...own, app: { ...own.app, ...bind } }
-  const host = new HostClass(config, { rootDir: loaded.rootDir, env: loaded.env, roles })
+  const host = new HostClass(config, { rootDir: loaded.rootDir, codeDir: loaded.codeDir, env: loaded.env, roles })
   const close = async (): Promise<void> => {
     await host.stop('the command is done')
   }
   onHost?.(host)
+  if (loaded.notice !== undefined && roles.length > 0) host.log.warn(loaded.notice)
   try {
     await host.prepare()
   } catch (error) {
     await close()
     throw error
   }
-  await writeCommandCache(loaded.file, zinPackage().version, host.commands())
+  await writeCommandCache(loaded, zinPackage().version, host.commands())
   return { loaded, host, close }
 }

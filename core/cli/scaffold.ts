@@ -6,7 +6,7 @@ import type { ZinPackage } from './package-root.js'
 export const exampleNames = ['minimal', 'full', 'custom-plugin', 'edge', 'microservice'] as const
 export type ExampleName = (typeof exampleNames)[number]
 
-const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'package-lock.json'])
+const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'build', 'package-lock.json'])
 
 export interface ScaffoldOptions {
   /** Absolute path. Created if missing; must be empty except for `.git`. */
@@ -32,7 +32,7 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   const text = manifestFor(await readFile(manifest, 'utf8'), basename(target), zin)
   await writeFile(manifest, text)
   // npm omits .gitignore from packages. Temporary files of updateEnvFile contain secrets, too.
-  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\n.zin/\n.env\n.env.new*\n')
+  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\nbuild/\n.zin/\n.env\n.env.new*\n')
   const template = join(target, '.env.example')
   const given = await readText(template)
   const settings = withAppName(given ?? '', appName(basename(target)))
@@ -59,9 +59,16 @@ export function generateKeys(text: string): string {
 
 /** Adapts the example's package.json: the app's name, and a dependency on zin from the same source as this one. */
 export function manifestFor(text: string, folder: string, zin: ZinPackage): string {
-  const manifest = JSON.parse(text) as Record<string, unknown>
+  const { optionalDependencies, ...manifest } = JSON.parse(text) as Record<string, unknown>
   const dependencies = { ...(manifest.dependencies as object | undefined), zin: zin.installed ? `^${zin.version}` : `file:${zin.root}` }
-  return `${JSON.stringify({ ...manifest, name: packageName(folder), dependencies }, null, 2)}\n`
+  const stand = needsStandIns() && optionalDependencies !== undefined ? { optionalDependencies } : {}
+  return `${JSON.stringify({ ...manifest, name: packageName(folder), dependencies, ...stand }, null, 2)}\n`
+}
+
+/** Whether this Node lacks what the optional dependencies of the examples stand in for: `node:sqlite`, complete since 22.16. */
+function needsStandIns(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  return major < 22 || (major === 22 && minor < 16)
 }
 
 /** `My App` → `my-app`. */

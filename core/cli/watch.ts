@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 
 /** Folders that contain no sources of the app. */
-const skipped = new Set(['node_modules', '.zin', '.git', 'dist', 'coverage'])
+const skipped = new Set(['node_modules', '.zin', '.git', 'dist', 'build', 'build.new', 'coverage'])
 const extensions = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
 
 /** Whether a change of this file should restart the app. */

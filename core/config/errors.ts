@@ -25,6 +25,12 @@ export const configErrors = defineErrors({
     when: 'A configuration in TypeScript would load as CommonJS',
     fix: 'Add `"type": "module"` to the `package.json` of the app',
   },
+  ZIN_CONFIG_UNBUILT: {
+    message: (file: string, changed?: string) =>
+      `${file} is TypeScript, and ${changed === undefined ? 'there is no build of the app' : `${changed} has changed since the app was built`}: run "zin build" where its development dependencies are installed, or "npm install tsx"`,
+    when: 'The app has no build that is up to date, and tsx, which loads TypeScript, is not installed',
+    fix: 'Run `zin build`, and deploy the folder `build`',
+  },
   ZIN_CONFIG_SYNTAX: {
     message: (place: string, text: string) => `${place}: ${text}`,
     cause: (_place: string, _text: string, error: unknown) => error,

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { type Build, buildFolder, builtConfig, readBuild, readManifest } from './build.js'
 import { loadEnv } from './env-file.js'
 import { configErrors, configNames } from './errors.js'
 import { loadingFailed } from './load-errors.js'
@@ -12,22 +13,34 @@ export interface LoadedConfig {
   /** The default export of the file, unchecked. */
   readonly exported: unknown
   readonly file: string
-  /** Folder of the file. Relative paths of the app are resolved against it. */
+  /** Folder of the app. Its relative paths are resolved against it. */
   readonly rootDir: string
+  /** Folder of the code: that of the app, or its build. */
+  readonly codeDir: string
+  /** Why its build is not used, if it has one. */
+  readonly notice?: string
   readonly env: EnvSource
 }
 
+export interface FoundConfig {
+  readonly file: string
+  /** Folder of the app. */
+  readonly rootDir: string
+}
+
 /**
- * Finds the configuration file of the app that contains `cwd`: the nearest one in that folder or above it. Throws
+ * Finds the configuration file of the app that contains `cwd`: the nearest one in that folder or above it, or that in its build. Throws
  * ZIN_CONFIG_UNSUPPORTED if it has an unsupported format.
  */
-export async function findConfig(cwd: string): Promise<string | undefined> {
+export async function findConfig(cwd: string): Promise<FoundConfig | undefined> {
   for (let folder = cwd; ; folder = dirname(folder)) {
     for (const name of configNames) {
       const file = join(folder, name)
-      if (await isFile(file)) return file
+      if (await isFile(file)) return { file, rootDir: folder }
     }
     await refuseOthers(folder)
+    const built = join(folder, buildFolder)
+    if (await readManifest(built)) return { file: join(built, builtConfig), rootDir: folder }
     if (folder === dirname(folder)) return undefined
   }
 }
@@ -40,11 +53,20 @@ export async function findConfig(cwd: string): Promise<string | undefined> {
  * ZIN_ENV_FILE, or a ZinError that the configuration itself threw, with its location.
  */
 export async function loadConfig(cwd: string, environment: Record<string, string | undefined> = process.env): Promise<LoadedConfig> {
-  const file = await findConfig(cwd)
-  if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
-  const rootDir = dirname(file)
+  const found = await findConfig(cwd)
+  if (found === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
+  const { rootDir } = found
   const env = await loadEnv(rootDir, environment)
-  return { exported: (await importModule(file)).default, file, rootDir, env }
+  // `zin dev` runs what is being written.
+  const build = environment.ZIN_DEV === '1' ? undefined : await readBuild(rootDir)
+  if (build !== undefined && build.changed === undefined) {
+    // Before the build is loaded: its stacks then name the sources.
+    process.setSourceMapsEnabled(true)
+    return { exported: (await importModule(build.file)).default, file: build.file, rootDir, codeDir: dirname(build.file), env }
+  }
+  const { default: exported } = await importModule(found.file, build)
+  const notice = build && `${build.changed} has changed since the app was built: it runs from its sources; run "zin build"`
+  return { exported, file: found.file, rootDir, codeDir: dirname(found.file), env, ...(notice === undefined ? {} : { notice }) }
 }
 
 /** Reports a file that looks like the configuration instead of ignoring it. */
@@ -54,13 +76,17 @@ async function refuseOthers(folder: string): Promise<void> {
   if (other !== undefined) throw configErrors.ZIN_CONFIG_UNSUPPORTED(join(folder, other))
 }
 
-async function importModule(file: string): Promise<{ readonly default?: unknown }> {
+/** @param stale the build of the app if it is not up to date. */
+async function importModule(file: string, stale?: Build): Promise<{ readonly default?: unknown }> {
   if (['.ts', '.mts'].includes(extname(file))) {
     if (await isCommonJs(file)) {
       throw configErrors.ZIN_CONFIG_COMMONJS(file)
     }
     await loadPackageOf(file)
-    const { register } = await import('tsx/esm/api')
+    const { register } = await import('tsx/esm/api').catch((error: unknown) => {
+      const { code, message } = error as NodeJS.ErrnoException
+      throw code === 'ERR_MODULE_NOT_FOUND' && message.includes("'tsx'") ? configErrors.ZIN_CONFIG_UNBUILT(file, stale?.changed) : error
+    })
     register()
   }
   try {

@@ -1,6 +1,7 @@
 import { isAbsolute, join } from 'node:path'
 import { defineSettings, type SettingValues } from '../config/settings.js'
 import { defaultDeadlineMs, type ZinConfig } from './define-config.js'
+import type { HostOptions } from './host-options.js'
 import type { HostView } from './view.js'
 
 /** Settings that the core reads. */
@@ -45,7 +46,12 @@ function isProduction(environment: string): boolean {
 }
 
 /** Information about the app for plugins. The configuration overrides settings. */
-export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: string, envFile?: string): HostView['app'] {
+export function describeApp(
+  config: ZinConfig,
+  settings: AppSettings,
+  { rootDir, codeDir = rootDir }: Pick<HostOptions, 'codeDir' | 'rootDir'>,
+  envFile?: string,
+): HostView['app'] {
   const { app = {} } = config
   const bind = { host: app.host ?? settings.HOST, port: app.port ?? settings.PORT }
   const allowedHosts = app.allowedHosts ?? (isLoopback(bind.host) ? loopbackNames : undefined)
@@ -54,6 +60,7 @@ export function describeApp(config: ZinConfig, settings: AppSettings, rootDir: s
     environment: settings.NODE_ENV,
     production: isProduction(settings.NODE_ENV),
     rootDir,
+    codeDir,
     ...(envFile === undefined ? {} : { envFile }),
     dataDir: isAbsolute(settings.ZIN_DATA_DIR) ? settings.ZIN_DATA_DIR : join(rootDir, settings.ZIN_DATA_DIR),
     bind,

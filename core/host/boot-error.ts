@@ -29,11 +29,15 @@ export function located(cause: BootCause, rootDir: string): BootCause {
   return frame === undefined ? cause : { ...cause, place: `${relative(rootDir, frame.file)}:${frame.line}:${frame.column}` }
 }
 
+/** Whether packages are missing, which its details name. */
+export function isPackageMissing(error: Error): error is ZinError & { readonly details: readonly string[] } {
+  return error instanceof ZinError && error.code === hostErrors.ZIN_PACKAGE_MISSING.code
+}
+
 /** Describes a cause: plugin, problem and location. */
 export function describeCause({ plugin, phase, error, place }: BootCause): string {
   const message = messageOf(error)
-  const words = message.startsWith(`${plugin}: `)
-    ? message
-    : `${plugin}: ${phase === 'configuration' ? '' : `failed in ${phase}: `}${message}`
+  const toldWhere = phase === 'configuration' || isPackageMissing(error) ? '' : `failed in ${phase}: `
+  const words = message.startsWith(`${plugin}: `) ? message : `${plugin}: ${toldWhere}${message}`
   return place === undefined ? words : `${words} (at ${place}; DEBUG=zin shows the stack)`
 }

@@ -21,7 +21,11 @@ export const hostErrors = defineErrors({
     fix: 'Call `start` once; create a new one to start again',
   },
   ZIN_PACKAGE_MISSING: {
-    message: (name: string) => `the package "${name}" is not installed: run "npm install ${name}"`,
+    message: (names: readonly string[], command?: string) => {
+      const one = names.length === 1
+      return `the package${one ? '' : 's'} ${names.map((name) => `"${name}"`).join(', ')} ${one ? 'is' : 'are'} not installed: run "${command ?? `npm install ${names.join(' ')}`}"`
+    },
+    details: (names: readonly string[], _command?: string) => names,
     when: 'A plugin needs a package that only apps with this plugin install',
     fix: 'Run the command that the message names',
   },

@@ -15,6 +15,8 @@ export interface ProvidedService {
 export interface HostOptions {
   /** Folder of the app; relative paths are resolved against it. */
   readonly rootDir: string
+  /** Folder of its code: that of the app, or its build. Default: `rootDir`. */
+  readonly codeDir?: string
   /** Default: `process.env`. */
   readonly env?: EnvSource
   readonly clock?: Clock

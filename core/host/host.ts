@@ -80,7 +80,7 @@ export class Host {
       phase: 'configuration',
       error: configErrors.ZIN_SETTING_INVALID([problem]),
     }))
-    const app = describeApp(config, settings, options.rootDir, this.#env.file)
+    const app = describeApp(config, settings, options, this.#env.file)
     const clock = options.clock ?? systemClock
     const roles = options.roles ?? ['http', 'worker']
     const levelIsSet = (this.#env.values.LOG_LEVEL ?? '') !== '' && !problems.some((problem) => problem.startsWith('LOG_LEVEL='))

@@ -13,7 +13,7 @@ export async function importPackage<T>(name: string, load: () => Promise<T>): Pr
   try {
     return await load()
   } catch (error) {
-    if (isMissing(name, error)) throw hostErrors.ZIN_PACKAGE_MISSING(name)
+    if (isMissing(name, error)) throw hostErrors.ZIN_PACKAGE_MISSING([name])
     throw error
   }
 }

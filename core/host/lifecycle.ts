@@ -3,11 +3,12 @@ import type { SettingsReader } from '../config/read-settings.js'
 import type { SettingSpec, SettingSpecs } from '../config/settings.js'
 import { OptionsValidator } from '../config/validate-options.js'
 import { isLater, type ServiceRef, type Uses } from '../services/ref.js'
-import { type BootCause, BootError } from './boot-error.js'
+import { type BootCause, BootError, isPackageMissing } from './boot-error.js'
 import { declarationProblems } from './declarations.js'
 import { hostErrors } from './errors.js'
 import { buildGraph, type GraphNode, type PluginGraph } from './graph.js'
 import { type HostParts, makeContext } from './make-context.js'
+import { addCommand, missingPackages } from './packages.js'
 import { announceSlow, type PhaseOptions, runPhase } from './phases.js'
 import { endUnits, type StopRow, stopLevels, stopUnit } from './shutdown.js'
 import type { PluginPhase } from './states.js'
@@ -67,6 +68,10 @@ export class Lifecycle {
       unit.settings = values
       for (const problem of problems) complain(unit.name, problem)
       if (problems.length > 0) faulty.add(unit.name)
+      const missing = lost.has(unit.name) ? [] : missingPackages(spec, unit.options, values, this.#options.parts.view.app.rootDir)
+      if (missing.length === 0) continue
+      causes.push({ plugin: unit.name, phase: 'configuration', error: hostErrors.ZIN_PACKAGE_MISSING(missing, addCommand(spec, missing)) })
+      lost.add(unit.name)
     }
     const result = buildGraph(units.map(nodeOf), this.#options.external)
     if ('problems' in result) {
@@ -97,7 +102,7 @@ export class Lifecycle {
           try {
             await this.#runUnit(unit, phase)
           } catch (error) {
-            causes.push(...(await this.#failed({ plugin: unit.name, phase, error: error as Error })))
+            causes.push(...(await this.#failed(causeOf(unit, phase, error as Error))))
           }
           busy.delete(unit.name)
         }
@@ -223,6 +228,12 @@ export class Lifecycle {
     const rows = await stopLevels(this.levels(), this.#options.phases)
     return endUnits(this.#options.units, rows, this.#options.phases)
   }
+}
+
+/** A package that was missing when it was imported is reported like one that the plugin declares. */
+function causeOf({ name, plugin: { spec } }: PluginUnit, phase: BootPhase, error: Error): BootCause {
+  if (!isPackageMissing(error)) return { plugin: name, phase, error }
+  return { plugin: name, phase, error: hostErrors.ZIN_PACKAGE_MISSING(error.details, addCommand(spec, error.details)) }
 }
 
 function problemsOf(unit: PluginUnit): BootCause[] {

@@ -4,6 +4,7 @@ import type { ErrorTable } from '../errors.js'
 import type { HookSpec } from '../hooks/kinds.js'
 import type { ServiceRef, Uses } from '../services/ref.js'
 import type { PluginContext } from './context.js'
+import type { PackageUses } from './packages.js'
 import type { PluginPhase } from './states.js'
 
 type MaybePromise<T> = T | Promise<T>
@@ -51,6 +52,11 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly developmentDefaults?: Partial<SettingValues<NoInfer<S>>>
   /** Options of the factory call, created with `defineOptions`. */
   readonly options?: OptionsDeclaration<O>
+  /**
+   * npm packages that it needs and that only apps with this plugin install. The app does not start without those that it needs; `zin add`
+   * installs them. Import them in `setup` or later, because apps without the plugin load its files, too.
+   */
+  readonly packages?: PackageUses<NoInfer<O>, SettingValues<NoInfer<S>>>
   /** Errors it throws, created with `defineErrors`. They appear in the OpenAPI document and in its README. */
   readonly errors?: ErrorTable
   /** `continue`: if this plugin fails during the boot, the app starts without it and its dependents. Default `abort`. */

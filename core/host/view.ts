@@ -38,8 +38,10 @@ export interface HostView {
     readonly environment: string
     /** Whether `NODE_ENV` is set to anything but `development`, `dev`, `local` or `test`, ignoring case. */
     readonly production: boolean
-    /** Folder of `zin.config.ts`. */
+    /** Folder of the app: of `zin.config.ts`, `.env` and `package.json`. */
     readonly rootDir: string
+    /** Folder of the code that runs: `rootDir`, or the folder `build` in it. Code that is given by a path is found with `codePath`. */
+    readonly codeDir: string
     /** Path of the `.env` that settings are read from, whether or not it exists; absent if the host was given a complete environment. */
     readonly envFile?: string
     /** `ZIN_DATA_DIR`, absolute. Created by the first writer. */

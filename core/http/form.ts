@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -28,7 +29,7 @@ const queryString = {
 /** Parses a urlencoded form: texts by name, and lists of them for repeated names, as in a query string. */
 export async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unknown> {
   // Untyped: its types would add other `files` to every request.
-  const { koaBody } = (await import('koa-body' as string)) as {
+  const { koaBody } = createRequire(import.meta.url)('koa-body') as {
     readonly koaBody: (options: object) => (ctx: object, next: () => Promise<unknown>) => Promise<unknown>
   }
   const parse = koaBody({ json: false, text: false, formLimit: bytes.length, queryString })

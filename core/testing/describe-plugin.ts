@@ -84,10 +84,10 @@ export function describePlugin(dependencies: () => readonly Plugin[], factory: P
         assert.ok(command.summary.length > 0, `command ${command.name} has no summary`)
     })
 
-    it('has a README whose tables of options, settings and errors match its declarations', async () => {
+    it('has a README whose tables of options, settings, packages and errors match its declarations', async () => {
       const readme = await readFile(given.readme, 'utf8')
       const tables = declaredTables(spec)
-      for (const section of ['Options', 'Settings', 'Errors']) {
+      for (const section of ['Options', 'Settings', 'Packages', 'Errors']) {
         const table = tables[section]
         const rows = tableRows(readme, section)
         // A plugin that declares no errors may list errors of others that it passes on.

@@ -1,6 +1,7 @@
 import { isRequired } from '../config/options.js'
 import type { SettingSpec, SettingSpecs } from '../config/settings.js'
 import type { ErrorTable } from '../errors.js'
+import type { PackageUses } from '../host/packages.js'
 import type { AnyPluginSpec } from '../host/plugin.js'
 
 /** A table of a README: the cells of its head and of each row. */
@@ -10,10 +11,13 @@ export interface ReadmeTable {
 }
 
 /** Generates the tables of a plugin's declarations, by section. Empty tables are omitted. */
-export function declaredTables(spec: Pick<AnyPluginSpec, 'options' | 'settings' | 'errors'>): Readonly<Record<string, ReadmeTable>> {
+export function declaredTables(
+  spec: Pick<AnyPluginSpec, 'options' | 'settings' | 'packages' | 'errors'>,
+): Readonly<Record<string, ReadmeTable>> {
   const tables = {
     Options: { head: ['option', 'type', 'default', 'meaning'], rows: optionRows(spec.options) },
     Settings: { head: ['setting', 'type', 'default', 'meaning'], rows: settingRows((spec.settings ?? {}) as SettingSpecs) },
+    Packages: { head: ['package', 'needed'], rows: packageRows((spec.packages ?? {}) as PackageUses) },
     Errors: { head: ['code', 'status', 'when', 'what to do'], rows: errorRows(spec.errors ?? {}) },
   }
   return Object.fromEntries(Object.entries(tables).filter(([, { rows }]) => rows.length > 0))
@@ -32,6 +36,10 @@ function optionRows(options: AnyPluginSpec['options']): ReadmeTable['rows'] {
 
 function settingRows(settings: SettingSpecs): ReadmeTable['rows'] {
   return Object.entries(settings).map(([name, spec]) => [`\`${name}\``, settingType(spec), defaultWords(spec.default), spec.summary])
+}
+
+function packageRows(packages: PackageUses): ReadmeTable['rows'] {
+  return Object.entries(packages).map(([name, { when }]) => [`\`${name}\``, when === undefined ? 'always' : `when ${when}`])
 }
 
 function errorRows(errors: ErrorTable): ReadmeTable['rows'] {

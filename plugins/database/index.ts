@@ -6,6 +6,7 @@ import { databaseService } from './contract.js'
 import { databaseErrors } from './errors.js'
 import { migrateBeforeStart } from './migrator/gate.js'
 import { databaseOptions } from './options.js'
+import { databasePackages } from './packages.js'
 import { createDatabase } from './service.js'
 import { databaseSettings } from './settings.js'
 
@@ -36,6 +37,7 @@ export const database = definePlugin({
   version: '0.1.0',
   description: 'SQL tables through Kysely on SQLite, MySQL or MariaDB, with migrations per plugin',
   provides: [databaseService],
+  packages: databasePackages,
   errors: databaseErrors,
   settings: databaseSettings,
   options: databaseOptions,

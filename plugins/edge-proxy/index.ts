@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { definePlugin, messageOf } from 'zin'
+import { standIn, standInUse } from 'zin/plugins/sqlite'
 import { edgeProxyErrors } from './errors.js'
 import { openSqliteBinding, type SqliteBinding } from './local/sqlite-binding.js'
-import { edgeProxyOptions } from './options.js'
+import { type EdgeProxyOptions, edgeProxyOptions } from './options.js'
 import { edgeProxyRoutes } from './routes.js'
 import { edgeProxySettings, workerSettings } from './settings.js'
 import { type EdgeConfig, EdgeConfigError, noSecret, readConfig } from './worker/config.js'
@@ -21,6 +22,7 @@ export const edgeProxy = definePlugin({
   name: 'edge-proxy',
   version: '1.0.0',
   description: 'Signed SQL over HTTP for a D1-style database: registered statements, or SQL from the caller',
+  packages: { [standIn]: standInUse(({ options }: { readonly options: EdgeProxyOptions }) => options.binding === undefined) },
   errors: edgeProxyErrors,
   settings: edgeProxySettings,
   options: edgeProxyOptions,

@@ -1,6 +1,6 @@
 import { appSlug, checkedValue, definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
-import { checkEviction, describeRedis, openRedis, redisErrors, redisTarget } from 'zin/plugins/redis'
+import { checkEviction, describeRedis, openRedis, redisErrors, redisPackages, redisTarget } from 'zin/plugins/redis'
 import { kvService } from './contract.js'
 import { kvErrors } from './errors.js'
 import { createKv as createKvTable } from './migrations/0001-create-kv.js'
@@ -27,6 +27,7 @@ export const kv = definePlugin({
   description: 'Key-value store with TTLs, on Redis or in a table of the database',
   uses: { database: optional(databaseService) },
   provides: [kvService],
+  packages: redisPackages,
   errors: { ...kvErrors, ...redisErrors },
   settings: kvSettings,
   options: kvOptions,

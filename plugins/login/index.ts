@@ -40,6 +40,9 @@ export const login = definePlugin({
   },
   provides: [loginUsersService],
   hooks: loginHooks,
+  packages: {
+    '@node-rs/argon2': { when: '`verifyCredentials` is not set', needed: ({ options }) => options.verifyCredentials === undefined },
+  },
   errors: loginErrors,
   settings: loginSettings,
   options: loginOptions,

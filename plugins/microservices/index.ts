@@ -71,7 +71,7 @@ export const microservices = definePlugin({
     const load = (): ReturnType<typeof loadDefinitions> => {
       const given = host.settings().find(({ name }) => name === 'MICROSERVICES')?.source !== 'default'
       const discovers = given ? settings.MICROSERVICES : settings.ENABLE_MICROSERVICES
-      return loadDefinitions({ discovers, rootDir: host.app.rootDir, port: host.app.bind.port, options, settings })
+      return loadDefinitions({ discovers, app: host.app, port: host.app.bind.port, options, settings })
     }
     const feeds = new Set<StateFeed>()
     const { manager, metrics, register } = assemble({

@@ -11,6 +11,7 @@ import { Collector } from './metrics/collector.js'
 import { SeriesLimit } from './metrics/limit.js'
 import { MetricsServer } from './metrics/server.js'
 import { observabilityOptions } from './options.js'
+import { observabilityPackages } from './packages.js'
 import { metricsRoutes } from './routes.js'
 import { observabilitySettings } from './settings.js'
 import { noTraces } from './traces/off.js'
@@ -35,6 +36,7 @@ export const observability = definePlugin({
     workers: optional(workersService),
   },
   provides: [metricsService, tracesService],
+  packages: observabilityPackages,
   errors: observabilityErrors,
   settings: observabilitySettings,
   options: observabilityOptions,

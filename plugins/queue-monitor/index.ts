@@ -60,6 +60,11 @@ export const queueMonitor = definePlugin({
     workers: optional(workersService),
   },
   provides: [queueMonitorService, attentionService],
+  packages: {
+    graphql: {},
+    'graphql-http': {},
+    nodemailer: { when: '`monitor.smtp` is set', needed: ({ options }) => options.monitor.smtp !== undefined, added: false },
+  },
   hooks: queueMonitorHooks,
   attention: monitorKinds,
   errors: monitorErrors,

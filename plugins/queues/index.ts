@@ -1,6 +1,6 @@
 import { appSlug, checkedValue, definePlugin, optional } from 'zin'
 import { healthChecksService } from 'zin/plugins/health'
-import { redisErrors, redisTarget } from 'zin/plugins/redis'
+import { redisErrors, redisPackages, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
 import type { EmbeddedStore } from './embedded/open.js'
 import { queueErrors } from './errors.js'
@@ -91,6 +91,11 @@ export const queues = definePlugin({
   description: 'BullMQ queues on Redis, or on an embedded store that needs no server',
   uses: { health: optional(healthChecksService) },
   provides: [queuesService],
+  packages: {
+    bullmq: {},
+    '@electric-sql/pglite': { when: 'REDIS_URL is not set', needed: ({ settings }) => settings.REDIS_URL === '' },
+    ...redisPackages,
+  },
   attention: scheduleKinds,
   errors: { ...queueErrors, ...redisErrors },
   hooks: queueHooks,

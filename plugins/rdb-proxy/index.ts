@@ -20,6 +20,7 @@ export const rdbProxy = definePlugin({
   version: '1.0.0',
   description: 'SQL over signed HTTP in front of MySQL or MariaDB',
   uses: { kv: optional(kvService) },
+  packages: { mysql2: {} },
   errors: rdbProxyErrors,
   settings: { ...rdbProxySettings, ...signatureSettings },
   options: rdbProxyOptions,

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import type { PackageUse } from 'zin'
 
 /** Decides about an action by its code and the names that `sqlite3_set_authorizer` gives for it. */
 export type Refused = (action: number, name: string | null, value: string | null, schema: string | null) => boolean
@@ -65,5 +66,16 @@ function withoutWarning<T>(load: () => T): T {
     return load()
   } finally {
     process.emitWarning = emitWarning
+  }
+}
+
+/** The package that stands in for `node:sqlite`: an entry of `packages` of a plugin that opens files if `uses` says so. */
+export function standInUse<O, S>(uses: (app: { readonly options: O; readonly settings: S }) => boolean): PackageUse<O, S> {
+  return {
+    when: 'Node is older than 22.16 and a SQLite file is used',
+    needed: (app) => uses(app) && builtInBinding() === undefined,
+    get added() {
+      return builtInBinding() === undefined
+    },
   }
 }

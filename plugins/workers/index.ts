@@ -1,5 +1,5 @@
-import { resolve } from 'node:path'
-import { definePlugin, EventStreams, optional, type RouteContext } from 'zin'
+import { isAbsolute } from 'node:path'
+import { codePath, definePlugin, EventStreams, optional, type RouteContext } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { databaseService } from 'zin/plugins/database'
 import { decisionsService } from 'zin/plugins/decisions'
@@ -79,6 +79,7 @@ export const workers = definePlugin({
     kv: optional(kvService),
   },
   provides: [workersService],
+  packages: { mongodb: { when: 'MONGODB_URL is set', needed: ({ settings }) => settings.MONGODB_URL !== '', added: false } },
   hooks: workerHooks,
   attention: workerKinds,
   errors: workerErrors,
@@ -88,9 +89,10 @@ export const workers = definePlugin({
   deadlines: { stop: 600_000 },
   setup(ctx) {
     const { options, settings, host, services } = ctx
-    const app = host.app.rootDir
-    const folders = (options.processorRoots ?? ['processors']).map((root) => resolve(app, root))
-    const parts = assemble({ ...ctx, roots: { app, folders } })
+    const app = host.app.codeDir
+    const folders = (options.processorRoots ?? ['processors']).map((root) => codePath(host.app, root))
+    const inCode = (path: string): string => (isAbsolute(path) ? codePath(host.app, path) : path)
+    const parts = assemble({ ...ctx, roots: { app, folders, inCode } })
     ctx.provide(workersService, parts.workers)
     for (const [name, processor] of Object.entries(options.processors ?? {})) {
       if (typeof processor === 'function') parts.registry.register(name, processor)

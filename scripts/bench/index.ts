@@ -9,6 +9,7 @@ import { benchConsole } from './console.js'
 import { benchControlPlane } from './control-plane.js'
 import { benchEdge } from './edge.js'
 import { benchEmbedded } from './embedded.js'
+import { benchFirstDay } from './first-day.js'
 import { benchHooks } from './hooks.js'
 import { benchHttp } from './http.js'
 import { benchMicroservices } from './microservices.js'
@@ -24,6 +25,7 @@ const suites: Readonly<Record<string, () => Promise<readonly BenchRow[]>>> = {
   auth: benchAuth,
   'sql-proxy': benchSqlProxy,
   boot: benchBoot,
+  'first-day': benchFirstDay,
   workers: benchWorkers,
   'control-plane': benchControlPlane,
   edge: benchEdge,

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { dirname, join, relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { readEnvFile } from '../../config/env-file.js'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
@@ -23,9 +23,9 @@ export const devCommand = defineCommand({
     port: { type: 'int', summary: 'Port to listen on', min: 0, max: 65_535 },
   },
   async run({ cwd, options, print }) {
-    const file = await findConfig(cwd)
-    if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
-    const rootDir = dirname(file)
+    const found = await findConfig(cwd)
+    if (found === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
+    const { rootDir } = found
     const args = [
       'start',
       ...(options.host === undefined ? [] : [`--host=${options.host}`]),

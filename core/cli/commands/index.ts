@@ -1,4 +1,6 @@
 import type { Command } from '../../host/command.js'
+import { addCommand } from './add.js'
+import { buildCommand } from './build.js'
 import { configCheckCommand } from './config-check.js'
 import { devCommand } from './dev.js'
 import { docsCommand } from './docs.js'
@@ -14,11 +16,13 @@ import { testCommand } from './test.js'
 export const coreCommands: readonly Command[] = [
   newCommand,
   devCommand,
+  buildCommand,
   startCommand,
   pluginsCommand,
   hooksCommand,
   routesCommand,
   configCheckCommand,
+  addCommand,
   makePluginCommand,
   docsCommand,
   testCommand,

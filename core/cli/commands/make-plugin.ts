@@ -22,9 +22,9 @@ export const makePluginCommand = defineCommand({
         `a plugin cannot be named "${name}": the identifier ${factoryName(name)} is reserved or already used in its code; choose another name`,
       )
     }
-    const file = await findConfig(cwd)
-    if (file === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
-    const folder = join(dirname(file), 'plugins', path)
+    const found = await findConfig(cwd)
+    if (found === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
+    const folder = join(found.rootDir, 'plugins', path)
     await makeFolder(folder)
     for (const [fileName, text] of Object.entries(pluginFiles(name))) {
       await writeFile(join(folder, fileName), text, { flag: 'wx' })

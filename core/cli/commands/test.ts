@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
 import { defineCommand } from '../../host/command.js'
 import { cliErrors } from '../errors.js'
 
 const testName = /\.test\.(c|m)?[jt]s$/
-const skipped: ReadonlySet<string> = new Set(['node_modules', 'dist'])
+const skipped: ReadonlySet<string> = new Set(['node_modules', 'dist', 'build'])
 
 export const testCommand = defineCommand({
   name: 'test',
@@ -16,9 +16,9 @@ export const testCommand = defineCommand({
   needs: 'nothing',
   args: [{ name: 'path', summary: 'only files whose path contains this', required: false }],
   async run({ args, cwd, signal }) {
-    const config = await findConfig(cwd)
-    if (config === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
-    const root = dirname(config)
+    const found = await findConfig(cwd)
+    if (found === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
+    const { rootDir: root } = found
     const files = (await testsIn(root)).map((file) => relative(root, file)).filter((file) => file.includes(args.path ?? ''))
     if (files.length === 0) {
       const which = args.path === undefined ? '' : ` whose path contains "${args.path}"`

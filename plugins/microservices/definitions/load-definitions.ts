@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { messageOf, type SettingValues } from 'zin'
+import { codePath, type HostView, messageOf, type SettingValues } from 'zin'
 import { microserviceErrors } from '../errors.js'
 import type { MicroservicesOptions } from '../options.js'
 import type { microserviceSettings } from '../settings.js'
@@ -12,7 +12,7 @@ import { findServices } from './find-services.js'
 export interface LoadDefinitionsInput {
   /** Whether services are discovered in folders. */
   readonly discovers: boolean
-  readonly rootDir: string
+  readonly app: Pick<HostView['app'], 'codeDir' | 'rootDir'>
   /** Port of the app; 0: any free port. */
   readonly port: number
   readonly options: MicroservicesOptions
@@ -20,12 +20,12 @@ export interface LoadDefinitionsInput {
 }
 
 /** Discovers services and reads their definitions. Throws SERVICE_CONFIG_INVALID with all problems. `notes` are logged. */
-export async function loadDefinitions({ discovers, options, port, rootDir, settings }: LoadDefinitionsInput): Promise<{
+export async function loadDefinitions({ discovers, app, options, port, settings }: LoadDefinitionsInput): Promise<{
   readonly services: readonly ServiceDefinition[]
   readonly notes: readonly string[]
 }> {
-  const { found, problems } = discovers ? await findServices(resolve(rootDir, options.directory)) : { found: [], problems: [] }
-  const authorities = await readAuthorities(rootDir, options.services)
+  const { found, problems } = discovers ? await findServices(codePath(app, options.directory)) : { found: [], problems: [] }
+  const authorities = await readAuthorities(app.rootDir, options.services)
   const defined = defineServices({
     discovers,
     found,

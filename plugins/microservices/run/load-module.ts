@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { ZinConfig } from 'zin'
+import { importPackage, type ZinConfig } from 'zin'
 import type { ServiceContext, ServiceModule } from '../contract.js'
 
 const names = ['index.ts', 'index.mts', 'index.js', 'index.mjs']
@@ -14,9 +14,9 @@ const names = ['index.ts', 'index.mts', 'index.js', 'index.mjs']
 export async function loadModule(folder: string, context: ServiceContext, failures = 0): Promise<ZinConfig> {
   const file = await moduleOf(folder)
   if (file.endsWith('ts')) {
-    const { register } = await import('tsx/esm/api')
+    const { register } = await importPackage('tsx', () => import('tsx/esm/api'))
     register()
-  }
+  } else process.setSourceMapsEnabled(true)
   const { default: exported } = (await import(pathToFileURL(file).href + (failures === 0 ? '' : `?start=${failures}`))) as {
     readonly default?: ZinConfig | ServiceModule
   }

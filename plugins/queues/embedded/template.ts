@@ -15,7 +15,7 @@ interface Header {
   readonly sha256: string
 }
 
-const require = createRequire(import.meta.url)
+const installed = createRequire(import.meta.url)
 
 /** Lists everything that determines the content of a new data directory. */
 export function templateStamp(): string {
@@ -88,7 +88,7 @@ function digest(data: Buffer): string {
 }
 
 function versionOf(name: string): string {
-  for (const folder of parents(dirname(require.resolve(name)))) {
+  for (const folder of parents(dirname(installed.resolve(name)))) {
     const file = join(folder, 'package.json')
     if (!existsSync(file)) continue
     const found = JSON.parse(readFileSync(file, 'utf8')) as { readonly name?: string; readonly version?: string }

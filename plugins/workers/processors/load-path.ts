@@ -2,7 +2,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { isAbsolute, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { messageOf, ZinError } from 'zin'
-import { checkProcessorPath } from '../record/processor-path.js'
+import { checkProcessorPath, hasProcessorExtension, processorFiles } from '../record/processor-path.js'
 import { processorErrors } from './errors.js'
 import { type ExportNames, exportedFunction, missingExport } from './exported.js'
 
@@ -12,6 +12,8 @@ export interface ProcessorRoots {
   readonly app: string
   /** Roots, one of which must contain the file; paths may be relative to each of them. */
   readonly folders: readonly string[]
+  /** Where a path in the sources of the app is in the code that runs. Default: there. */
+  readonly inCode?: (path: string) => string
 }
 
 /** Files that have an allowed extension, but cannot be processors. */
@@ -23,15 +25,17 @@ const otherFile = /\.(?:test|spec)\.[cm]?[jt]s$|\.d\.[cm]?ts$|(?:^|\/)zin\.confi
  */
 export async function locateProcessor(
   path: string,
-  { app, folders }: ProcessorRoots,
+  { app, folders, inCode = (given) => given }: ProcessorRoots,
   refusal = processorErrors.INVALID_PROCESSOR_PATH,
 ): Promise<string> {
   const fault = checkProcessorPath('processor', path)
   if (fault !== undefined) throw new ZinError(fault.code, fault.message, { status: 400 })
-  for (const root of folders) {
-    for (const start of [root, app]) {
-      const inside = await pathInside(root, resolve(start, path))
-      if (inside !== undefined) return checkedFile(path, inside, refusal)
+  for (const candidate of processorFiles(path).map(inCode)) {
+    for (const root of folders) {
+      for (const start of [root, app]) {
+        const inside = await pathInside(root, resolve(start, candidate))
+        if (inside !== undefined) return checkedFile(path, inside, refusal)
+      }
     }
   }
   throw refusal(path, 'there is no such file under a processor root (option processorRoots, by default the folder "processors")')
@@ -59,7 +63,7 @@ async function checkedFile(
   refusal: typeof processorErrors.INVALID_PROCESSOR_PATH,
 ): Promise<string> {
   // The target of a symbolic link is what runs, so its name must be valid as well.
-  const fault = checkProcessorPath('processor', file)
+  const fault = checkProcessorPath('processor', hasProcessorExtension(file) ? file : `${file}.`)
   if (fault !== undefined) throw new ZinError(fault.code, fault.message, { status: 400 })
   if (inside.split(sep).some((segment) => segment.startsWith('.') || segment === 'node_modules')) {
     throw refusal(path, 'a processor must not be in a hidden folder or node_modules, or be a hidden file')

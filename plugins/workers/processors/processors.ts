@@ -124,7 +124,7 @@ export class Processors {
   }
 
   async #import(path: string, names: readonly string[]): Promise<(...args: never) => unknown> {
-    if (path.endsWith('.ts')) {
+    if ((await locateProcessor(path, this.#parts.roots)).endsWith('.ts')) {
       this.#typescript ??= enableTypescript()
       await this.#typescript
     }

@@ -32,7 +32,7 @@ export const inputErrors = defineErrors({
   ),
   INVALID_PROCESSOR_PATH_TRAVERSAL: invalid('The path of a processor or health check contains `..`', 'Use a file under a processor root'),
   INVALID_PROCESSOR_EXTENSION: invalid(
-    'The path of a processor or health check does not end in `.ts`, `.js`, `.mjs` or `.cjs`',
+    'The path of a processor or health check has another extension than `.ts`, `.js`, `.mjs` and `.cjs`',
     'Use a file with one of these extensions',
   ),
   INVALID_CONCURRENCY: invalid('`concurrency` is not an integer from 1 to 1000', asNamed),

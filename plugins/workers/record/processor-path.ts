@@ -21,8 +21,29 @@ export function checkProcessorPath(field: string, value: unknown): Problem | und
   }
   const segments = value.split('/')
   if (segments.includes('..')) return problem(field, 'INVALID_PROCESSOR_PATH_TRAVERSAL', `"${field}" must not contain ".."`)
-  if (!processorExtensions.some((extension) => value.endsWith(extension) && segments.at(-1) !== extension)) {
-    return problem(field, 'INVALID_PROCESSOR_EXTENSION', `"${field}" must end in one of ${processorExtensions.join(', ')}`)
+  const name = segments.at(-1) ?? ''
+  if (name.includes('.') && !hasProcessorExtension(name)) {
+    return problem(
+      field,
+      'INVALID_PROCESSOR_EXTENSION',
+      `"${field}" must end in one of ${processorExtensions.join(', ')}, or have no extension`,
+    )
   }
   return undefined
+}
+
+/** Whether the name of a file, which is not the extension alone, has the extension of a processor. */
+export function hasProcessorExtension(file: string): boolean {
+  return processorExtensions.some((extension) => file.endsWith(extension) && !/(^|[\\/])\.[a-z]+$/.test(file))
+}
+
+/**
+ * The files that a valid path may mean, in this order: the file itself, then the one with another extension, because `x.ts` in the sources of an
+ * app is `x.js` in its build, and stored paths outlive both.
+ */
+export function processorFiles(path: string): readonly string[] {
+  const own = processorExtensions.find((extension) => path.endsWith(extension))
+  const stem = own === undefined ? path : path.slice(0, -own.length)
+  const others = processorExtensions.filter((extension) => extension !== own).map((extension) => stem + extension)
+  return own === undefined ? others : [path, ...others]
 }

@@ -56,7 +56,7 @@ async function load({ file, exports, typescript }: Load): Promise<void> {
       const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')])
       esm.register()
       cjs.register()
-    }
+    } else process.setSourceMapsEnabled(true)
     processor = exportedFunction((await import(pathToFileURL(file).href)) as Record<string, unknown>, exports)
     if (processor === undefined) send({ type: 'unloadable', why: missingExport(exports), missing: true })
     else send({ type: 'ready' })
