@@ -1,5 +1,6 @@
 import type { Command } from '../../host/command.js'
 import { configCheckCommand } from './config-check.js'
+import { dataExportCommand, dataImportCommand } from './data.js'
 import { devCommand } from './dev.js'
 import { docsCommand } from './docs.js'
 import { hooksCommand } from './hooks.js'
@@ -19,6 +20,8 @@ export const coreCommands: readonly Command[] = [
   hooksCommand,
   routesCommand,
   configCheckCommand,
+  dataExportCommand,
+  dataImportCommand,
   makePluginCommand,
   docsCommand,
   testCommand,
