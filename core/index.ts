@@ -91,6 +91,12 @@ export { deny } from './hooks/kinds.js'
 export type { ActionActor, ActionEnd, ActionFacts, Manage, ManagementAction, NewManagementAction } from './hooks/manage.js'
 export type { HookReport, ListenerReport } from './hooks/report.js'
 
+// Moving data to other stores.
+
+export { dataErrors } from './data/errors.js'
+export { isUnusedData } from './data/marker.js'
+export type { DataPart, DataRecord, DataStore } from './data/part.js'
+
 // Routes and requests.
 
 export type { Access } from './http/access.js'

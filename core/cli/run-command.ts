@@ -34,8 +34,10 @@ export async function runCommand(match: Match, terminal: Terminal, signal: Abort
     let started = false
     const startServices = async (): Promise<void> => {
       if (app === undefined || started) return
-      const names = command.starts ?? [plugin]
-      await print.waiting(`${names.join(', ')} to start`, app.host.startOnly(names))
+      const { starts = [plugin] } = command
+      const { host } = app
+      const names = typeof starts === 'function' ? await starts({ host: host.view, slot: (name) => host.slot(name) }) : starts
+      await print.waiting(`${names.join(', ')} to start`, host.startOnly(names))
       started = true
     }
     if (command.needs === 'services') {
@@ -115,6 +117,10 @@ function contextFor(command: Command, { args, options, print, terminal, signal, 
     get app() {
       if (client === undefined) throw absent('the running app', 'running app')
       return client
+    },
+    slot(name) {
+      if (app === undefined) throw absent(`the hook "${name}"`, 'config')
+      return app.host.slot(name)
     },
     service<T>(ref: ServiceRef<T>): T {
       if (app === undefined || !parts.started()) throw absent(`the service "${ref.id}"`, 'services')

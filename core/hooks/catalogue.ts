@@ -1,3 +1,4 @@
+import type { DataPart } from '../data/part.js'
 import type { Address } from '../util/address.js'
 import type { Collect, First, Gate, HookSpecs, Notify, Settle, Waterfall } from './kinds.js'
 import type { ActionEnd, ManagementAction } from './manage.js'
@@ -172,6 +173,7 @@ export interface CoreHooks {
   purgeData: Collect<[before: number], readonly string[]>
   collectBackup: Collect<[folder: string], BackupPart>
   checkBackup: Collect<[folder: string], string>
+  collectData: Collect<[], DataPart>
 }
 
 export const coreHooks = {
@@ -247,6 +249,12 @@ export const coreHooks = {
     args: ['folder'],
     summary: 'A backup in `folder` is complete; each plugin opens its part and returns what it found, as text',
     timeoutMs: 600_000,
+  },
+  collectData: {
+    kind: 'collect',
+    args: [],
+    summary:
+      '`zin data:export` or `data:import` runs, and no app; each plugin that keeps data elsewhere than in tables of its migrations returns how it is read and written',
   },
 } satisfies HookSpecs<CoreHooks>
 

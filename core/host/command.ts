@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream'
-import type { CommandCredential, CommandRequest } from '../hooks/catalogue.js'
+import type { CommandCredential, CommandRequest, HookMap } from '../hooks/catalogue.js'
+import type { SlotOf } from '../hooks/kinds.js'
 import type { ServiceRef } from '../services/ref.js'
 import type { HostView } from './view.js'
 
@@ -126,6 +127,8 @@ export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
    * must type the name of the app on a terminal, or pass `--yes`. Throws otherwise.
    */
   confirm(loss: string): Promise<void>
+  /** Returns the slot that fires a hook of the core or of a plugin, unless `needs` is `nothing`. */
+  slot<N extends keyof HookMap>(name: N): SlotOf<HookMap[N]>
   /** Returns a service, if `needs` is `services`, or after `startServices`. */
   service<T>(ref: ServiceRef<T>): T
   /**
@@ -168,8 +171,11 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
    * names the route, the command is shown instead, with the parameters as its arguments.
    */
   readonly route?: string
-  /** With `services`: plugins to start instead of the one that owns the command, with all their dependencies. */
-  readonly starts?: readonly string[]
+  /**
+   * With `services`: plugins to start instead of the one that owns the command, with all their dependencies; or a function that returns them
+   * once all plugins are set up.
+   */
+  readonly starts?: readonly string[] | ((context: Pick<CommandContext, 'host' | 'slot'>) => Promise<readonly string[]>)
   /** With `services`: runs before anything is started. Throw an error to abort. */
   readonly check?: () => void | Promise<void>
   /** Runs the command. The returned number is the exit code; nothing means 0. A thrown error is printed and means 1. */
@@ -180,7 +186,7 @@ export interface CommandSpec<O extends OptionSpecs = OptionSpecs> {
 export type Command = CommandSpec<any>
 
 /** A command without its functions, for help and for the cache of plugin commands. */
-export type CommandShape = Omit<Command, 'run' | 'check'>
+export type CommandShape = Omit<Command, 'run' | 'check' | 'starts'>
 
 /** A command and the plugin that registered it. Core commands have the owner `zin`. */
 export interface OwnedCommand<C extends CommandShape = Command> {

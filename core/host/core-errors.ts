@@ -1,4 +1,5 @@
 import { configErrors } from '../config/errors.js'
+import { dataErrors } from '../data/errors.js'
 import { egressErrors } from '../egress/errors.js'
 import type { ErrorTable } from '../errors.js'
 import { hookErrors } from '../hooks/errors.js'
@@ -20,4 +21,5 @@ export const coreErrors: ErrorTable = {
   ...signingErrors,
   ...logErrors,
   ...utilErrors,
+  ...dataErrors,
 }

@@ -2,6 +2,8 @@ import { resolve } from 'node:path'
 import { configErrors } from '../config/errors.js'
 import { misspelledSettings } from '../config/misspelled.js'
 import { type EnvSource, plainEnv, SettingsReader } from '../config/read-settings.js'
+import { dataErrors } from '../data/errors.js'
+import { isImporting } from '../data/marker.js'
 import { messageOf } from '../errors.js'
 import { HookBus } from '../hooks/bus.js'
 import { coreHooks, type HookMap } from '../hooks/catalogue.js'
@@ -159,6 +161,9 @@ export class Host {
       if (this.#booted) throw hostErrors.ZIN_HOST_STATE('start again', this.#state.current)
       this.#booted = true
       if (this.#state.current === 'created') await this.#prepare()
+      const { dataDir } = this.view.app
+      if (await isImporting(dataDir))
+        return this.#abort([{ plugin: 'core', phase: 'start', error: dataErrors.DATA_INCOMPLETE(`The data directory ${dataDir}`) }])
       await this.#run(['start', 'ready'], new Set(this.#lifecycle.graph.order))
       if (options.listen !== false && this.view.roles.has('http')) await this.#listen()
       this.#refuseStopped()

@@ -7,7 +7,7 @@ import { chooseStore } from './choose-store.js'
 import { clusterService, type NodeInfo } from './contract.js'
 import { clusterErrors } from './errors.js'
 import { clusterMetrics } from './metrics.js'
-import { createCluster as createClusterTables } from './migrations/0001-create-cluster.js'
+import { createCluster as createClusterTables, tables } from './migrations/0001-create-cluster.js'
 import { createCluster, type OwnedCluster } from './service.js'
 import { clusterSettings } from './settings.js'
 import { MemoryHub, memoryStore } from './store/memory.js'
@@ -54,6 +54,16 @@ export const cluster = definePlugin({
     ctx.provide(clusterService, service)
     ctx.describe(() => store.kind)
     ctx.hooks.on('collectMetrics', () => clusterMetrics(service.nodes()))
+    ctx.hooks.on('collectData', () => ({
+      tables,
+      async users() {
+        const running = (await service.readNodes()).filter((one) => one.alive && !hasEnded(one))
+        if (running.length === 0) return undefined
+        const seconds = Math.ceil(Math.max(...running.map(({ leaseMs }) => leaseMs)) / 1000)
+        const ids = running.map(({ id }) => id)
+        return `${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ' and others' : ''} (a process that was killed counts for ${seconds} s more)`
+      },
+    }))
     ctx.onReady(async () => {
       await service.open()
       const sweeper = service.lead(sweepRole)
@@ -65,6 +75,17 @@ export const cluster = definePlugin({
     ctx.onStop(() => service.close())
   },
 })
+
+/** Whether a node was a process of this machine that no longer exists. */
+function hasEnded({ host, pid }: NodeInfo): boolean {
+  if (host !== hostname()) return false
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}
 
 export interface LocalClusterOptions {
   readonly node: Pick<NodeInfo, 'id'> & Partial<NodeInfo>

@@ -1,4 +1,4 @@
-import { checkedValue, definePlugin } from 'zin'
+import { checkedValue, definePlugin, isUnusedData } from 'zin'
 import { backUpTables, checkTables } from './backup.js'
 import { migrateCommand } from './cli.js'
 import { connectionConfigs, embeddedConfig, type SqliteConfig } from './connections/config.js'
@@ -53,7 +53,7 @@ export const database = definePlugin({
       clock,
       log,
       known: () => host.migrations(),
-      app: { name: host.app.name, renamedFrom: settings.APP_RENAMED_FROM },
+      app: { name: host.app.name, renamedFrom: settings.APP_RENAMED_FROM, runs: host.roles.size > 0 },
       connectTimeoutMs: settings.DB_CONNECT_TIMEOUT_MS,
       acquireTimeoutMs: settings.DB_ACQUIRE_TIMEOUT_MS,
       statementTimeoutMs: settings.DB_STATEMENT_TIMEOUT_MS,
@@ -76,7 +76,25 @@ export const database = definePlugin({
     // SQLite can be copied from another process, so the app does not wait for it.
     ctx.hooks.on('collectBackup', (folder) => (host.roles.size > 0 ? { entries: [] } : backUpTables(backup, folder)))
     ctx.hooks.on('checkBackup', (folder) => checkTables(backup, folder))
-    ctx.onStart(() => service.connect())
+    const manual = settings.DB_MIGRATE === 'manual'
+    ctx.hooks.on('collectData', () => ({
+      async open(covered) {
+        const [{ driver }] = configs
+        if (driver !== 'sqlite' && driver !== 'rdb')
+          throw databaseErrors.DATABASE_CONFIG('tables behind a SQL proxy cannot be moved. Connect to the database directly for it')
+        const { tablesStore } = await import('./data/store.js')
+        return tablesStore({ connection: service.main, migrations: service.migrations, manual, covered })
+      },
+    }))
+    ctx.onStart(async () => {
+      const [{ driver }] = configs
+      if (host.roles.size > 0 && driver !== 'sqlite' && (await isUnusedData(dataDir, 'app.db'))) {
+        log.warn(
+          `the tables in ${dataDir}/app.db lie unused, because DB_CONNECTION is ${driver === 'rdb' ? 'rdb' : 'a proxy'}: write them to a file with DB_CONNECTION unset and "zin data:export --out <file>", and to the database with "zin data:import <file> --yes"; or delete them`,
+        )
+      }
+      await service.connect()
+    })
     ctx.onStop(() => service.close())
   },
 })

@@ -1,10 +1,21 @@
 import { appSlug, checkedValue, definePlugin, optional } from 'zin'
 import { databaseService } from 'zin/plugins/database'
-import { checkEviction, describeRedis, openRedis, redisErrors, redisPackages, redisTarget } from 'zin/plugins/redis'
+import {
+  appConnections,
+  checkEviction,
+  connectionName,
+  describeRedis,
+  openRedis,
+  type RedisClient,
+  redisErrors,
+  redisPackages,
+  redisTarget,
+} from 'zin/plugins/redis'
 import { kvService } from './contract.js'
 import { kvErrors } from './errors.js'
 import { createKv as createKvTable } from './migrations/0001-create-kv.js'
 import { useUnicodeInKv } from './migrations/0002-use-unicode.js'
+import { addNameToKv } from './migrations/0003-add-name.js'
 import { kvOptions } from './options.js'
 import { createKv } from './service.js'
 import { kvSettings } from './settings.js'
@@ -19,6 +30,7 @@ export type { NextValue, UpdatedKey } from './update.js'
 export { updateKey } from './update.js'
 
 const sweepEveryMs = 60_000
+const tables = ['zin_kv']
 
 /** A key-value store shared by all processes of the app: Redis, or a table of the database. */
 export const kv = definePlugin({
@@ -46,7 +58,12 @@ export const kv = definePlugin({
       }
       ctx.migration(createKvTable)
       ctx.migration(useUnicodeInKv)
+      ctx.migration(addNameToKv)
       ctx.provide(kvService, service)
+      ctx.hooks.on('collectData', () => ({
+        tables,
+        open: async () => (await import('./store/data.js')).tableData({ database, clock, birthKey: service.birthKey }),
+      }))
       ctx.onStart(async () => {
         service.open(databaseStore({ database, clock }))
         await service.birth()
@@ -64,16 +81,29 @@ export const kv = definePlugin({
     const prefix = options.prefix ?? appSlug(host.app.name)
     const service = createKv('redis', clock)
     ctx.provide(kvService, service)
+    const name = `${prefix}:kv`
+    let opened: RedisClient | undefined
+    const connected = (): RedisClient => {
+      if (opened === undefined) throw kvErrors.KV_NOT_STARTED()
+      return opened
+    }
+    ctx.hooks.on('collectData', () => ({
+      tables,
+      users: () => appConnections(connected(), [name]),
+      open: async () =>
+        (await import('./store/data.js')).redisData({ client: connected(), clock, birthKey: service.birthKey, prefix: `${name}:` }),
+    }))
     ctx.onStart(async () => {
       const client = await openRedis({
         target,
         setting: 'REDIS_URL',
-        name: `${prefix}:kv`,
+        name: connectionName(name, host.roles.size > 0),
         connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS,
         log,
         mode: 'fail-fast',
-        keyPrefix: `${prefix}:kv:`,
+        keyPrefix: `${name}:`,
       })
+      opened = client
       service.open(redisStore({ client, clock, where }))
       const strict = host.app.production && host.roles.size > 0
       await checkEviction({ client, plugin: 'kv', where, keeps: 'used nonces and token revocations', strict, log })

@@ -38,7 +38,7 @@ describe('kv', () => {
     await rm(rootDir, { recursive: true, force: true })
   })
 
-  it('does not store the keys themselves in the table', async () => {
+  it('finds a key by its digest, whatever its length', async () => {
     const host = await createTestHost({ plugins: [database(), kv()] })
     await host.service(kvService).set('secret-name', 'v')
     const rows = await host.service(databaseService).tables().selectFrom('zin_kv').select('id').execute()

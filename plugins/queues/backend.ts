@@ -12,6 +12,7 @@ import type {
   Worker,
   WorkerOptions,
 } from 'bullmq'
+import type { DataStore } from 'zin'
 import type { ListedState, LogPage, QueueCounts, QueueSample } from './contract.js'
 import type { DeletionBackend } from './deletion/contract.js'
 import type { FlowBackend } from './flows/contract.js'
@@ -144,6 +145,12 @@ export interface QueueBackend {
   /** Finds jobs by declared fields of their data. */
   readonly search: SearchBackend
   readonly schedules: ScheduleBackend
+  /** Everything in the store, to be moved; `indexed` adds jobs to the index of their declared fields. */
+  data(
+    indexed: ((queue: string, jobs: readonly { readonly id: string; readonly data: unknown }[]) => Promise<void>) | undefined,
+  ): Promise<DataStore>
+  /** Which processes of the app use the store, if it is shared. */
+  users(): Promise<string | undefined>
   /** Overwrites the remains of removed jobs in the files of this process. */
   scrub(): Promise<void>
   /** Records that a queue exists. */

@@ -1,6 +1,6 @@
-import { appSlug, checkedValue, definePlugin, optional } from 'zin'
+import { appSlug, checkedValue, dataErrors, definePlugin, isUnusedData, optional } from 'zin'
 import { healthChecksService } from 'zin/plugins/health'
-import { redisErrors, redisPackages, redisTarget } from 'zin/plugins/redis'
+import { describeRedis, redisErrors, redisPackages, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
 import type { EmbeddedStore } from './embedded/open.js'
 import { queueErrors } from './errors.js'
@@ -141,6 +141,7 @@ export const queues = definePlugin({
       return (await import('./embedded/backup.js')).backUpQueue(host.app.dataDir, embedded, folder)
     })
     if (!target) ctx.hooks.on('checkBackup', async (folder) => (await import('./embedded/backup.js')).checkQueue(folder))
+    ctx.hooks.on('collectData', () => ({ open: () => service.data(), users: () => service.users() }))
     ctx.hooks.on('collectAttention', (where) => (where === 'app' ? scheduleReport(service, () => clock.now()) : { facts: [] }))
     ctx.describe(() => service.backend)
     ctx.onStop(() => service.close())
@@ -165,8 +166,16 @@ export const queues = definePlugin({
       if (target) {
         const { openRedisBackend } = await import('./backends/redis.js')
         const app = appSlug(host.app.name)
-        const strict = host.app.production && host.roles.size > 0
-        await service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, strict }))
+        const runs = host.roles.size > 0
+        const strict = host.app.production && runs
+        await service.open(await openRedisBackend({ target, app, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, log, runs, strict }))
+        if (!runs) return
+        if ((await (await service.data()).marked?.()) === true) throw dataErrors.DATA_INCOMPLETE(`Redis at ${describeRedis(target)}`)
+        if (await isUnusedData(host.app.dataDir, 'queue/global/pg_control')) {
+          log.warn(
+            `the jobs in ${host.app.dataDir}/queue lie unused, because REDIS_URL is set: write them to a file with REDIS_URL unset and "zin data:export --out <file>", and to Redis with "zin data:import <file> --yes"; or delete them`,
+          )
+        }
         return
       }
       if (host.app.production) log.warn('the embedded queue supports a single process; set REDIS_URL to run several')

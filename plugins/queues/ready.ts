@@ -31,7 +31,7 @@ export function notingReady(backend: IQueueBackend, options: JobsOptions): IQueu
 }
 
 /** Options in the form of Redis. The embedded store has a trigger instead, and ignores them. */
-function storedOptions({ telemetry, ...others }: JobsOptions): string {
+export function storedOptions({ telemetry, ...others }: JobsOptions): string {
   const short = loadBullmq().optsEncodeMap as Readonly<Record<string, string>>
   const named = Object.entries(others).map(([name, value]) => [short[name] ?? name, value])
   return JSON.stringify({ ...Object.fromEntries(named), tm: telemetry?.metadata, omc: telemetry?.omitContext })

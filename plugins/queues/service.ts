@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FlowProducer, Job, Queue, QueueEvents, Worker } from 'bullmq'
-import { type Clock, type Logger, withDeadline } from 'zin'
+import { type Clock, type DataStore, type Logger, withDeadline } from 'zin'
 import { createAdding } from './adding.js'
 import { askOf, repeatable } from './ask.js'
 import type { QueueBackend } from './backend.js'
@@ -59,6 +59,10 @@ export interface OwnedQueues extends Queues {
   scheduled(): Promise<readonly string[]>
   /** What is wrong with the schedules of a queue. */
   faults: ScheduleBackend['faults']
+  /** Everything in the store, to be moved. */
+  data(): Promise<DataStore>
+  /** Which processes of the app use the store, if it is shared. */
+  users(): Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -311,6 +315,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     purgeSchedule,
     copy,
     ...deletion,
+    data: () => opened().data(Object.keys(declared).length === 0 ? undefined : (name, jobs) => search.added(name, jobs)),
+    users: () => opened().users(),
     scrub: () => opened().scrub(),
     searchFields: declared,
     async find(name, values, { limit }) {

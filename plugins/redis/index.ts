@@ -1,5 +1,6 @@
 export { abortable } from './abortable.js'
 export type { RedisClient } from './client.js'
+export { appConnections, connectionName, scanKeys, scanPattern } from './connections.js'
 export { redisErrors } from './errors.js'
 export type { EvictionCheck } from './eviction.js'
 export { checkEviction } from './eviction.js'

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Migration, messageOf, type PluginContext, withDeadline } from 'zin'
+import { type DataStore, type Migration, messageOf, type PluginContext, withDeadline } from 'zin'
 import type { Cluster, Leadership } from 'zin/plugins/cluster'
 import type { Database } from 'zin/plugins/database'
 import type { Decisions } from 'zin/plugins/decisions'
@@ -38,7 +38,9 @@ import { makeWorkers } from './service.js'
 import type { WorkerSettings } from './settings.js'
 import { chooseState } from './shared/choose.js'
 import type { ReportedStatus } from './shared/contract.js'
+import { tableNames } from './shared/sql/tables.js'
 import { SharedState } from './shared/state.js'
+import { workersData } from './store/data.js'
 import { openStores } from './store/open.js'
 import { Places } from './store/places.js'
 import { StoreRegistry } from './store/registry.js'
@@ -61,6 +63,10 @@ export interface WorkerParts {
   readonly workers: Workers
   readonly registry: ProcessorRegistry
   readonly migrations: readonly Migration[]
+  /** Tables with the states of nodes, which end with them. */
+  readonly nodeTables: readonly string[]
+  /** The records, if they are not in tables. */
+  readonly data: DataStore | undefined
   /** Prepares the stores; no worker runs yet. */
   prepare(): Promise<void>
   /** Joins the other nodes. */
@@ -118,6 +124,16 @@ export function assemble(input: AssembleInput): WorkerParts {
   const keyPrefix = settings.WORKER_PERSISTENCE_REDIS_KEY_PREFIX || host.app.name.replaceAll(' ', '_')
   const places = services.kv && new Places({ kv: services.kv, key: `workers:${keyPrefix}:places`, log })
   const storeRegistry = new StoreRegistry(stores, open, places)
+  const tablePrefix = settings.WORKER_PERSISTENCE_TABLE.replace(/s$/, '')
+  const tables = tableNames(tablePrefix)
+  // The last three are left from versions before the plugin cluster.
+  const nodeTables = [
+    tables.changes,
+    tables.revisions,
+    tables.statuses,
+    ...['nodes', 'messages', 'leaders'].map((name) => `${tablePrefix}_${name}`),
+  ]
+  const inKv = stores.find(({ driver }) => driver === 'kvstore' && settings.WORKER_PERSISTENCE_DRIVER === driver)
   const { cluster, local, store: stateStore, migrations: stateMigrations } = chooseState(input)
   // The lock of the data folder excludes other processes.
   const single = services.queues.backend === 'embedded' && cluster.kind !== 'redis' && services.database?.dialect !== 'mysql'
@@ -255,6 +271,8 @@ export function assemble(input: AssembleInput): WorkerParts {
     }),
     registry,
     migrations: [...stores.flatMap((store) => store.migrations ?? []), ...stateMigrations],
+    nodeTables,
+    data: inKv === undefined ? undefined : workersData(inKv),
     async prepare() {
       await shared.describe({ region: settings.WORKER_REGION, consumes: node !== undefined })
       await storeRegistry.prepare()

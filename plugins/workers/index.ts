@@ -115,6 +115,8 @@ export const workers = definePlugin({
       ctx.routes(routesOf(parts.workers, streams, access, ctx.clock))
       ctx.commands([...workerCommands, migrateWorkerCommand({ app: host.app, database: services.database })])
     }
+    const { data } = parts
+    ctx.hooks.on('collectData', () => ({ tables: parts.nodeTables, ...(data !== undefined && { open: () => data }) }))
     ctx.hooks.on('collectFatalFacts', (error) => ({ ...parts.crash(error) }))
     ctx.hooks.on('collectMetrics', () => workerMetrics(parts.workers.local.list()))
     if (settings.WORKERS_ENABLED) {

@@ -2,6 +2,7 @@ import type { Command } from '../../host/command.js'
 import { addCommand } from './add.js'
 import { buildCommand } from './build.js'
 import { configCheckCommand } from './config-check.js'
+import { dataExportCommand, dataImportCommand } from './data.js'
 import { devCommand } from './dev.js'
 import { docsCommand } from './docs.js'
 import { hooksCommand } from './hooks.js'
@@ -23,6 +24,8 @@ export const coreCommands: readonly Command[] = [
   routesCommand,
   configCheckCommand,
   addCommand,
+  dataExportCommand,
+  dataImportCommand,
   makePluginCommand,
   docsCommand,
   testCommand,

@@ -1,6 +1,7 @@
 import { defineMigration, ensureIndex, useUnicode } from 'zin/plugins/database'
 
-const tables = ['zin_cluster_nodes', 'zin_cluster_messages', 'zin_cluster_roles', 'zin_cluster_versions'] as const
+/** The tables of the cluster, whose rows are leases and messages. */
+export const tables = ['zin_cluster_nodes', 'zin_cluster_messages', 'zin_cluster_roles', 'zin_cluster_versions'] as const
 
 export const createCluster = defineMigration({
   id: '0001_create_cluster',

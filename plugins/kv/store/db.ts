@@ -11,6 +11,8 @@ interface KvTables {
   readonly zin_kv: {
     /** SHA-256 of the key: one length for any key, and compared exactly whatever the collation of the server. */
     readonly id: string
+    /** The key itself, by which it can be moved to another store; null if a version wrote it that did not store it. */
+    readonly name: string | null
     readonly value: string
     /** ms since 1970; null: does not expire. */
     readonly expires_at: number | null
@@ -28,6 +30,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
       eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)])
   const rowOf = (key: string, value: string, ttlMs: number | undefined, now: number) => ({
     id: idOf(key),
+    name: key,
     value,
     expires_at: ttlMs === undefined ? null : now + ttlMs,
   })
@@ -69,6 +72,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
       expires_at: sql<
         number | null
       >`case when ${expiresAt} <= ${now} then ${row.expires_at} else coalesce(${expiresAt}, ${row.expires_at}) end`,
+      name: key,
     }
     const insert = tables().insertInto('zin_kv').values(row)
     const upsert = mysql
@@ -81,16 +85,23 @@ export function databaseStore({ database, clock }: { readonly database: Database
     return { sum: Number(counter?.value), leftMs: end === null ? undefined : Math.max(0, Number(end) - now) }
   }
 
+  /** Stores the key of a row that was written without. A failure changes nothing: the next one who reads it tries again. */
+  const addName = async (key: string): Promise<void> => {
+    const named = tables().updateTable('zin_kv').set({ name: key }).where('id', '=', idOf(key)).where('name', 'is', null)
+    await named.execute().catch(() => undefined)
+  }
+
   return {
     driver: 'database',
     redis: undefined,
     async get(key) {
       const row = await tables()
         .selectFrom('zin_kv')
-        .select('value')
+        .select(['value', 'name'])
         .where('id', '=', idOf(key))
         .where(alive(clock.now()))
         .executeTakeFirst()
+      if (row?.name === null) await addName(key)
       return row?.value ?? null
     },
     async getMany(keys) {
@@ -101,13 +112,15 @@ export function databaseStore({ database, clock }: { readonly database: Database
       const chunks = Array.from({ length: Math.ceil(ids.length / atOnce) }, (_, index) =>
         tables()
           .selectFrom('zin_kv')
-          .select(['id', 'value'])
+          .select(['id', 'value', 'name'])
           .where('id', 'in', ids.slice(index * atOnce, (index + 1) * atOnce))
           .where(alive(now))
           .execute(),
       )
       const rows = (await Promise.all(chunks)).flat()
       const values = new Map(rows.map((row) => [row.id, row.value]))
+      const unnamed = new Set(rows.flatMap(({ id, name }) => (name === null ? [id] : [])))
+      if (unnamed.size > 0) for (const [i, id] of ids.entries()) if (unnamed.delete(id)) await addName(keys[i] as string)
       return ids.map((id) => values.get(id) ?? null)
     },
     async set(key, value, { ttlMs, ifAbsent = false, ifValue } = {}) {
@@ -134,6 +147,7 @@ export function databaseStore({ database, clock }: { readonly database: Database
   }
 }
 
-function idOf(key: string): string {
+/** The id of the row of a key. */
+export function idOf(key: string): string {
   return createHash('sha256').update(key).digest('hex')
 }

@@ -183,6 +183,8 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
       return rows[0]?.id ?? undefined
     },
     async reachesBack(queue, id) {
+      // The id of an event in Redis, of a follower whose position was moved with the app.
+      if (!/^\d+$/.test(id)) return false
       const { rows } = await store.pool.query('select 1 from event where queue = $1 and id <= $2 limit 1', [queue.name, id])
       return rows.length > 0
     },
@@ -238,6 +240,9 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     deletion: embeddedDeletion(store.pool),
     search: embeddedSearch(store.pool),
     schedules: embeddedSchedules(store.pool),
+    data: async () => (await import('../data/embedded.js')).embeddedData(store.pool),
+    // The lock of the data directory keeps other processes out.
+    users: async () => undefined,
     scrub: () => store.scrub(),
     remember: (name) => void known.add(name),
     async names() {

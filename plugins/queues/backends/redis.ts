@@ -2,7 +2,9 @@ import type { Job, JobType, Queue } from 'bullmq'
 import { type Logger, messageOf } from 'zin'
 import {
   abortable,
+  appConnections,
   checkEviction,
+  connectionName,
   describeRedis,
   isRedisUnavailable,
   isRedisUnsent,
@@ -37,6 +39,8 @@ export interface RedisBackendOptions {
   readonly log: Logger
   /** Whether a Redis that may evict jobs is an error; otherwise it is a warning. */
   readonly strict: boolean
+  /** Whether this process runs the app, and not a command. */
+  readonly runs: boolean
 }
 
 /** How long the key of a ping is kept. */
@@ -169,15 +173,16 @@ function sampleOf(reply: readonly (number | string | null)[]): QueueSample {
 /** How long `add` waits for a lost connection to be restored, in ms. */
 const patienceMs = 1000
 
-export async function openRedisBackend({ target, app, connectTimeoutMs, log, strict }: RedisBackendOptions): Promise<QueueBackend> {
+export async function openRedisBackend({ target, app, connectTimeoutMs, log, runs, strict }: RedisBackendOptions): Promise<QueueBackend> {
   const prefix = `{${app}}`
   /** Key names as in BullMQ. */
   const keyOf = (queue: string, key: string): string => `${prefix}:${queue}:${key}`
   const namesKey = `${prefix}:queues`
   const common = { target, setting: 'REDIS_URL', connectTimeoutMs, log }
+  const names = [`${app}:queues`, `${app}:workers`] as const
   const opening = openBoth([
-    openRedis({ ...common, name: `${app}:queues`, mode: 'fail-fast' }),
-    openRedis({ ...common, name: `${app}:workers`, mode: 'patient' }),
+    openRedis({ ...common, name: connectionName(names[0], runs), mode: 'fail-fast' }),
+    openRedis({ ...common, name: connectionName(names[1], runs), mode: 'patient' }),
   ])
   const bull = loadBullmq()
   const [producer, consumer] = await opening
@@ -301,6 +306,8 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, str
     deletion,
     search: redisSearch(producer, prefix),
     schedules: redisSchedules(producer, prefix),
+    data: async (indexed) => (await import('../data/redis.js')).redisData({ redis: producer, prefix, indexed }),
+    users: () => appConnections(producer, names),
     // Redis keeps nothing of a deleted key in memory, and its files on disk are not managed here.
     scrub: () => Promise.resolve(),
     remember: (name) => void producer.sadd(namesKey, name).catch(() => undefined),
