@@ -1,6 +1,6 @@
 import { type AttentionFact, type AttentionReport, countText, messageOf, WaitBudget } from 'zin'
-import { failingVersions, type VersionShare } from 'zin/plugins/statistics'
-import type { Workers } from 'zin/plugins/workers'
+import { type FailingVersion, failingVersions, fewAttempts, type VersionShare } from 'zin/plugins/statistics'
+import type { WorkerCounts, Workers } from 'zin/plugins/workers'
 import { pluginScope, type Scope } from '../access/scope.js'
 import type { Alerts } from '../alerts/alerts.js'
 import type { JobDetails, QueueMonitor, QueueStats } from '../contract.js'
@@ -53,11 +53,14 @@ const mostCompared = 200
 const mostPages = 20
 /** Queues whose oldest job waits for less are not compared with their history, in ms. */
 const patienceMs = 120_000
+const hourMs = 3_600_000
 
 /** What this plugin knows: queues, their alerts and jobs, versions that fail, and webhooks. */
 export class MonitorFacts {
   readonly #parts: MonitorFactsParts
   readonly #retried: RetriedJobs
+  /** The workers whose versions failed when last checked, with their queues. */
+  #failingWorkers: ReadonlyMap<string, string> = new Map()
 
   constructor(parts: MonitorFactsParts) {
     this.#parts = parts
@@ -127,8 +130,9 @@ export class MonitorFacts {
       })
     }
     const workers = this.#parts.workers()
-    const versions = workers?.enabled === true ? await failingOf(workers, stats, jobs) : []
-    return [...jobs.map((job) => retriedFact(job, stats.queues[job.queue])), ...versions]
+    const versions = workers?.enabled === true ? await failingOf(workers, stats, jobs, this.#failingWorkers) : []
+    this.#failingWorkers = new Map(versions.map(({ queue, worker }) => [worker, queue]))
+    return [...jobs.map((job) => retriedFact(job, stats.queues[job.queue])), ...versions.map(failingFact)]
   }
 
   async #webhooks(notChecked: Unchecked[]): Promise<readonly AttentionFact[]> {
@@ -169,35 +173,67 @@ function unexplained(facts: readonly AttentionFact[]): readonly AttentionFact[] 
   return facts.filter(({ key, kind, queue }) => kind !== 'queue-alert' || key !== 'failure-rate' || !explained.has(queue))
 }
 
-/** Versions that fail too often, not counting failures of jobs that are listed themselves. */
-async function failingOf(workers: Workers, stats: QueueStats, retried: readonly JobDetails[]): Promise<readonly AttentionFact[]> {
+interface FailingOfQueue extends FailingVersion {
+  readonly queue: string
+  readonly hours: 1 | 2
+}
+
+/**
+ * Versions that fail too often, not counting failures of jobs that are listed themselves.
+ *
+ * @param known the workers that had such a version when last checked, with their queues. They are checked whatever the sample of the queues
+ * covers. If the last hour has too few attempts to judge, as between two runs of an hourly schedule, the hour before counts as well, so that
+ * nobody is told of each run.
+ */
+async function failingOf(
+  workers: Workers,
+  stats: QueueStats,
+  retried: readonly JobDetails[],
+  known: ReadonlyMap<string, string>,
+): Promise<readonly FailingOfQueue[]> {
   const failures = (queue: string): number => {
     const entry = stats.queues[queue]
     return entry === undefined ? 0 : failedAttempts(entry)
   }
-  const suspects = Object.keys(stats.queues).filter((queue) => failures(queue) >= fewFailures)
-  if (suspects.length === 0) return []
+  const knownQueues = new Set(known.values())
+  const suspects = new Set(Object.keys(stats.queues).filter((queue) => failures(queue) >= fewFailures || knownQueues.has(queue)))
+  if (suspects.size === 0) return []
   const queueOf = new Map<string, string>()
   for (let page = 1; page <= mostPages; page++) {
     const { pagination, workers: found } = await workers.list({ page, limit: 100 })
     for (const { name, queueName, state } of found) {
-      if (suspects.includes(queueName) && state !== 'FAILED' && queueOf.size < mostCompared) queueOf.set(name, queueName)
+      if (suspects.has(queueName) && state !== 'FAILED' && queueOf.size < mostCompared) queueOf.set(name, queueName)
     }
     if (page >= pagination.totalPages) break
   }
   if (queueOf.size === 0) return []
-  const counts = await workers.counts([...queueOf.keys()], { byVersion: true })
   const explained = (worker: string): number =>
     retried.filter(({ queue }) => queue === queueOf.get(worker)).reduce((sum, { attempts }) => sum + attempts, 0)
-  return failingVersions(counts, explained).map(({ beside, worker, ...own }) => ({
+  const judge = (counts: readonly WorkerCounts[], hours: 1 | 2): readonly FailingOfQueue[] =>
+    failingVersions(counts, explained).map((one) => ({ ...one, queue: queueOf.get(one.worker) ?? '', hours }))
+  const counts = await workers.counts([...queueOf.keys()], { byVersion: true })
+  const found = judge(counts, 1)
+  const attempts = (worker: string): number =>
+    counts.filter((one) => one.worker === worker).reduce((sum, { completed, failed }) => sum + completed + failed, 0)
+  const undecided = [...known.keys()].filter(
+    (name) => queueOf.has(name) && attempts(name) < fewAttempts && found.every(({ worker }) => worker !== name),
+  )
+  if (undecided.length === 0) return found
+  const since = Date.parse(stats.sampledAt) - 2 * hourMs
+  return [...found, ...judge(await workers.counts(undecided, { byVersion: true, since }), 2)]
+}
+
+function failingFact({ beside, hours, queue, worker, ...own }: FailingOfQueue): AttentionFact {
+  const other = beside === undefined ? '' : `; version ${beside.version} fails ${shareOf(beside)}`
+  return {
     kind: 'version-failing',
     subject: `worker:${worker}`,
     key: own.version,
-    queue: queueOf.get(worker) ?? '',
+    queue,
     count: own.failed,
-    cause: `version ${own.version} fails ${shareOf(own)} of its attempts, ${own.failed.toLocaleString('en-US')} of ${own.attempts.toLocaleString('en-US')} in the last hour${beside === undefined ? '' : `; version ${beside.version} fails ${shareOf(beside)}`}`,
+    cause: `version ${own.version} fails ${shareOf(own)} of its attempts, ${own.failed.toLocaleString('en-US')} of ${own.attempts.toLocaleString('en-US')} in the last ${hours === 1 ? 'hour' : 'two hours'}${other}`,
     act: { label: 'Open the worker', href: `/console/workers/${encodeURIComponent(worker)}` },
-  }))
+  }
 }
 
 function shareOf({ attempts, failed }: VersionShare): string {
