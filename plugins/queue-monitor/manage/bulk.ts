@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Job } from 'bullmq'
 import type { ChangedJob, Queues, UndoOptions } from 'zin/plugins/queues'
 import { type BulkAction, type BulkState, isSelected, matches, type Selection, statesOfCounts } from './filter.js'
+import { StuckJobs } from './flow-retry.js'
 
 /** Jobs per step; bounds the duration of store commands and the memory of an operation. */
 const stepJobs = 100
@@ -120,9 +121,13 @@ export interface Counted {
   /** With an undo: how many of the jobs it could restore. */
   readonly restorable: number
   readonly sample: readonly { readonly job: Job; readonly state: string }[]
+  /** False if there were too many failed parents to check whether each can be retried. */
+  readonly complete: boolean
 }
 
 const mostSample = 10
+/** For a dry run of a retry: failed jobs that are read to find those of flows that cannot be retried, and children of these. */
+const mostChecked = 10_000
 
 /** Counts the jobs that an operation would act on, with a sample of up to ten. */
 export async function countSelected({
@@ -157,8 +162,31 @@ export async function countSelected({
       if (action === 'purge' && (undoable || !flows)) left += flow + flowFailing
     }
   }
-  const sample = (await Promise.all(ids.map((id) => queues.job(queue, id)))).filter((one) => one !== undefined)
-  return { matching, left, restorable, sample }
+  const stuck = action === 'retry' ? await stuckJobs(queues, queue, selection) : { ids: new Set<string>(), complete: true }
+  const free = ids.filter((id) => !stuck.ids.has(id))
+  const sample = (await Promise.all(free.map((id) => queues.job(queue, id)))).filter((one) => one !== undefined)
+  return { matching: matching - stuck.ids.size, left: left + stuck.ids.size, restorable, sample, complete: stuck.complete }
+}
+
+/** The failed jobs of a selection that cannot be retried, because a child that they need no longer exists. */
+async function stuckJobs(
+  queues: Queues,
+  queue: string,
+  selection: Selection,
+): Promise<{ readonly ids: ReadonlySet<string>; readonly complete: boolean }> {
+  const stuck = new StuckJobs(queues, mostChecked)
+  const ids = new Set<string>()
+  let after: readonly string[] = []
+  for (let looked = 0; looked < mostChecked && stuck.complete; ) {
+    const jobs = await queues.list(queue, 'failed', { limit: stepJobs, after })
+    if (jobs.length === 0) return { ids, complete: true }
+    looked += jobs.length
+    const selected = jobs.filter((job) => isSelected(job, 'failed', 'retry', selection))
+    const found = await Promise.all(selected.map((job) => stuck.has(job)))
+    for (const [i, { id = '' }] of selected.entries()) if (found[i] === true) ids.add(id)
+    after = [...after, ...jobs.map(({ id = '' }) => id)].slice(-mostAnchors)
+  }
+  return { ids, complete: false }
 }
 
 async function* activeJobs(queues: Queues, queue: string): AsyncGenerator<Job, void, undefined> {
