@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { AttentionFact, AttentionReport } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
+import { compliance } from 'zin/plugins/compliance'
 import { database } from 'zin/plugins/database'
+import { decisions } from 'zin/plugins/decisions'
+import { health } from 'zin/plugins/health'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queueMonitor } from 'zin/plugins/queue-monitor'
 import { queues } from 'zin/plugins/queues'
+import { resources } from 'zin/plugins/resources'
+import { workers } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { webConsole } from './index.js'
 import { launch, wide } from './testing/browser.js'
@@ -133,5 +140,102 @@ describe('what needs attention, on the console', () => {
       assert.equal(await page.getByText('reconnecting').count(), 0)
       assert.equal(asked, 1)
     })
+  })
+})
+
+/** Every path of the console that another plugin names, such as in the act of what needs attention, with `x` for names and ids. */
+async function namedPaths(): Promise<readonly string[]> {
+  const folder = new URL('..', new URL('.', import.meta.url)).pathname
+  const found = new Set<string>()
+  for (const file of await readdir(folder, { recursive: true })) {
+    if (!/^(?!console\/).*\.ts$/.test(file) || /\.(test|contract|d)\.ts$|\/testing\//.test(file)) continue
+    for (const [, path = ''] of (await readFile(join(folder, file), 'utf8')).matchAll(/[`'](\/console\/[^`'\s]*)[`']/g))
+      found.add(path.replaceAll(/\$\{[^}]*\}/g, 'x'))
+  }
+  return [...found].sort()
+}
+
+describe('the next step of what needs attention, on the console', () => {
+  let host: TestHost
+  let browser: Browser
+  let report: AttentionReport = { facts: [] }
+
+  before(async () => {
+    const monitor = {
+      interval: 1000,
+      webhookSecret: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
+      // Nothing listens there.
+      webhooks: [{ url: 'http://127.0.0.1:9/', events: ['attention.raised'] as const }],
+      delivery: { retries: [1], allowPrivate: true },
+    }
+    host = await createTestHost({
+      listen: true,
+      env: { APP_KEY: 'a key that is long enough for tests only', WORKER_AUDIT_LOG: 'true', WORKER_GDPR: 'true' },
+      hooks: { collectAttention: (where) => (where === 'app' ? report : { facts: [] }) },
+      plugins: [
+        ...[database(), kv(), cluster(), queues(), ops(), decisions(), health(), workers(), compliance(), resources()],
+        queueMonitor({ monitor, auth: { type: 'basic', ...user } }),
+        webConsole({ refreshInterval: 1000 }),
+      ],
+    })
+    browser = await launch()
+  })
+  after(async () => {
+    await browser?.close()
+    await host?.stop()
+  })
+
+  it('is a page of the console for every path that a plugin names, and never a route of the app', async () => {
+    const paths = await namedPaths()
+    for (const path of ['/console/webhooks/x', '/console/health', '/console/queues/x', '/console/nodes'])
+      assert.ok(paths.includes(path), `${path} is not among ${paths.join(', ')}`)
+    const routes = ['/api/queue/webhooks', '/health/ready']
+    report = {
+      facts: [...paths, ...routes].map((href, n) => ({ ...fact(n), subject: `mailbox:box-${n}`, act: { label: `Go to ${n}`, href } })),
+    }
+    const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
+    try {
+      const page = await context.newPage()
+      await page.goto(`${host.url}/console/attention`)
+      const items = page.getByRole('listitem')
+      await items.filter({ hasText: `"box-${paths.length}"` }).waitFor()
+      const hrefs = await page.locator('main a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''))
+      assert.deepEqual(
+        hrefs.filter((href) => !href.startsWith('/console')),
+        [],
+      )
+      for (const [n, path] of paths.entries()) {
+        await page.getByRole('button', { name: `Go to ${n}`, exact: true }).click()
+        await page.waitForURL((url) => url.pathname + url.search === path)
+        assert.notEqual(await page.getByRole('heading', { level: 1 }).textContent(), 'Not found', path)
+        await page.goBack()
+      }
+      for (const n of [paths.length, paths.length + 1])
+        assert.equal(await page.getByRole('button', { name: `Go to ${n}`, exact: true }).count(), 0)
+    } finally {
+      await context.close()
+    }
+  })
+
+  it('of a webhook that fails is the page of its deliveries, where they are sent again', async () => {
+    report = { facts: [fact(0)] }
+    const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
+    try {
+      const page = await context.newPage()
+      await page.goto(`${host.url}/console`)
+      const item = page.getByRole('listitem').filter({ hasText: 'does not reach http://127.0.0.1:9' })
+      await item.getByRole('button', { name: 'See its deliveries' }).click()
+      await page.getByText('http://127.0.0.1:9').first().waitFor()
+      const row = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').filter({ hasText: 'attention.raised' }).first()
+      await row.getByText('failed', { exact: true }).waitFor()
+      if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT.replace('.png', '-webhook.png') })
+      await row.getByRole('button', { name: 'Send again' }).click()
+      await page.getByText('The delivery is being sent again').waitFor()
+      await page.goto(`${host.url}/console/health`)
+      await page.getByRole('table', { name: 'Health checks' }).getByRole('row').filter({ hasText: 'database' }).first().waitFor()
+      if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT.replace('.png', '-health.png') })
+    } finally {
+      await context.close()
+    }
   })
 })

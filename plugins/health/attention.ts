@@ -27,7 +27,7 @@ export function failingChecks(findings: readonly Finding[]): readonly AttentionF
         subject: `check:${name}`,
         severity: blocks || isStore ? 'bad' : 'warn',
         cause: `${what}${effect}: ${reading.error ?? 'no reason given'}`,
-        act: { label: 'See the health of the app', href: '/health/ready' },
+        act: { label: 'See the health of the app', href: '/console/health' },
       } satisfies AttentionFact
     })
 }

@@ -4,12 +4,11 @@ import type { WorkerCounts, Workers } from 'zin/plugins/workers'
 import { pluginScope, type Scope } from '../access/scope.js'
 import type { Alerts } from '../alerts/alerts.js'
 import type { JobDetails, QueueMonitor, QueueStats } from '../contract.js'
-import type { Delivery, DeliveryState } from '../deliveries/delivery.js'
-import type { DeliveryLog } from '../deliveries/log.js'
+import type { OutcomeLog } from '../deliveries/outcomes.js'
 import type { Endpoints } from '../webhooks/endpoints.js'
 import { alertFact, queueFacts, retriedFact, waitingFacts } from './queue-facts.js'
 import { failedAttempts, RetriedJobs } from './retried-jobs.js'
-import { failedDeliveries, isUndecided, webhookFacts } from './webhook-facts.js'
+import { webhookFacts } from './webhook-facts.js'
 
 /** The kinds of facts, and when each is listed. */
 export const monitorKinds = {
@@ -21,7 +20,7 @@ export const monitorKinds = {
     'a job has failed five times and is still being retried. The first 20 active, waiting and delayed jobs are checked, in the ten queues that fail most and in ten others, in rotation',
   'version-failing':
     'more than 5 % of the attempts of a version in the last hour failed, with 95 % confidence, without those of the jobs above',
-  'webhook-failing': 'the latest deliveries to an endpoint failed, in the last day',
+  'webhook-failing': 'deliveries to an endpoint failed in the last day, and none was accepted since',
   'webhook-disabled': 'an endpoint was disabled because its receiver wants no more, or because the key that owns it was revoked',
 } as const
 
@@ -31,7 +30,7 @@ export interface MonitorFactsParts {
   readonly monitor: Pick<QueueMonitor, 'history' | 'job' | 'jobs' | 'stats'>
   readonly alerts: Pick<Alerts, 'active'>
   readonly endpoints: Pick<Endpoints, 'list'>
-  readonly deliveries: Pick<DeliveryLog, 'list'>
+  readonly outcomes: Pick<OutcomeLog, 'read'>
   readonly workers: () => Workers | undefined
   readonly now: () => number
 }
@@ -41,11 +40,6 @@ const scope = pluginScope('queue-monitor')
 const waitMs = 3_000
 /** Queues whose history is read per check. */
 const mostHistories = 50
-/** Newest deliveries that are read per check; accepted ones only while others fail, and more of them only if the first do not decide. */
-const mostPending = 200
-const mostFailed = 1_000
-const fewDelivered = 100
-const mostDelivered = 2_000
 /** Queues with fewer failed attempts in the last hour are not checked for failing versions; limit on the workers that are compared. */
 const fewFailures = 3
 const mostCompared = 200
@@ -91,7 +85,7 @@ export class MonitorFacts {
     await look(['queue-alert'], async () => (await this.#parts.alerts.active(scope)).map(alertFact))
     await look(['waiting-too-long'], async () => this.#waiting(known(stats), notChecked))
     await look(['job-retried', 'version-failing'], async () => this.#failing(known(stats), notChecked))
-    await look(['webhook-failing', 'webhook-disabled'], () => this.#webhooks(notChecked))
+    await look(['webhook-failing', 'webhook-disabled'], () => this.#webhooks())
     return { facts: unexplained(facts), notChecked }
   }
 
@@ -135,30 +129,12 @@ export class MonitorFacts {
     return [...jobs.map((job) => retriedFact(job, stats.queues[job.queue])), ...versions.map(failingFact)]
   }
 
-  async #webhooks(notChecked: Unchecked[]): Promise<readonly AttentionFact[]> {
-    const { deliveries, endpoints, now } = this.#parts
+  async #webhooks(): Promise<readonly AttentionFact[]> {
+    const { endpoints, now, outcomes } = this.#parts
     const all = await endpoints.list(scope)
     if (all.length === 0) return []
-    const at = now()
-    const read = (state: DeliveryState, limit: number) => deliveries.list({ state, limit }, scope)
-    const [failed, pending] = await Promise.all([read('failed', mostFailed), read('pending', mostPending)])
-    // Those that have not been tried yet come last.
-    const isCut = failed.deliveries.length === mostFailed || (pending.deliveries[mostPending - 1]?.attempts ?? 0) > 0
-    if (isCut) {
-      const reason = `Only the latest ${countText(mostFailed, 'delivery', 'deliveries')} that failed, and ${mostPending} that will be tried again, were looked at`
-      notChecked.push({ kind: 'webhook-failing-at-other-endpoints', reason })
-    }
-    const failing = failedDeliveries([...failed.deliveries, ...pending.deliveries], at)
-    let delivered: readonly Delivery[] = []
-    for (const limit of [fewDelivered, mostDelivered]) {
-      if (!isUndecided(failing, delivered)) break
-      delivered = (await read('delivered', limit)).deliveries
-      if (delivered.length < limit) break
-    }
-    return all.flatMap((endpoint) => {
-      const own = (list: readonly Delivery[]) => list.filter((one) => one.endpoint === endpoint.id)
-      return webhookFacts(endpoint, { failing: own(failing), delivered: own(delivered) })
-    })
+    const known = await outcomes.read()
+    return all.flatMap((endpoint) => webhookFacts(endpoint, known[endpoint.id], now()))
   }
 }
 

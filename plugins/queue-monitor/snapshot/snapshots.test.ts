@@ -35,5 +35,8 @@ it('a sample that began earlier and ended later does not replace a newer one', a
   ends[0]?.()
   await earlier
   assert.equal((await snapshots.current()).at, now)
-  assert.deepEqual([...stored.values()].map((text) => JSON.parse(text).at), [now])
+  assert.deepEqual(
+    [...stored.values()].map((text) => JSON.parse(text).at),
+    [now],
+  )
 })
