@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
@@ -17,9 +20,18 @@ import { resources } from 'zin/plugins/resources'
 import { workers } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { webConsole } from './index.js'
-import { launch, wide } from './testing/browser.js'
+import { auditPages, launch, phone, wide } from './testing/browser.js'
 
 const user = { username: 'ann', password: 'correct horse' } as const
+/** Screenshots for people, if a folder for them is named. */
+const shot = async (page: Page, name: string): Promise<void> => {
+  const folder = process.env.SCREENSHOTS
+  if (folder === undefined) return
+  await page.screenshot({ path: join(folder, `${name}.png`) })
+  await page.setViewportSize(phone)
+  await page.screenshot({ path: join(folder, `${name}-phone.png`), fullPage: true })
+  await page.setViewportSize(wide)
+}
 const fact = (n: number): AttentionFact => ({
   kind: 'mailbox-full',
   subject: `mailbox:box-${n}`,
@@ -70,7 +82,7 @@ describe('what needs attention, on the console', () => {
       await list.getByText('The mailbox "box-0" is full').waitFor()
       assert.match((await list.getByRole('listitem').first().textContent()) ?? '', /Failing.*box-0/)
       assert.equal(await list.getByRole('listitem').count(), 8)
-      if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT })
+      await shot(page, 'overview')
       await list.getByRole('link', { name: '4 more' }).click()
       await page.getByRole('heading', { level: 1, name: 'Needs attention' }).waitFor()
       const all = page.getByRole('region', { name: 'Open: 12' })
@@ -129,6 +141,8 @@ describe('what needs attention, on the console', () => {
 
   it('stops to reconnect to updates that the app refuses', async () => {
     await open(async (page) => {
+      // Otherwise the page that is left asks, too.
+      await page.getByRole('button', { name: 'live', exact: true }).waitFor()
       let asked = 0
       await page.route('**/api/queue/events*', (route) => {
         asked++
@@ -160,12 +174,17 @@ describe('the next step of what needs attention, on the console', () => {
   let browser: Browser
   let report: AttentionReport = { facts: [] }
 
+  /** Accepts nothing. */
+  const receiver = createServer((_, response) => response.writeHead(500).end())
+  const portOf = (server: Server) => (server.address() as AddressInfo).port
+
   before(async () => {
+    receiver.listen(0, '127.0.0.1')
+    await once(receiver, 'listening')
     const monitor = {
       interval: 1000,
       webhookSecret: `whsec_${Buffer.alloc(32, 1).toString('base64')}`,
-      // Nothing listens there.
-      webhooks: [{ url: 'http://127.0.0.1:9/', events: ['attention.raised'] as const }],
+      webhooks: [{ url: `http://127.0.0.1:${portOf(receiver)}/`, events: ['attention.raised'] as const }],
       delivery: { retries: [1], allowPrivate: true },
     }
     host = await createTestHost({
@@ -183,11 +202,12 @@ describe('the next step of what needs attention, on the console', () => {
   after(async () => {
     await browser?.close()
     await host?.stop()
+    receiver.close()
   })
 
   it('is a page of the console for every path that a plugin names, and never a route of the app', async () => {
     const paths = await namedPaths()
-    for (const path of ['/console/webhooks/x', '/console/health', '/console/queues/x', '/console/nodes'])
+    for (const path of ['/console/webhooks/x', '/console/health', '/console/queues/x', '/console/nodes/x'])
       assert.ok(paths.includes(path), `${path} is not among ${paths.join(', ')}`)
     const routes = ['/api/queue/webhooks', '/health/ready']
     report = {
@@ -217,23 +237,61 @@ describe('the next step of what needs attention, on the console', () => {
     }
   })
 
+  it('shows what it is about', async () => {
+    const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
+    try {
+      const page = await context.newPage()
+      for (const [subject, href] of [
+        ['app:counts', '/console/health'],
+        ['node:far', '/console/health'],
+        ['node:far', '/console/nodes/far'],
+      ] as const) {
+        report = { facts: [{ ...fact(1), kind: 'planted', subject, cause: `It is planted at ${href}`, act: { label: 'Look', href } }] }
+        await page.goto(`${host.url}/console`)
+        const item = page.getByRole('listitem').filter({ hasText: `planted at ${href}` })
+        await item.getByRole('button', { name: 'Look' }).click()
+        await page.waitForURL(`**${href}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await item.waitFor()
+        await item.getByRole('button', { name: 'Acknowledge…' }).waitFor()
+        assert.equal(await item.getByRole('button', { name: 'Look' }).count(), 0)
+      }
+    } finally {
+      await context.close()
+    }
+  })
+
+  it('is a page that people with a keyboard, a phone or a screen reader can use', async () => {
+    const pages = [
+      { path: '/webhooks', title: 'Webhooks' },
+      { path: '/health', title: 'Health' },
+    ]
+    for (const viewport of [wide, phone]) await auditPages(browser, host.url, pages, viewport)
+  })
+
   it('of a webhook that fails is the page of its deliveries, where they are sent again', async () => {
     report = { facts: [fact(0)] }
     const context = await browser.newContext({ viewport: wide, reducedMotion: 'reduce' })
     try {
       const page = await context.newPage()
       await page.goto(`${host.url}/console`)
-      const item = page.getByRole('listitem').filter({ hasText: 'does not reach http://127.0.0.1:9' })
+      const item = page.getByRole('listitem').filter({ hasText: `does not reach http://127.0.0.1:${portOf(receiver)}` })
       await item.getByRole('button', { name: 'See its deliveries' }).click()
-      await page.getByText('http://127.0.0.1:9').first().waitFor()
+      await page
+        .getByText(`http://127.0.0.1:${portOf(receiver)}`)
+        .first()
+        .waitFor()
       const row = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').filter({ hasText: 'attention.raised' }).first()
       await row.getByText('failed', { exact: true }).waitFor()
-      if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT.replace('.png', '-webhook.png') })
+      await shot(page, 'webhook')
       await row.getByRole('button', { name: 'Send again' }).click()
       await page.getByText('The delivery is being sent again').waitFor()
       await page.goto(`${host.url}/console/health`)
       await page.getByRole('table', { name: 'Health checks' }).getByRole('row').filter({ hasText: 'database' }).first().waitFor()
-      if (process.env.SCREENSHOT !== undefined) await page.screenshot({ path: process.env.SCREENSHOT.replace('.png', '-health.png') })
+      await shot(page, 'health')
+      await page.goto(`${host.url}/console/webhooks`)
+      await page.getByRole('table', { name: 'Webhooks' }).getByRole('row').nth(1).waitFor()
+      await shot(page, 'webhooks')
     } finally {
       await context.close()
     }

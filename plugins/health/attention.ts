@@ -34,7 +34,7 @@ export function failingChecks(findings: readonly Finding[]): readonly AttentionF
 
 /** The clock of this process, if it is off, or could not be compared. */
 export function clockReport({ report, unread }: Pick<ClockWatch, 'report' | 'unread'>, node: string): AttentionReport {
-  const act = { label: 'See the nodes', href: '/console/nodes' }
+  const act = { label: 'See the health of the app', href: '/console/health' }
   const cause = `On node ${node}, ${report?.text}`
   const severity = report?.state === 'wrong' ? 'bad' : 'warn'
   const isOff = report !== undefined && report.state !== 'right'

@@ -126,7 +126,7 @@ export interface Counted {
 }
 
 const mostSample = 10
-/** For a dry run of a retry: failed jobs that are read to find those of flows that cannot be retried, and children of these. */
+/** For a dry run of a retry: failed parents that are read to find those that cannot be retried, and jobs below them. */
 const mostChecked = 10_000
 
 /** Counts the jobs that an operation would act on, with a sample of up to ten. */
@@ -141,6 +141,7 @@ export async function countSelected({
   let [matching, left, restorable] = [0, 0, 0]
   let room = undoable ? await queues.undoRoom(queue) : { jobs: 0, bytes: 0 }
   const ids: string[] = []
+  const parents: string[] = []
   for (const state of selection.states) {
     if (state === 'active') {
       for await (const job of activeJobs(queues, queue)) {
@@ -150,11 +151,13 @@ export async function countSelected({
       }
       continue
     }
-    for await (const step of queues.countJobs(queue, rangeOf(selection, state), room, { sample: mostSample - ids.length })) {
+    const options = { sample: mostSample - ids.length, parents: action === 'retry' && state === 'failed' }
+    for await (const step of queues.countJobs(queue, rangeOf(selection, state), room, options)) {
       const { flow, flowFailing, free, freeFailing, scheduled } = step
       room = { jobs: room.jobs - step.restorable, bytes: room.bytes - step.bytes }
       restorable += step.restorable
       ids.push(...step.ids.slice(0, mostSample - ids.length))
+      parents.push(...step.parents.slice(0, mostChecked + 1 - parents.length))
       if (action === 'retry') matching += free + freeFailing + flow + flowFailing
       else if (action === 'cancel') matching += free + flow
       else matching += free + freeFailing + (undoable || !flows ? 0 : flow)
@@ -162,31 +165,29 @@ export async function countSelected({
       if (action === 'purge' && (undoable || !flows)) left += flow + flowFailing
     }
   }
-  const stuck = action === 'retry' ? await stuckJobs(queues, queue, selection) : { ids: new Set<string>(), complete: true }
+  const stuck = await stuckJobs(queues, queue, parents)
   const free = ids.filter((id) => !stuck.ids.has(id))
   const sample = (await Promise.all(free.map((id) => queues.job(queue, id)))).filter((one) => one !== undefined)
   return { matching: matching - stuck.ids.size, left: left + stuck.ids.size, restorable, sample, complete: stuck.complete }
 }
 
-/** The failed jobs of a selection that cannot be retried, because a child that they need no longer exists. */
+/** Those failed parents that cannot be retried, because a child that they need no longer exists. */
 async function stuckJobs(
   queues: Queues,
   queue: string,
-  selection: Selection,
+  parents: readonly string[],
 ): Promise<{ readonly ids: ReadonlySet<string>; readonly complete: boolean }> {
   const stuck = new StuckJobs(queues, mostChecked)
   const ids = new Set<string>()
-  let after: readonly string[] = []
-  for (let looked = 0; looked < mostChecked && stuck.complete; ) {
-    const jobs = await queues.list(queue, 'failed', { limit: stepJobs, after })
-    if (jobs.length === 0) return { ids, complete: true }
-    looked += jobs.length
-    const selected = jobs.filter((job) => isSelected(job, 'failed', 'retry', selection))
-    const found = await Promise.all(selected.map((job) => stuck.has(job)))
-    for (const [i, { id = '' }] of selected.entries()) if (found[i] === true) ids.add(id)
-    after = [...after, ...jobs.map(({ id = '' }) => id)].slice(-mostAnchors)
+  for (let first = 0; first < Math.min(parents.length, mostChecked) && stuck.complete; first += stepJobs) {
+    await Promise.all(
+      parents.slice(first, first + stepJobs).map(async (id) => {
+        const parent = await queues.job(queue, id)
+        if (parent !== undefined && (await stuck.has(parent.job))) ids.add(id)
+      }),
+    )
   }
-  return { ids, complete: false }
+  return { ids, complete: stuck.complete && parents.length <= mostChecked }
 }
 
 async function* activeJobs(queues: Queues, queue: string): AsyncGenerator<Job, void, undefined> {

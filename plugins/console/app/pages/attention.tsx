@@ -5,7 +5,7 @@ import { request } from '../data/api.js'
 import { can, refreshInterval } from '../data/session.js'
 import { useData } from '../data/use-data.js'
 import { exact, plural } from '../format.js'
-import { base, path, router } from '../router.js'
+import { base, path, router, useAddress } from '../router.js'
 import { ActionButton, ask } from '../ui/dialog.js'
 import { Icon } from '../ui/icon.js'
 import { Card, Page } from '../ui/layout.js'
@@ -62,6 +62,18 @@ export function NeedsAttention() {
           </Link>
         </p>
       )}
+    </Card>
+  )
+}
+
+/** What needs attention about the subject of a page; nothing if nothing does. */
+export function NeedsAbout({ subjects }: { readonly subjects: (subject: string) => boolean }) {
+  const attention = useAttention()
+  const items = (attention.data?.items ?? []).filter(({ subject }) => subjects(subject))
+  if (items.length === 0) return null
+  return (
+    <Card title="Needs attention" flush>
+      <Needs items={items} reload={attention.reload} />
     </Card>
   )
 }
@@ -126,7 +138,9 @@ function Needs({ items, reload }: { readonly items: readonly AttentionItem[]; re
 function Need({ item, reload }: { readonly item: AttentionItem; readonly reload: () => void }) {
   const { acknowledged, cause, severity, since, subject } = item
   const name = subject.replace(/^[^:]*:/, '')
-  const next = nextOf(item)
+  const here = useAddress().path
+  const found = nextOf(item)
+  const next = found?.page === here ? undefined : found
   return (
     <li>
       <span class={severity}>

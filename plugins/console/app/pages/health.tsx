@@ -8,8 +8,11 @@ import { Card, Page } from '../ui/layout.js'
 import { Empty, Loading, Stale } from '../ui/states.js'
 import { type Column, Table } from '../ui/table.js'
 import { Time } from '../ui/time.js'
+import { NeedsAbout } from './attention.js'
 
-export const healthPages: ConsoleModule = () => ({ pages: [{ path: '/health', title: 'Health', plugin: 'health', view: HealthPage }] })
+export const healthPages: ConsoleModule = () => ({
+  pages: [{ path: '/health', title: 'Health', plugin: 'health', nav: { icon: 'health', order: 72, key: 'h' }, view: HealthPage }],
+})
 
 type Status = 'pass' | 'warn' | 'fail'
 
@@ -67,6 +70,7 @@ function HealthPage() {
   return (
     <Page title="Health" badge={data !== undefined && <Badge tone={tones[data.status]}>{words[data.status]}</Badge>}>
       {error !== undefined && <Stale at={at} message={error} retry={reload} />}
+      <NeedsAbout subjects={(subject) => /^(app|check|node):/.test(subject)} />
       {data === undefined && error === undefined && <Loading />}
       {data !== undefined && (
         <Card title={data.output ?? 'Checks'} flush>

@@ -16,7 +16,7 @@ import { FullTime, Time } from '../../ui/time.js'
 
 export const webhookPages: ConsoleModule = () => ({
   pages: [
-    { path: '/webhooks', title: 'Webhooks', plugin: 'queue-monitor', view: Webhooks },
+    { path: '/webhooks', title: 'Webhooks', plugin: 'queue-monitor', nav: { icon: 'webhook', order: 78, key: 'k' }, view: Webhooks },
     { path: '/webhooks/:id', title: 'Webhook', plugin: 'queue-monitor', view: Webhook },
   ],
 })
