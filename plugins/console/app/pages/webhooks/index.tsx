@@ -13,6 +13,7 @@ import { Link } from '../../ui/link.js'
 import { Empty, Loaded } from '../../ui/states.js'
 import { type Column, Table } from '../../ui/table.js'
 import { FullTime, Time } from '../../ui/time.js'
+import { NeedsAbout } from '../attention.js'
 
 export const webhookPages: ConsoleModule = () => ({
   pages: [
@@ -84,6 +85,7 @@ function Webhook({ params: { id = '' } }: ConsolePlace) {
       badge={endpoint !== undefined && <State of={endpoint} />}
       actions={endpoint !== undefined && can('admin') && <Switch of={endpoint} reload={reload} />}
     >
+      <NeedsAbout subjects={(subject) => subject === `webhook:${id}`} />
       <Loaded from={read}>{() => (endpoint === undefined ? <Unknown /> : <Details of={endpoint} />)}</Loaded>
       <Card title="Latest deliveries" flush>
         <Loaded from={deliveries}>{(data) => <DeliveryList of={data} reload={reload} />}</Loaded>
