@@ -16,17 +16,8 @@ export interface Cuttable {
   readonly left: ReadonlySet<AttentionRow['reads']>
 }
 
-/**
- * Every kind of what needs attention: each has a cause and a cure, so that a new kind fails here without them.
- *
- * @param cuttable opens stores for the last test.
- */
-export function attentionKindsContract(
-  title: string,
-  hasServers: boolean,
-  env: () => Promise<Env>,
-  cuttable: (atEnd: ReturnType<typeof cleanUp>) => Promise<Cuttable>,
-): void {
+/** Every kind of what needs attention: each has a cause and a cure, so that a new kind fails here without them. */
+export function attentionKindsContract(title: string, hasServers: boolean, env: () => Promise<Env>): void {
   describe(`each kind of what needs attention on ${title}`, () => {
     let lab: AttentionLab
     before(async () => {
@@ -145,7 +136,18 @@ export function attentionKindsContract(
       await eventually('it has gone', async () => (await cause()) === undefined)
     })
   })
+}
 
+/**
+ * No kind is well while the stores are cut off.
+ *
+ * @param cuttable opens the stores.
+ */
+export function attentionCutContract(
+  title: string,
+  hasServers: boolean,
+  cuttable: (atEnd: ReturnType<typeof cleanUp>) => Promise<Cuttable>,
+): void {
   it(`what needs attention on ${title} is named kind by kind as not checked while its stores are cut off, never well`, async (t) => {
     const atEnd = cleanUp(t)
     const { cut, env, left } = await cuttable(atEnd)

@@ -15,10 +15,34 @@ import { cleanUp } from '../../scripts/testing/clean-up.js'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { forkApp } from '../../scripts/testing/forked-app.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { mysqlServer } from '../../scripts/testing/mysql-server.js'
 import { writeProcessors } from '../../scripts/testing/processor-files.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
 import type { AttentionList } from './attention/item.js'
+import { attentionCutContract } from './attention-kinds.contract.js'
 import { queueMonitor } from './index.js'
+
+attentionCutContract('Redis and MariaDB', true, async (atEnd) => {
+  const mysql = await mysqlServer()
+  atEnd(() => mysql.stop())
+  const redis = await redisServer()
+  atEnd(() => redis.stop())
+  return {
+    env: { REDIS_URL: redis.url, ...mysql.env },
+    cut: async (lab) => {
+      await redis.kill()
+      mysql.hang()
+      // The clocks are compared once a minute, or when the own one was set.
+      lab.setClock(5_000)
+      return async () => {
+        mysql.resume()
+        await redis.start()
+        lab.setClock(10_000)
+      }
+    },
+    left: new Set(['memory']),
+  }
+})
 
 it('a worker whose only process was stopped needs attention until a process runs it; with the stores cut off, nothing is well', async (t) => {
   const atEnd = cleanUp(t)
