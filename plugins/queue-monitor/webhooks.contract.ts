@@ -11,7 +11,7 @@ import { Receiver } from './testing/receiver.js'
 const [newSecret, oldSecret] = ['n', 'o'].map((letter) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`) as [string, string]
 
 /** More than one page of deliveries. */
-const busyDeliveries = 220
+const busyDeliveries = 110
 
 /** Webhooks, for each queue store. */
 export function webhooksContract(title: string, env: () => Readonly<Record<string, string>>): void {
