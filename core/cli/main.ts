@@ -9,6 +9,7 @@ import { UsageError } from './errors.js'
 import { type OpenApp, openApp } from './open-app.js'
 import { asksForHelp, asksForJson } from './options.js'
 import { zinPackage } from './package-root.js'
+import { wrapped } from './print.js'
 import { type Match, Program } from './program.js'
 import { runCommand, type Terminal } from './run-command.js'
 import type { LoadCommands } from './standalone.js'
@@ -50,7 +51,7 @@ export async function main(argv: readonly string[], terminal: Terminal, standalo
   } catch (error) {
     const unknown = error instanceof UsageError && error.message.startsWith('unknown command')
     const lines = asksForJson(argv) ? [jsonError(error)] : describeError(error, unknown ? undefined : name, isDebugging(terminal.env))
-    for (const line of lines) terminal.stderr.write(`${line}\n`)
+    for (const line of lines) terminal.stderr.write(`${asksForJson(argv) ? line : wrapped(line, terminal.stderr)}\n`)
     return error instanceof ZinError && error.usage ? 2 : 1
   }
 }

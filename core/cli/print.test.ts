@@ -121,6 +121,32 @@ test('a record on a terminal wraps between words and breaks no word', () => {
   ])
 })
 
+test('a line on a terminal continues between words, aligned below its text, and data that people copy does not', () => {
+  for (const [line, ...expected] of [
+    ['short enough', 'short enough'],
+    ['  The worker "far" runs on no node', '  The worker "far" runs on no', '  node'],
+    ['not checked: history: the store is gone', 'not checked: history: the', '  store is gone'],
+    ['FAILING  worker:far  no-live-node, for 3 h', 'FAILING  worker:far', '         no-live-node, for 3 h'],
+    ['  data     /var/lib/zin and more of it', '  data     /var/lib/zin and', '           more of it'],
+    [`  Open: ${'x'.repeat(40)} (id)`, '  Open:', `  ${'x'.repeat(40)}`, '  (id)'],
+    ['  順番待ちの ジョブが 十件あります', '  順番待ちの ジョブが', '  十件あります'],
+    ['one\n  two of a text that has two lines', 'one', '  two of a text that has two', '  lines'],
+    ['a\ttab of a line that is longer than that', 'a\ttab of a line that is longer than that'],
+  ] as const) {
+    const terminal = printer({ columns: 30 })
+    terminal.print.line(line)
+    assert.deepEqual(terminal.out.text.split('\n'), [...expected, ''])
+    terminal.print.line(line, { verbatim: true })
+    assert.equal(terminal.out.text, [...expected, line, ''].join('\n'))
+    const pipe = printer()
+    pipe.print.line(line)
+    assert.equal(pipe.out.text, `${line}\n`)
+  }
+  const stderr = new Sink(30)
+  createPrinter({ stdout: new Sink(), stderr, json: false, command: 'x' }).error('a sentence of more than 30 columns')
+  assert.equal(stderr.text, 'zin x: a sentence of more than\n  30 columns\n')
+})
+
 test('on a terminal a command prints what it is waiting for after a second, but not with JSON or without a terminal', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   for (const { columns, json, said } of [

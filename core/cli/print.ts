@@ -1,8 +1,9 @@
+import stringWidth from 'fast-string-width'
 import type { Printer } from '../host/command.js'
 import { escapeControls, escapeLines } from '../log/escape.js'
 import { jsonError } from './describe-error.js'
 import { cliErrors } from './errors.js'
-import { fittedTable, plainTable, wrapWords } from './table.js'
+import { fittedTable, plainTable, wrapLine, wrapWords } from './table.js'
 
 /** The writable part of a stream. */
 export interface Output {
@@ -30,13 +31,18 @@ const barWidth = 24
  */
 export function createPrinter({ stdout, stderr, json, colors = false, command }: PrinterOptions): Printer {
   const bold = (text: string): string => (colors ? `\u001b[1m${text}\u001b[22m` : text)
-  // Some pseudo-terminals report no size.
-  const room = stdout.isTTY ? stdout.columns || 80 : undefined
+  const room = roomOf(stdout)
   const printJson = (value: unknown): void => void stdout.write(`${escapeLines(JSON.stringify(value, null, 2))}\n`)
   return {
     json,
-    line: (text = '') => void (json ? stderr : stdout).write(`${escapeLines(text)}\n`),
-    error: (text) => void stderr.write(json ? `${jsonError(cliErrors.ZIN_COMMAND_FAILED(text))}\n` : `zin ${command}: ${text}\n`),
+    line(text = '', { verbatim = false } = {}) {
+      const output = json ? stderr : stdout
+      const safe = escapeLines(text)
+      output.write(`${verbatim ? safe : wrapped(safe, output)}\n`)
+    },
+    error(text) {
+      stderr.write(json ? `${jsonError(cliErrors.ZIN_COMMAND_FAILED(text))}\n` : `${wrapped(`zin ${command}: ${text}`, stderr)}\n`)
+    },
     async waiting(what, work) {
       // Only for a user at a terminal; the log of a deployment does not need it.
       const says = !json && stderr.isTTY === true
@@ -72,14 +78,29 @@ export function createPrinter({ stdout, stderr, json, colors = false, command }:
     record(value) {
       if (json) return printJson(value)
       const fields = leavesOf(value)
-      const width = Math.max(0, ...fields.map(([key]) => key.length))
+      const width = Math.max(0, ...fields.map(([key]) => stringWidth(key)))
       for (const [key, field] of fields) {
         const text = cellText(field)
         const lines = room === undefined ? [text] : wrapWords(text, room - width - 2)
-        stdout.write(`${key.padEnd(width)}  ${lines.join(`\n${' '.repeat(width + 2)}`)}`.trimEnd().concat('\n'))
+        stdout.write(`${key}${' '.repeat(width - stringWidth(key))}  ${lines.join(`\n${' '.repeat(width + 2)}`)}`.trimEnd().concat('\n'))
       }
     },
   }
+}
+
+/** The columns of a terminal, undefined otherwise. Some pseudo-terminals report no size. */
+function roomOf({ columns, isTTY }: Output): number | undefined {
+  return isTTY === true ? columns || 80 : undefined
+}
+
+/** Breaks the lines of a text between words if it goes to a terminal. */
+export function wrapped(text: string, output: Output): string {
+  const room = roomOf(output)
+  if (room === undefined) return text
+  return text
+    .split('\n')
+    .map((line) => wrapLine(line, room))
+    .join('\n')
 }
 
 /** Returns the fields of an object; nested fields are named `outer.inner`. */

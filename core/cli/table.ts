@@ -17,6 +17,8 @@ const indent = '    '
 const wordEnd = /(?<! ) (?! )/
 /** Minimum columns for prose next to other columns. */
 const proseRoom = 24
+/** A longer label does not indent the lines that continue it. */
+const labelShare = 0.4
 /** Minimum width of a column of single words when squeezed. */
 const leastWidth = 8
 
@@ -55,6 +57,26 @@ export function wrapWords(text: string, width: number): string[] {
     else lines.push(word)
   }
   return lines
+}
+
+/**
+ * Breaks one line of text between words into lines of at most `width` columns. They continue below the text after a short label, which ends
+ * with two spaces, otherwise below the first word, and two columns further right if the line is not indented. No word is broken.
+ */
+export function wrapLine(line: string, width: number): string {
+  // The width of a tab is not known.
+  if (stringWidth(line) <= width || line.includes('\t')) return line
+  const indented = line.length - line.trimStart().length
+  const label = stringWidth(/^ *[^ ]+(?: [^ ]+)* {2,}(?=[^ ])/.exec(line)?.[0] ?? '')
+  const start = ' '.repeat(label > 0 && label <= width * labelShare ? label : indented || 2)
+  const lines: string[] = []
+  for (const [word] of line.matchAll(/ *[^ ]+/g)) {
+    const last = lines.at(-1)
+    if (last === undefined) lines.push(word)
+    else if (stringWidth(last) + stringWidth(word) <= width) lines[lines.length - 1] = last + word
+    else lines.push(start + word.trimStart())
+  }
+  return lines.join('\n')
 }
 
 const isProse = ({ width, word }: Column): boolean => word < width

@@ -88,7 +88,7 @@ export interface AttentionFact {
   readonly count?: number
   /** The queue that it concerns, or `*` for all: credentials for queues see only facts of their queues. Default: not about queues. */
   readonly queue?: string
-  /** What to do next: the label and the path of a page of the console, or of a route: `{ label: 'Open the queue', href: '/queues/mails' }`. */
+  /** What to do next: the label and the path of a page of the console: `{ label: 'Open the queue', href: '/console/queues/mails' }`. */
   readonly act: { readonly label: string; readonly href: string }
   /** How long it must last before a person is told, in ms. Default 0. */
   readonly afterMs?: number

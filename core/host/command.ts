@@ -59,8 +59,11 @@ export interface ArgSpec {
 export interface Printer {
   /** Whether the user passed `--json`. */
   readonly json: boolean
-  /** Prints one line on stdout; with `--json` on stderr. Control characters and terminal styles are escaped. */
-  line(text?: string): void
+  /**
+   * Prints one line on stdout; with `--json` on stderr. Control characters and terminal styles are escaped. On a terminal, a line that is
+   * too long continues between words, aligned; with `verbatim` it does not: for code, data and logs, which people copy.
+   */
+  line(text?: string, options?: { readonly verbatim?: boolean }): void
   /** Prints one line on stderr: the text after `zin <command>: `, or with `--json` the object `{error, message, code}`. */
   error(text: string): void
   /** Awaits `work`. On a terminal, prints once after one second that the command is waiting for `what`; not with `--json`. */

@@ -34,6 +34,8 @@ export type ConsoleIcon =
   | 'canary'
   | 'audit'
   | 'subject'
+  | 'health'
+  | 'webhook'
   | 'page'
 
 /**

@@ -43,8 +43,15 @@ describe('zin why', () => {
       options = {},
       json = false,
       found = newestFirst,
-      refuse,
-    }: { options?: object; json?: boolean; found?: readonly Decision[]; refuse?: ZinError } = {},
+      older = 0,
+      answer = () => ({}),
+    }: {
+      options?: object
+      json?: boolean
+      found?: readonly Decision[]
+      older?: number
+      answer?: (path: string) => object
+    } = {},
   ) => {
     const lines: string[] = []
     const tables: object[] = []
@@ -52,8 +59,9 @@ describe('zin why', () => {
     const app: Pick<AppClient, 'request'> = {
       async request<T>({ path, query }: Parameters<AppClient['request']>[0]) {
         requests.push({ path, query })
-        if (path !== '/api/decisions' && refuse !== undefined) throw refuse
-        return { decisions: found, pagination: { page: 1, limit: 20, total: found.length + 2, totalPages: 1 } } as T
+        if (path !== '/api/decisions') return answer(path) as T
+        const left = found.length > 0 ? 2 : query?.limit === 1 ? older : 0
+        return { decisions: found, pagination: { page: 1, limit: 20, total: found.length + left, totalPages: 1 } } as T
       },
     }
     const print = { json, line: (text: string) => void lines.push(text), table: (rows: readonly object[]) => void tables.push(...rows) }
@@ -86,24 +94,68 @@ describe('zin why', () => {
     ])
   })
 
-  it('fails for a worker or queue that does not exist, unless there are decisions about it', async () => {
-    const missing = (code: string) => new ZinError(code, 'not there', { status: 404 })
-    const unknown = { code: 'DECISION_SUBJECT_UNKNOWN', message: /There is no (worker|queue) "mistyped"/ }
-    for (const [subject, code] of [
-      ['mistyped', 'WORKER_NOT_FOUND'],
-      ['worker:mistyped', 'NOT_FOUND'],
-      ['queue:mistyped', 'QUEUE_NOT_FOUND'],
-    ] as const) {
-      for (const json of [false, true]) await assert.rejects(run({ subject }, { json, found: [], refuse: missing(code) }), unknown, subject)
-      assert.equal((await run({ subject }, { refuse: missing(code) })).requests.length, 1)
+  /** An app that knows one subject of each type, named `known`, and one that needs attention. */
+  const appOf = (lists: Readonly<Record<string, object>>, codes: Readonly<Record<string, string>> = {}) => ({
+    answer: (path: string): object => {
+      if (lists[path] !== undefined) return lists[path]
+      throw new ZinError(codes[path] ?? 'SOMETHING_NOT_FOUND', 'not there', { status: 404 })
+    },
+  })
+  const named = [{ name: 'known', id: 'known', region: 'known' }]
+  const full = appOf({
+    '/api/workers': { workers: named },
+    '/api/workers/known': {},
+    '/api/queue/stats': { queues: { known: {} } },
+    '/api/queue/known/stats': {},
+    '/api/jobs/known%3A1': {},
+    '/api/jobs/delayed': { jobs: [{ id: 'repeat:nightly:1893456000000' }] },
+    '/api/jobs/waiting': { jobs: [] },
+    '/api/jobs/active': { jobs: [] },
+    '/api/nodes': { nodes: named },
+    '/api/queue/webhooks': { webhooks: named },
+    '/api/services': { services: named },
+    '/api/compliance/erasures/known': {},
+    '/api/attention': { items: [{ subject: 'check:printer' }, { subject: 'mailbox:a' }] },
+  })
+
+  for (const [exists, missing, advice] of [
+    ['known', 'knwon', /There is no worker "knwon", .*did you mean "known"\? See zin worker:list/],
+    ['worker:known', 'worker:other', /There is no worker "other", .*see zin worker:list/],
+    ['queue:known', 'queue:knonw', /There is no queue "knonw", .*did you mean "known"\? See zin queue:list/],
+    ['job:known:1', 'job:known:2', /There is no job "known:2", .*see zin queue:jobs/],
+    ['schedule:known:nightly', 'schedule:known:night', /There is no schedule "known:night", .*see zin status/],
+    ['node:known', 'node:kown', /There is no node "kown", .*did you mean "known"\? See zin worker:nodes/],
+    ['region:known', 'region:mars', /There is no region "mars"/],
+    ['webhook:known', 'webhook:knwn', /There is no webhook "knwn", .*did you mean "known"\? See zin webhook:list/],
+    ['service:known', 'service:x', /There is no service "x", .*see zin service:list/],
+    ['erasure:known', 'erasure:x', /There is no erasure "x"/],
+    ['check:printer', 'check:scanner', /There is no subject "check:scanner", .*The types of subjects are worker, queue, /],
+    ['mailbox:a', 'mailbox:b', /There is no subject "mailbox:b"/],
+    ['webhook:followed', 'webhok:known', /There is no subject "webhok:known", .*did you mean webhook:known\?/],
+    [undefined, 'canary:known', /There is no subject "canary:known", .*ask for its worker: zin why known --kind canary/],
+    [undefined, 'version:known:1.0.0', /ask for its worker: zin why known --kind canary/],
+    [undefined, 'app:', /There is no subject "app:"/],
+  ] as const) {
+    it(`fails for ${missing}, which does not exist, unless there are decisions about it`, async () => {
+      for (const json of [false, true]) {
+        const unknown = { code: 'DECISION_SUBJECT_UNKNOWN', message: advice }
+        await assert.rejects(run({ subject: missing }, { json, found: [], ...full }), unknown)
+        // Those of before the time that is asked for.
+        assert.deepEqual((await run({ subject: missing }, { json, found: [], older: 3, options: { since: '2h' }, ...full })).tables, [])
+      }
+      assert.equal((await run({ subject: missing }, full)).requests.length, 1)
+      if (exists !== undefined) assert.match((await run({ subject: exists }, { found: [], ...full })).lines.join(), /no decisions about/)
+    })
+  }
+
+  it('does not take a store that is down for a name that does not exist, nor a queue that no plugin lists', async () => {
+    const answer = (): never => {
+      throw new ZinError('WORKER_STORE_UNAVAILABLE', 'away', { status: 503 })
     }
-    const down = new ZinError('WORKER_STORE_UNAVAILABLE', 'away', { status: 503 })
-    await assert.rejects(run({ subject: 'calm' }, { found: [], refuse: down }), { code: 'WORKER_STORE_UNAVAILABLE' })
-    for (const [subject, code] of [
-      ['queue:calm', 'NOT_FOUND'],
-      ['region:us-east-1', 'NOT_FOUND'],
-    ] as const)
-      assert.match((await run({ subject }, { found: [], refuse: missing(code) })).lines.join(), /no decisions about/)
+    await assert.rejects(run({ subject: 'calm' }, { found: [], answer }), { code: 'WORKER_STORE_UNAVAILABLE' })
+    const bare = appOf({}, { '/api/queue/calm/stats': 'NOT_FOUND', '/api/services': 'NOT_FOUND' })
+    assert.match((await run({ subject: 'queue:calm' }, { found: [], ...bare })).lines.join(), /no decisions about/)
+    await assert.rejects(run({ subject: 'service:calm' }, { found: [], ...bare }), { code: 'DECISION_SUBJECT_UNKNOWN' })
   })
 
   it('shows the errors of each version below the reason', () => {

@@ -1,28 +1,9 @@
-import { type AppClient, type Command, defineCommand, systemClock, ZinError } from 'zin'
+import { type Command, defineCommand, systemClock } from 'zin'
 import type { DecisionPage } from './contract.js'
 import { decisionErrors } from './errors.js'
+import { demandSubject } from './subjects.js'
 import { parseSince } from './time.js'
 import { timelineOf } from './timeline.js'
-
-/** What tells whether a subject exists, by its type; those of other types cannot be checked. */
-const paths: Readonly<Record<string, ((name: string) => string) | undefined>> = {
-  worker: (name) => `/api/workers/${name}`,
-  queue: (name) => `/api/queue/${name}/stats`,
-}
-
-/** Throws DECISION_SUBJECT_UNKNOWN. */
-async function demandSubject(app: Pick<AppClient, 'request'>, subject: string): Promise<void> {
-  const [type = '', name = ''] = subject.split(/:(.*)/s, 2)
-  const path = paths[type]?.(encodeURIComponent(name))
-  if (path === undefined) return
-  try {
-    await app.request({ method: 'GET', path })
-  } catch (error) {
-    if (!(error instanceof ZinError) || error.status !== 404) throw error
-    // Without the plugin queue-monitor, the route of queues does not exist.
-    if (type === 'worker' || error.code === 'QUEUE_NOT_FOUND') throw decisionErrors.DECISION_SUBJECT_UNKNOWN(`${type} "${name}"`)
-  }
-}
 
 /** Commands that query the running app. */
 export const decisionCommands: readonly Command[] = [
@@ -30,7 +11,11 @@ export const decisionCommands: readonly Command[] = [
     name: 'why',
     summary: 'Show what the app did automatically and why, as a timeline',
     args: [
-      { name: 'subject', summary: 'Name of a worker, or a subject such as node:<id> or region:<name>. Default: all', required: false },
+      {
+        name: 'subject',
+        summary: 'Name of a worker, or another subject as zin status names it, such as node:<id> or webhook:<id>. Default: all',
+        required: false,
+      },
     ],
     needs: 'running app',
     route: 'GET /api/decisions',
@@ -52,7 +37,13 @@ export const decisionCommands: readonly Command[] = [
       const query = { subject, kind: options.kind, since, limit: options.limit }
       const { decisions, pagination } = await app.request<DecisionPage>({ method: 'GET', path: '/api/decisions', query })
       // What was removed still has its decisions; a name without any may be mistyped.
-      if (subject !== undefined && decisions.length === 0) await demandSubject(app, subject)
+      if (subject !== undefined && decisions.length === 0) {
+        const isFiltered = since !== undefined || options.kind !== undefined
+        const { pagination: all } = isFiltered
+          ? await app.request<DecisionPage>({ method: 'GET', path: '/api/decisions', query: { subject, limit: 1 } })
+          : { pagination }
+        if (all.total === 0) await demandSubject(app, subject)
+      }
       if (print.json) return print.table(decisions)
       const about = subject === undefined ? '' : ` about ${subject}`
       if (decisions.length === 0) {

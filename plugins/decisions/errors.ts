@@ -13,8 +13,8 @@ export const decisionErrors = defineErrors({
     fix: 'Correct the parameter that the message names',
   },
   DECISION_SUBJECT_UNKNOWN: {
-    message: (what: string) => `There is no ${what}, and no decision about one; check the spelling`,
-    when: '`zin why` is called with a worker or queue that does not exist, and about which there are no decisions',
-    fix: 'List the names with `zin worker:list` or `zin queue:list`',
+    message: (what: string, advice: string) => `There is no ${what}, and no decision about one: ${advice}`,
+    when: '`zin why` is called with a subject that does not exist, and about which there are no decisions',
+    fix: 'Correct the name; the message names the command that lists them',
   },
 })

@@ -27,14 +27,14 @@ export function failingChecks(findings: readonly Finding[]): readonly AttentionF
         subject: `check:${name}`,
         severity: blocks || isStore ? 'bad' : 'warn',
         cause: `${what}${effect}: ${reading.error ?? 'no reason given'}`,
-        act: { label: 'See the health of the app', href: '/health/ready' },
+        act: { label: 'See the health of the app', href: '/console/health' },
       } satisfies AttentionFact
     })
 }
 
 /** The clock of this process, if it is off, or could not be compared. */
 export function clockReport({ report, unread }: Pick<ClockWatch, 'report' | 'unread'>, node: string): AttentionReport {
-  const act = { label: 'See the nodes', href: '/console/nodes' }
+  const act = { label: 'See the health of the app', href: '/console/health' }
   const cause = `On node ${node}, ${report?.text}`
   const severity = report?.state === 'wrong' ? 'bad' : 'warn'
   const isOff = report !== undefined && report.state !== 'right'

@@ -81,7 +81,7 @@ export function microserviceCommands({ directory, fetch }: CommandOptions): read
         else {
           print.line(String(response.status))
           if (response.data !== undefined)
-            print.line(typeof response.data === 'string' ? response.data : JSON.stringify(response.data, null, 2))
+            print.line(typeof response.data === 'string' ? response.data : JSON.stringify(response.data, null, 2), { verbatim: true })
         }
         return response.status >= 400 ? 1 : 0
       },

@@ -103,7 +103,7 @@ export function assemble(input: AssembleInput): MonitorAssembly {
     monitor,
     alerts,
     endpoints: delivery.endpoints,
-    deliveries: delivery.deliveryLog,
+    outcomes: delivery.outcomes,
     workers: () => services.workers,
     now: () => clock.now(),
   })

@@ -107,6 +107,31 @@ export function flowActionsContract(app: () => MonitoredApp): void {
       const gone = await post(`/api/jobs/${held}:parent/retry`)
       assert.deepEqual([gone.status, gone.body.code], [409, 'JOB_STATE_CONFLICT'])
       assert.match(gone.body.message, /held:child/)
+      // Of many, it is counted among those that would be skipped, also through a job between them.
+      await app().queues.addFlow({
+        name: 'grandparent',
+        queueName: held,
+        opts: { jobId: 'grandparent' },
+        children: [
+          {
+            name: 'between',
+            queueName: held,
+            opts: { jobId: 'between', failParentOnFailure: true },
+            children: [{ name: 'lost', queueName: 'held', opts: { jobId: 'lost', ...failsWith } }],
+          },
+        ],
+      })
+      await app().queues.fail('held', 'lost', 'planted')
+      const worker = app().queues.worker(held, async () => undefined)
+      await eventually('the grandparent fails', async () => (await stateOf(held, 'grandparent')) === 'failed')
+      await worker.close()
+      await app().queues.purge('held', ['lost'])
+      await app().queues.add(held, 'alone', {}, { jobId: 'alone' })
+      await app().queues.fail(held, 'alone', 'planted, like no child')
+      const counted = await dryAndRun(held, 'retry', {})
+      assert.deepEqual(counted.dry, [1, 3])
+      assert.equal(counted.message, '1 job matches. 3 more would be skipped: a child that they need no longer exists')
+      assert.deepEqual(counted.run, counted.dry)
       const path = `/api/jobs/${held}:parent/flow/retry`
       const foreseen = (await post(path, { dryRun: true })).body
       const { operation } = (await post(`${path}?wait=30000`)).body

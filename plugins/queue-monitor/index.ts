@@ -37,6 +37,7 @@ export { attentionService, queueMonitorService } from './contract.js'
 export type { Delivery, DeliveryEvent, DeliveryState } from './deliveries/delivery.js'
 export type { AttentionChange, MonitorAction, QueueMonitorHooks, WebhookChange } from './hooks.js'
 export type { QueueMonitorOptions } from './options.js'
+export type { EndpointView } from './webhooks/endpoint.js'
 
 /** Interval at which job attempts are stored, in ms. */
 const attemptsMs = 1_000

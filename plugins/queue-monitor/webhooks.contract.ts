@@ -3,11 +3,15 @@ import { after, before, describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
 import { decisionsService } from 'zin/plugins/decisions'
 import { eventually } from '../../scripts/testing/eventually.js'
+import type { AttentionItem } from './attention/item.js'
 import type { Delivery } from './deliveries/delivery.js'
 import { keys, type MonitoredApp, monitoredApp } from './testing/app.js'
 import { Receiver } from './testing/receiver.js'
 
 const [newSecret, oldSecret] = ['n', 'o'].map((letter) => `whsec_${Buffer.from(letter.repeat(32)).toString('base64')}`) as [string, string]
+
+/** More than one page of deliveries. */
+const busyDeliveries = 110
 
 /** Webhooks, for each queue store. */
 export function webhooksContract(title: string, env: () => Readonly<Record<string, string>>): void {
@@ -190,6 +194,33 @@ export function webhooksContract(title: string, env: () => Readonly<Record<strin
       assert.equal((await call('DELETE', `/endpoints/${configured.id}`)).body.code, 'WEBHOOK_IN_OPTIONS')
       assert.equal((await call('POST', '/deliveries/none/resend')).body.code, 'DELIVERY_NOT_FOUND')
       assert.equal((await call('POST', '/endpoints/none/enable')).body.code, 'WEBHOOK_NOT_FOUND')
+    })
+
+    it('are judged by their own deliveries: one that fails once is listed beside one that fails often, and goes when it works', async () => {
+      const failing = async () => {
+        const { items } = (await app.call('GET', '/api/attention')).body as { items: readonly AttentionItem[] }
+        const found = items.filter(({ kind, subject }) => kind === 'webhook-failing' && ids.some((id) => subject === `webhook:${id}`))
+        return Object.fromEntries(found.map(({ count, subject }) => [ids.findIndex((id) => subject === `webhook:${id}`), count]))
+      }
+      const bad = (path: string) => receiver.answer(path, (response) => response.writeHead(400).end())
+      const jobs = (count: number, data: object = {}) => Array.from({ length: count }, () => ({ name: 'x', data }))
+      const { webhooks } = (await call('GET', '')).body
+      for (const { id, source } of webhooks) if (source !== 'options') await call('DELETE', `/endpoints/${id}`)
+      const ids = [await add('/quiet', { events: ['job.failed'] }), await add('/busy', { events: ['job.completed'] })]
+      for (const path of ['/quiet', '/busy']) bad(path)
+      await work(jobs(1, { bad: true }))
+      await eventually('the quiet one is listed', async () => (await failing())[0] === 1)
+      await work(jobs(busyDeliveries))
+      await eventually('both are listed', async () => (await failing())[1] === busyDeliveries)
+      assert.deepEqual(await failing(), { 0: 1, 1: busyDeliveries })
+      receiver.answer('/quiet', (response) => response.writeHead(204).end())
+      await work(jobs(1, { bad: true }))
+      await eventually('the quiet one has gone', async () => !('0' in (await failing())))
+      assert.deepEqual(await failing(), { 1: busyDeliveries })
+      receiver.answer('/busy', (response) => response.writeHead(204).end())
+      await work(jobs(1))
+      await eventually('both have gone', async () => Object.keys(await failing()).length === 0)
+      for (const id of ids) await call('DELETE', `/endpoints/${id}`)
     })
 
     it('report queues that are not followed because of the limit', async () => {

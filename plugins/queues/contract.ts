@@ -18,6 +18,7 @@ import type { Copying } from './copying.js'
 import type { JobDeduplication } from './deduplication.js'
 import type {
   CountedJobs,
+  CountOptions,
   DeletedJob,
   DeletedJobDetails,
   DeletedStep,
@@ -299,10 +300,8 @@ export interface Queues extends Flows, Copying {
   /**
    * Counts the jobs of a range in steps, by what an action on them depends on, however many there are. `restorable` is how many of the free
    * ones a deletion with undo could restore, given the room.
-   *
-   * @param options `sample`: the number of jobs whose ids are returned; each step returns at most that many.
    */
-  countJobs(queue: string, range: DeleteRange, room: UndoRoom, options: { readonly sample: number }): AsyncIterable<CountedJobs>
+  countJobs(queue: string, range: DeleteRange, room: UndoRoom, options: CountOptions): AsyncIterable<CountedJobs>
   /** Restores the jobs of a batch in steps, with their previous state, position, options and id. Restored waiting jobs run before others. */
   restoreJobs(queue: string, batch: string): AsyncIterable<RestoredStep>
   /** How many more deleted jobs, and bytes of them, a queue can keep. */

@@ -45,6 +45,7 @@ export {
 } from './deduplication.js'
 export type {
   CountedJobs,
+  CountOptions,
   DeletedJob,
   DeletedJobDetails,
   DeletedStep,

@@ -100,7 +100,11 @@ function failedFact(queue: string, { at, id, key }: { readonly key: string; read
 }
 
 function about(queue: string, key: string) {
-  return { subject: `schedule:${queue}:${key}`, queue, act: { label: 'See the schedules', href: '/console/schedules' } }
+  const isOfWorker = key.includes('~')
+  const act = isOfWorker
+    ? { label: 'See the schedules', href: '/console/schedules' }
+    : { label: 'See its next run', href: `/console/queues/${encodeURIComponent(queue)}?state=delayed` }
+  return { subject: `schedule:${queue}:${key}`, queue, act }
 }
 
 /** Ids of schedules of workers are `<worker>~<id>`. */

@@ -109,7 +109,8 @@ const typesCommand = defineCommand({
     const { typesOfStatements } = await import('./statement-tools.js')
     const settings = readSettings(rdbProxySettings, env, 'zin proxy:statements')
     const { text, path } = await typesOfStatements({ settings, cwd, out: options.out, ...sourceOf(options) })
-    print.line(path === undefined ? text.trimEnd() : `${path} written`)
+    if (path === undefined) print.line(text.trimEnd(), { verbatim: true })
+    else print.line(`${path} written`)
   },
 })
 

@@ -17,7 +17,7 @@ export async function resourceReport({ current }: Pick<Resources, 'current'>): P
         key: rule,
         cause: `Alert ${rule} of the node ${node}: ${reason}`,
         since,
-        act: { label: 'See its resources', href: `/console/nodes/${encodeURIComponent(node)}` },
+        act: { label: 'See its resources', href: `/console/resources?node=${encodeURIComponent(node)}` },
       })),
     ),
   }

@@ -3,7 +3,7 @@
 /** Tolerated failure rate of a worker, the same as for its health score. */
 const toleratedFailures = 0.05
 /** With fewer attempts, a failure rate is not meaningful. */
-const fewAttempts = 5
+export const fewAttempts = 5
 
 /** Whether the failure rate is above the tolerated rate with 95 % confidence: 2 of 10 failed attempts say less than 200 of 1,000. */
 export function failsTooOften(share: number, attempts: number): boolean {

@@ -226,7 +226,7 @@ function fateText(ran: readonly WorkerView[]): string {
 export function countsFact(fault: { readonly since: number; readonly error: string } | undefined): readonly AttentionFact[] {
   if (fault === undefined) return []
   const cause = `The counts of attempts cannot be stored, so that rates and failures are out of date; they are kept in memory until they can: ${cut(fault.error)}. Check the store of the workers`
-  const act = { label: 'See the nodes', href: '/console/nodes' }
+  const act = { label: 'See the health of the app', href: '/console/health' }
   return [{ kind: 'counts-unwritable', subject: 'app:counts', severity: 'bad', cause, since: fault.since, act }]
 }
 

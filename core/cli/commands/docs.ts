@@ -28,6 +28,7 @@ export const docsCommand = defineCommand({
           .map(([section, table]) => `## ${section}\n\n${markdownTable(table)}\n`)
           .join('\n')
           .trimEnd(),
+        { verbatim: true },
       )
       return 0
     }

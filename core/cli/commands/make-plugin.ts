@@ -32,7 +32,7 @@ export const makePluginCommand = defineCommand({
     }
     const factory = factoryName(name)
     print.line('Add it to zin.config.ts:')
-    print.line(`  import { ${factory} } from './plugins/${path}/index.js'`)
+    print.line(`  import { ${factory} } from './plugins/${path}/index.js'`, { verbatim: true })
     print.line(`  plugins: [${factory}()]`)
     print.line(`and run its test: npx zin test plugins/${path}`)
   },

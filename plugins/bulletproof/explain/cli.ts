@@ -123,6 +123,7 @@ function printExplanation(print: Printer, title: string, notes: readonly string[
         .split('\n')
         .map((line) => `  ${line}`)
         .join('\\n\n'),
+      { verbatim: true },
     )
   }
   print.line(`\nSHA-256 of the body: signed ${bodySha256.given ?? 'none'}, captured ${bodySha256.expected}`)

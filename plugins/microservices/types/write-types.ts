@@ -43,7 +43,7 @@ export async function writeTypes({ check, name, out, print, ...source }: WriteTy
   let outdated = 0
   for (const one of names) {
     const text = clientText(one, await documentFor(one, source))
-    if (out === undefined) print.line(text.trimEnd())
+    if (out === undefined) print.line(text.trimEnd(), { verbatim: true })
     else outdated += await write(resolve(source.cwd, name === undefined ? join(out, `${one}.ts`) : out), text, check, print)
   }
   return outdated

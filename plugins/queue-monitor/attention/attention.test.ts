@@ -16,8 +16,9 @@ const fact: OwnedFact = { plugin: 'p', kind: 'k', subject: 'a:b', cause: 'it fai
 /** Two processes of an app with one store, which can fail. */
 function appOf() {
   const stored = new Map<string, string>()
-  const state = { now: systemClock.now(), down: false, checks: 0, facts: [fact] as readonly OwnedFact[] }
+  const state = { now: systemClock.now(), down: false, undeliverable: false, checks: 0, facts: [fact] as readonly OwnedFact[] }
   const told: string[] = []
+  const episodes = new Set<string>()
   const check = <T>(value: T): T => {
     if (state.down) throw new Error('the store is gone')
     return value
@@ -43,7 +44,14 @@ function appOf() {
       leads: () => leads,
       isApp: true,
       onAttentionChange: { active: false } as NotifySlot<[change: AttentionChange]>,
-      deliver: async (changes) => void told.push(...changes.map(({ state: to }) => to)),
+      deliver: async (changes) => {
+        for (const { episode, state: to } of changes) {
+          // A queue takes an id once.
+          if (!episodes.has(`${to} ${episode}`)) told.push(to)
+          episodes.add(`${to} ${episode}`)
+        }
+        if (state.undeliverable) throw new Error('no response, although it was stored')
+      },
     })
   return { state, told, processOf, leader: processOf(true), other: processOf(false) }
 }
@@ -61,6 +69,27 @@ describe('the list of what needs attention', () => {
     state.now += 15_000
     await leader.tick()
     assert.deepEqual([told, (await list(other)).items], [['raised', 'cleared'], []])
+  })
+
+  it('is told once when the delivery fails after it was stored, or the process ends before it is known', async () => {
+    const { leader, processOf, state, told } = appOf()
+    state.undeliverable = true
+    await leader.tick()
+    assert.deepEqual(told, ['raised'])
+    state.now += 15_000
+    await leader.tick()
+    state.undeliverable = false
+    state.now += 15_000
+    await processOf(true).tick()
+    assert.deepEqual(told, ['raised'])
+    state.facts = []
+    state.undeliverable = true
+    state.now += 15_000
+    await leader.tick()
+    state.undeliverable = false
+    state.now += 15_000
+    await processOf(true).tick()
+    assert.deepEqual(told, ['raised', 'cleared'])
   })
 
   it('leaves nothing out without saying so, and tells credentials for queues what may concern theirs', async () => {

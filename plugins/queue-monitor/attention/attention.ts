@@ -43,6 +43,8 @@ interface Stored {
   readonly at: number
   readonly tracked: readonly Tracked[]
   readonly notChecked: readonly NotChecked[]
+  /** Changes that may not have been delivered, oldest first. */
+  readonly untold?: readonly AttentionChange[]
 }
 
 interface Known extends Stored {
@@ -55,6 +57,8 @@ const readMs = 2_000
 /** How long a check on request is shared by its callers, in ms. */
 const sharedMs = 2_000
 const mostNote = 500
+/** Undelivered changes that are kept: the newest. */
+const mostUntold = 1_000
 
 /**
  * What needs attention. The leader checks once per period, tells about changes and stores the list; other processes read it. Where no leader
@@ -118,11 +122,16 @@ export class Attention {
     const found = await collector.collect()
     const at = clock.now()
     const step = track(before?.tracked ?? this.#last.tracked, found, at)
-    const changes = changesOf(step, at)
-    // Delivered before it is stored, so that nothing is lost if the process ends in between; the ids of deliveries are the same then.
-    if (changes.length > 0) await deliver(changes)
-    this.#last = { at, tracked: step.after, notChecked: found.notChecked.map(withoutPlugin) }
-    await kv.set(storedKey, JSON.stringify(this.#last), { ttlMs: keptMs })
+    const changes = [...(before?.untold ?? []), ...changesOf(step, at)].slice(-mostUntold)
+    const checked: Stored = { at, tracked: step.after, notChecked: found.notChecked.map(withoutPlugin) }
+    const store = (stored: Stored) => kv.set(storedKey, JSON.stringify(stored), { ttlMs: keptMs })
+    if (changes.length > 0) {
+      // If the delivery fails, or the process ends before it is known, they are delivered again as the same episode, with the same ids.
+      await store({ ...checked, untold: changes })
+      await deliver(changes)
+    }
+    this.#last = checked
+    await store(checked)
     for (const change of changes) {
       const { cause, kind, subject } = change.item
       log[change.state === 'raised' ? 'warn' : 'info']({ kind, subject }, `needs attention (${change.state}): ${subject}: ${cause}`)

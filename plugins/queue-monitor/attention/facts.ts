@@ -1,15 +1,14 @@
 import { type AttentionFact, type AttentionReport, countText, messageOf, WaitBudget } from 'zin'
-import { failingVersions, type VersionShare } from 'zin/plugins/statistics'
-import type { Workers } from 'zin/plugins/workers'
+import { type FailingVersion, failingVersions, fewAttempts, type VersionShare } from 'zin/plugins/statistics'
+import type { WorkerCounts, Workers } from 'zin/plugins/workers'
 import { pluginScope, type Scope } from '../access/scope.js'
 import type { Alerts } from '../alerts/alerts.js'
 import type { JobDetails, QueueMonitor, QueueStats } from '../contract.js'
-import type { Delivery, DeliveryState } from '../deliveries/delivery.js'
-import type { DeliveryLog } from '../deliveries/log.js'
+import type { OutcomeLog } from '../deliveries/outcomes.js'
 import type { Endpoints } from '../webhooks/endpoints.js'
 import { alertFact, queueFacts, retriedFact, waitingFacts } from './queue-facts.js'
 import { failedAttempts, RetriedJobs } from './retried-jobs.js'
-import { failedDeliveries, isUndecided, webhookFacts } from './webhook-facts.js'
+import { webhookFacts } from './webhook-facts.js'
 
 /** The kinds of facts, and when each is listed. */
 export const monitorKinds = {
@@ -21,7 +20,7 @@ export const monitorKinds = {
     'a job has failed five times and is still being retried. The first 20 active, waiting and delayed jobs are checked, in the ten queues that fail most and in ten others, in rotation',
   'version-failing':
     'more than 5 % of the attempts of a version in the last hour failed, with 95 % confidence, without those of the jobs above',
-  'webhook-failing': 'the latest deliveries to an endpoint failed, in the last day',
+  'webhook-failing': 'deliveries to an endpoint failed in the last day, and none was accepted since',
   'webhook-disabled': 'an endpoint was disabled because its receiver wants no more, or because the key that owns it was revoked',
 } as const
 
@@ -31,7 +30,7 @@ export interface MonitorFactsParts {
   readonly monitor: Pick<QueueMonitor, 'history' | 'job' | 'jobs' | 'stats'>
   readonly alerts: Pick<Alerts, 'active'>
   readonly endpoints: Pick<Endpoints, 'list'>
-  readonly deliveries: Pick<DeliveryLog, 'list'>
+  readonly outcomes: Pick<OutcomeLog, 'read'>
   readonly workers: () => Workers | undefined
   readonly now: () => number
 }
@@ -41,11 +40,6 @@ const scope = pluginScope('queue-monitor')
 const waitMs = 3_000
 /** Queues whose history is read per check. */
 const mostHistories = 50
-/** Newest deliveries that are read per check; accepted ones only while others fail, and more of them only if the first do not decide. */
-const mostPending = 200
-const mostFailed = 1_000
-const fewDelivered = 100
-const mostDelivered = 2_000
 /** Queues with fewer failed attempts in the last hour are not checked for failing versions; limit on the workers that are compared. */
 const fewFailures = 3
 const mostCompared = 200
@@ -53,11 +47,14 @@ const mostCompared = 200
 const mostPages = 20
 /** Queues whose oldest job waits for less are not compared with their history, in ms. */
 const patienceMs = 120_000
+const hourMs = 3_600_000
 
 /** What this plugin knows: queues, their alerts and jobs, versions that fail, and webhooks. */
 export class MonitorFacts {
   readonly #parts: MonitorFactsParts
   readonly #retried: RetriedJobs
+  /** The workers whose versions failed when last checked, with their queues. */
+  #failingWorkers: ReadonlyMap<string, string> = new Map()
 
   constructor(parts: MonitorFactsParts) {
     this.#parts = parts
@@ -88,7 +85,7 @@ export class MonitorFacts {
     await look(['queue-alert'], async () => (await this.#parts.alerts.active(scope)).map(alertFact))
     await look(['waiting-too-long'], async () => this.#waiting(known(stats), notChecked))
     await look(['job-retried', 'version-failing'], async () => this.#failing(known(stats), notChecked))
-    await look(['webhook-failing', 'webhook-disabled'], () => this.#webhooks(notChecked))
+    await look(['webhook-failing', 'webhook-disabled'], () => this.#webhooks())
     return { facts: unexplained(facts), notChecked }
   }
 
@@ -127,34 +124,17 @@ export class MonitorFacts {
       })
     }
     const workers = this.#parts.workers()
-    const versions = workers?.enabled === true ? await failingOf(workers, stats, jobs) : []
-    return [...jobs.map((job) => retriedFact(job, stats.queues[job.queue])), ...versions]
+    const versions = workers?.enabled === true ? await failingOf(workers, stats, jobs, this.#failingWorkers) : []
+    this.#failingWorkers = new Map(versions.map(({ queue, worker }) => [worker, queue]))
+    return [...jobs.map((job) => retriedFact(job, stats.queues[job.queue])), ...versions.map(failingFact)]
   }
 
-  async #webhooks(notChecked: Unchecked[]): Promise<readonly AttentionFact[]> {
-    const { deliveries, endpoints, now } = this.#parts
+  async #webhooks(): Promise<readonly AttentionFact[]> {
+    const { endpoints, now, outcomes } = this.#parts
     const all = await endpoints.list(scope)
     if (all.length === 0) return []
-    const at = now()
-    const read = (state: DeliveryState, limit: number) => deliveries.list({ state, limit }, scope)
-    const [failed, pending] = await Promise.all([read('failed', mostFailed), read('pending', mostPending)])
-    // Those that have not been tried yet come last.
-    const isCut = failed.deliveries.length === mostFailed || (pending.deliveries[mostPending - 1]?.attempts ?? 0) > 0
-    if (isCut) {
-      const reason = `Only the latest ${countText(mostFailed, 'delivery', 'deliveries')} that failed, and ${mostPending} that will be tried again, were looked at`
-      notChecked.push({ kind: 'webhook-failing-at-other-endpoints', reason })
-    }
-    const failing = failedDeliveries([...failed.deliveries, ...pending.deliveries], at)
-    let delivered: readonly Delivery[] = []
-    for (const limit of [fewDelivered, mostDelivered]) {
-      if (!isUndecided(failing, delivered)) break
-      delivered = (await read('delivered', limit)).deliveries
-      if (delivered.length < limit) break
-    }
-    return all.flatMap((endpoint) => {
-      const own = (list: readonly Delivery[]) => list.filter((one) => one.endpoint === endpoint.id)
-      return webhookFacts(endpoint, { failing: own(failing), delivered: own(delivered) })
-    })
+    const known = await outcomes.read()
+    return all.flatMap((endpoint) => webhookFacts(endpoint, known[endpoint.id], now()))
   }
 }
 
@@ -169,35 +149,67 @@ function unexplained(facts: readonly AttentionFact[]): readonly AttentionFact[] 
   return facts.filter(({ key, kind, queue }) => kind !== 'queue-alert' || key !== 'failure-rate' || !explained.has(queue))
 }
 
-/** Versions that fail too often, not counting failures of jobs that are listed themselves. */
-async function failingOf(workers: Workers, stats: QueueStats, retried: readonly JobDetails[]): Promise<readonly AttentionFact[]> {
+interface FailingOfQueue extends FailingVersion {
+  readonly queue: string
+  readonly hours: 1 | 2
+}
+
+/**
+ * Versions that fail too often, not counting failures of jobs that are listed themselves.
+ *
+ * @param known the workers that had such a version when last checked, with their queues. They are checked whatever the sample of the queues
+ * covers. If the last hour has too few attempts to judge, as between two runs of an hourly schedule, the hour before counts as well, so that
+ * nobody is told of each run.
+ */
+async function failingOf(
+  workers: Workers,
+  stats: QueueStats,
+  retried: readonly JobDetails[],
+  known: ReadonlyMap<string, string>,
+): Promise<readonly FailingOfQueue[]> {
   const failures = (queue: string): number => {
     const entry = stats.queues[queue]
     return entry === undefined ? 0 : failedAttempts(entry)
   }
-  const suspects = Object.keys(stats.queues).filter((queue) => failures(queue) >= fewFailures)
-  if (suspects.length === 0) return []
+  const knownQueues = new Set(known.values())
+  const suspects = new Set(Object.keys(stats.queues).filter((queue) => failures(queue) >= fewFailures || knownQueues.has(queue)))
+  if (suspects.size === 0) return []
   const queueOf = new Map<string, string>()
   for (let page = 1; page <= mostPages; page++) {
     const { pagination, workers: found } = await workers.list({ page, limit: 100 })
     for (const { name, queueName, state } of found) {
-      if (suspects.includes(queueName) && state !== 'FAILED' && queueOf.size < mostCompared) queueOf.set(name, queueName)
+      if (suspects.has(queueName) && state !== 'FAILED' && queueOf.size < mostCompared) queueOf.set(name, queueName)
     }
     if (page >= pagination.totalPages) break
   }
   if (queueOf.size === 0) return []
-  const counts = await workers.counts([...queueOf.keys()], { byVersion: true })
   const explained = (worker: string): number =>
     retried.filter(({ queue }) => queue === queueOf.get(worker)).reduce((sum, { attempts }) => sum + attempts, 0)
-  return failingVersions(counts, explained).map(({ beside, worker, ...own }) => ({
+  const judge = (counts: readonly WorkerCounts[], hours: 1 | 2): readonly FailingOfQueue[] =>
+    failingVersions(counts, explained).map((one) => ({ ...one, queue: queueOf.get(one.worker) ?? '', hours }))
+  const counts = await workers.counts([...queueOf.keys()], { byVersion: true })
+  const found = judge(counts, 1)
+  const attempts = (worker: string): number =>
+    counts.filter((one) => one.worker === worker).reduce((sum, { completed, failed }) => sum + completed + failed, 0)
+  const undecided = [...known.keys()].filter(
+    (name) => queueOf.has(name) && attempts(name) < fewAttempts && found.every(({ worker }) => worker !== name),
+  )
+  if (undecided.length === 0) return found
+  const since = Date.parse(stats.sampledAt) - 2 * hourMs
+  return [...found, ...judge(await workers.counts(undecided, { byVersion: true, since }), 2)]
+}
+
+function failingFact({ beside, hours, queue, worker, ...own }: FailingOfQueue): AttentionFact {
+  const other = beside === undefined ? '' : `; version ${beside.version} fails ${shareOf(beside)}`
+  return {
     kind: 'version-failing',
     subject: `worker:${worker}`,
     key: own.version,
-    queue: queueOf.get(worker) ?? '',
+    queue,
     count: own.failed,
-    cause: `version ${own.version} fails ${shareOf(own)} of its attempts, ${own.failed.toLocaleString('en-US')} of ${own.attempts.toLocaleString('en-US')} in the last hour${beside === undefined ? '' : `; version ${beside.version} fails ${shareOf(beside)}`}`,
+    cause: `version ${own.version} fails ${shareOf(own)} of its attempts, ${own.failed.toLocaleString('en-US')} of ${own.attempts.toLocaleString('en-US')} in the last ${hours === 1 ? 'hour' : 'two hours'}${other}`,
     act: { label: 'Open the worker', href: `/console/workers/${encodeURIComponent(worker)}` },
-  }))
+  }
 }
 
 function shareOf({ attempts, failed }: VersionShare): string {

@@ -18,7 +18,7 @@ export interface AttentionItem {
   readonly bar: readonly number[]
   /** What is wrong, as a sentence with its numbers. */
   readonly cause: string
-  /** What to do next: a page of the console or a route. */
+  /** What to do next: a page of the console. */
   readonly act: { readonly label: string; readonly href: string }
   /** The queue that it concerns. */
   readonly queue?: string

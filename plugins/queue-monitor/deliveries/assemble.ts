@@ -12,6 +12,7 @@ import { Webhooks } from '../webhooks/webhooks.js'
 import { Deliveries } from './deliveries.js'
 import { sendEmail } from './email.js'
 import { DeliveryLog } from './log.js'
+import { OutcomeLog } from './outcomes.js'
 import { defaultRetries } from './retry.js'
 import { type SendParts, sendSlack, sendWebhook } from './send.js'
 import { secretFault } from './signature.js'
@@ -19,6 +20,7 @@ import { secretFault } from './signature.js'
 export interface DeliveryAssembly {
   readonly deliveryLog: DeliveryLog
   readonly endpoints: Endpoints
+  readonly outcomes: OutcomeLog
   readonly webhooks: Webhooks
   /** Throws WEBHOOK_OPTIONS for options that cannot work. */
   readonly check: () => void
@@ -55,9 +57,11 @@ export function assembleDelivery(
     concurrency: delivery.concurrency ?? 20,
     backlog: delivery.backlog ?? 5_000,
   }
+  const outcomes = new OutcomeLog(kv, log)
   const deliveries = new Deliveries({
     queues,
     endpoints,
+    outcomes,
     send: { webhook: sendWebhook(parts), slack: sendSlack(parts), email: sendEmail(smtp, timeoutMs, clock, log) },
     limits,
     clock,
@@ -84,7 +88,7 @@ export function assembleDelivery(
     decisions: () => services.decisions,
     mostFollowed: delivery.queues ?? 200,
   })
-  return { deliveryLog, endpoints, webhooks, check: () => check(options.monitor, configured, secrets, rules) }
+  return { deliveryLog, endpoints, outcomes, webhooks, check: () => check(options.monitor, configured, secrets, rules) }
 }
 
 /** Plain HTTP sends bodies unencrypted, so it is allowed only together with private networks. */

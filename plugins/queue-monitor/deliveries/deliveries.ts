@@ -1,16 +1,18 @@
 import type { Job, Worker } from 'bullmq'
-import { type Clock, type Logger, messageOf } from 'zin'
+import { type Clock, type Logger, messageOf, systemClock } from 'zin'
 import type { NewJob, Queues } from 'zin/plugins/queues'
 import type { Endpoint } from '../webhooks/endpoint.js'
 import type { Endpoints } from '../webhooks/endpoints.js'
-import { type Channel, type DeliveryData, withTry } from './delivery.js'
+import { type Channel, type DeliveryData, type DeliveryTry, withTry } from './delivery.js'
 import { type DeliveryLimits, deliveryLists, deliveryQueue, jobOptions } from './delivery-queue.js'
+import type { OutcomeLog } from './outcomes.js'
 import { retryDelay } from './retry.js'
 import type { Send, SendOutcome } from './send.js'
 
 export interface DeliveriesOptions {
   readonly queues: Queues
   readonly endpoints: Endpoints
+  readonly outcomes: OutcomeLog
   readonly send: Readonly<Record<Channel, Send>>
   readonly limits: DeliveryLimits
   readonly clock: Clock
@@ -56,7 +58,8 @@ export class Deliveries {
   /** Starts delivering on this node. */
   async open(): Promise<void> {
     if (this.#worker !== undefined) return
-    const { limits, queues, random = Math.random } = this.#options
+    const { limits, outcomes, queues, random = Math.random } = this.#options
+    await outcomes.load()
     await this.#count()
     this.#worker = queues.worker(deliveryQueue, (job, token, signal) => this.#deliver(job, token, signal), {
       concurrency: limits.concurrency,
@@ -75,6 +78,7 @@ export class Deliveries {
     if (worker === undefined) return
     worker.cancelAllJobs('the node no longer delivers')
     await worker.close()
+    await this.#flush()
   }
 
   /**
@@ -108,9 +112,15 @@ export class Deliveries {
     this.#waiting.set(endpoint, (this.#waiting.get(endpoint) ?? 0) + 1)
   }
 
+  #flush(): Promise<void> {
+    const { endpoints, outcomes } = this.#options
+    return outcomes.flush(new Set(endpoints.all.map(({ id }) => id)))
+  }
+
   /** Deletes the oldest finished deliveries beyond the limit. Called periodically on the node that delivers. */
   async trim(): Promise<void> {
     const { limits, queues } = this.#options
+    await this.#flush()
     if ([...this.#waiting.values()].some((waiting) => waiting >= limits.backlog)) await this.#count()
     const counts = await queues.counts(deliveryQueue)
     for (const state of ['completed', 'failed'] as const) {
@@ -119,7 +129,7 @@ export class Deliveries {
   }
 
   async #deliver(job: Job, token: string | undefined, signal: AbortSignal | undefined): Promise<unknown> {
-    const { clock, endpoints, limits, send } = this.#options
+    const { clock, endpoints, limits, outcomes, send } = this.#options
     const data = job.data as DeliveryData
     const endpoint = endpoints.find(data.endpoint)
     const refusal = endpoint === undefined ? 'the endpoint was removed' : endpoints.stateOf(endpoint.id).disabled?.reason
@@ -140,21 +150,37 @@ export class Deliveries {
     const { error, status } = outcome
     const one = { at: new Date(at).toISOString(), status, ms: Math.round(clock.monotonic() - started), error }
     if (outcome.kind === 'accepted') {
+      outcomes.accepted(endpoint.id, clock.now())
       this.#ended(endpoint.id)
       return one
     }
     await job.updateData({ ...data, tries: withTry(data.tries, one) } satisfies DeliveryData)
-    return this.#refused(job, endpoint, outcome)
+    return this.#refused(job, endpoint, outcome, data.tries)
   }
 
-  async #refused(job: Job, endpoint: Endpoint, { error, kind, retryAfterMs = 0 }: SendOutcome): Promise<never> {
-    const { endpoints, onTrouble } = this.#options
+  /** @param tries those before this one. */
+  async #refused(
+    job: Job,
+    endpoint: Endpoint,
+    { error, kind, retryAfterMs = 0 }: SendOutcome,
+    tries: readonly DeliveryTry[],
+  ): Promise<never> {
+    const { clock, endpoints, onTrouble, outcomes } = this.#options
     const reason = error ?? 'no response'
+    const isFinal = kind !== 'refused' || job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
+    const last = tries.at(-1)
+    outcomes.refused(endpoint.id, {
+      at: clock.now(),
+      enabledAt: endpoints.stateOf(endpoint.id).since,
+      createdAt: job.timestamp,
+      error: reason,
+      isFinal,
+      ...(last === undefined ? {} : { before: { at: Date.parse(last.at) + last.ms, wasFinal: job.attemptsMade === 0 } }),
+    })
     if (kind === 'gone') {
       await endpoints.disable(endpoint.id, reason)
       onTrouble({ endpoint, verdict: 'disabled', reason })
     }
-    const isFinal = kind !== 'refused' || job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
     if (!isFinal) throw failed(reason, false, retryAfterMs)
     onTrouble({ endpoint, verdict: 'failed', reason: `A delivery failed permanently after ${job.attemptsMade + 1} attempts: ${reason}` })
     return this.#end(endpoint.id, failed(reason, true))
@@ -174,7 +200,8 @@ export class Deliveries {
     const ahead = (this.#crowded.get(endpoint) ?? 0) + 1
     this.#crowded.set(endpoint, ahead)
     const ms = Math.min(mostCrowdedMs, crowdedMs * Math.ceil(ahead / this.#options.limits.concurrency))
-    await job.moveToDelayed(this.#options.clock.now() + ms, token)
+    // BullMQ compares it with the time of this machine.
+    await job.moveToDelayed(systemClock.now() + ms, token)
     throw named('DelayedError', 'too many deliveries to this endpoint are in flight')
   }
 

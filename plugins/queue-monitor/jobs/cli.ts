@@ -130,7 +130,7 @@ const logs = defineCommand({
       if (page === undefined) return
       const missed = first ? 0 : page.offset - next
       if (missed > 0) print.error(`${missed} lines were dropped before they could be shown`)
-      for (const line of page.logs) print.line(line)
+      for (const line of page.logs) print.line(line, { verbatim: true })
       next = page.offset + page.logs.length
       const isWhole = page.logs.length < limit
       if (!follow || (page.ended && isWhole)) return

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Job } from 'bullmq'
 import type { ChangedJob, Queues, UndoOptions } from 'zin/plugins/queues'
 import { type BulkAction, type BulkState, isSelected, matches, type Selection, statesOfCounts } from './filter.js'
+import { StuckJobs } from './flow-retry.js'
 
 /** Jobs per step; bounds the duration of store commands and the memory of an operation. */
 const stepJobs = 100
@@ -120,9 +121,13 @@ export interface Counted {
   /** With an undo: how many of the jobs it could restore. */
   readonly restorable: number
   readonly sample: readonly { readonly job: Job; readonly state: string }[]
+  /** False if there were too many failed parents to check whether each can be retried. */
+  readonly complete: boolean
 }
 
 const mostSample = 10
+/** For a dry run of a retry: failed parents that are read to find those that cannot be retried, and jobs below them. */
+const mostChecked = 10_000
 
 /** Counts the jobs that an operation would act on, with a sample of up to ten. */
 export async function countSelected({
@@ -136,6 +141,7 @@ export async function countSelected({
   let [matching, left, restorable] = [0, 0, 0]
   let room = undoable ? await queues.undoRoom(queue) : { jobs: 0, bytes: 0 }
   const ids: string[] = []
+  const parents: string[] = []
   for (const state of selection.states) {
     if (state === 'active') {
       for await (const job of activeJobs(queues, queue)) {
@@ -145,11 +151,13 @@ export async function countSelected({
       }
       continue
     }
-    for await (const step of queues.countJobs(queue, rangeOf(selection, state), room, { sample: mostSample - ids.length })) {
+    const options = { sample: mostSample - ids.length, parents: action === 'retry' && state === 'failed' }
+    for await (const step of queues.countJobs(queue, rangeOf(selection, state), room, options)) {
       const { flow, flowFailing, free, freeFailing, scheduled } = step
       room = { jobs: room.jobs - step.restorable, bytes: room.bytes - step.bytes }
       restorable += step.restorable
       ids.push(...step.ids.slice(0, mostSample - ids.length))
+      parents.push(...step.parents.slice(0, mostChecked + 1 - parents.length))
       if (action === 'retry') matching += free + freeFailing + flow + flowFailing
       else if (action === 'cancel') matching += free + flow
       else matching += free + freeFailing + (undoable || !flows ? 0 : flow)
@@ -157,8 +165,29 @@ export async function countSelected({
       if (action === 'purge' && (undoable || !flows)) left += flow + flowFailing
     }
   }
-  const sample = (await Promise.all(ids.map((id) => queues.job(queue, id)))).filter((one) => one !== undefined)
-  return { matching, left, restorable, sample }
+  const stuck = await stuckJobs(queues, queue, parents)
+  const free = ids.filter((id) => !stuck.ids.has(id))
+  const sample = (await Promise.all(free.map((id) => queues.job(queue, id)))).filter((one) => one !== undefined)
+  return { matching: matching - stuck.ids.size, left: left + stuck.ids.size, restorable, sample, complete: stuck.complete }
+}
+
+/** Those failed parents that cannot be retried, because a child that they need no longer exists. */
+async function stuckJobs(
+  queues: Queues,
+  queue: string,
+  parents: readonly string[],
+): Promise<{ readonly ids: ReadonlySet<string>; readonly complete: boolean }> {
+  const stuck = new StuckJobs(queues, mostChecked)
+  const ids = new Set<string>()
+  for (let first = 0; first < Math.min(parents.length, mostChecked) && stuck.complete; first += stepJobs) {
+    await Promise.all(
+      parents.slice(first, first + stepJobs).map(async (id) => {
+        const parent = await queues.job(queue, id)
+        if (parent !== undefined && (await stuck.has(parent.job))) ids.add(id)
+      }),
+    )
+  }
+  return { ids, complete: stuck.complete && parents.length <= mostChecked }
 }
 
 async function* activeJobs(queues: Queues, queue: string): AsyncGenerator<Job, void, undefined> {

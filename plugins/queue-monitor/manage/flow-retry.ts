@@ -40,11 +40,7 @@ export function nameOf({ id = '', queueName }: Pick<Job, 'id' | 'queueName'>): s
 
 /** Reads the flow of a job, from its root. */
 export async function planFlow(queues: Queues, job: Job): Promise<FlowPlan> {
-  const read = (key: string): Promise<QueueJob | undefined> => {
-    const short = withoutPrefix(key, job)
-    const colon = short.indexOf(':')
-    return queues.job(short.slice(0, colon), short.slice(colon + 1))
-  }
+  const read = (key: string): Promise<QueueJob | undefined> => readKey(queues, job, key)
   let root = job
   while (root.parentKey !== undefined) {
     const parent = await read(root.parentKey)
@@ -72,6 +68,50 @@ export async function planFlow(queues: Queues, job: Job): Promise<FlowPlan> {
   const first = await queues.job(root.queueName, root.id ?? '')
   if (first !== undefined) await visit(first)
   return { root, failed, stuck, complete: left >= 0 }
+}
+
+/** Whether a failed job cannot be retried, because a child that it needs, itself or for a job below it, no longer exists. */
+export class StuckJobs {
+  readonly #queues: Queues
+  readonly #known = new Map<string, boolean>()
+  /** Jobs that may still be read. */
+  #left: number
+
+  constructor(queues: Queues, most: number) {
+    this.#queues = queues
+    this.#left = most
+  }
+
+  /** Whether every job that mattered could be read. */
+  get complete(): boolean {
+    return this.#left >= 0
+  }
+
+  async has(job: Job): Promise<boolean> {
+    const name = nameOf(job)
+    const known = this.#known.get(name)
+    if (known !== undefined) return known
+    const found = await this.#misses(job)
+    this.#known.set(name, found)
+    return found
+  }
+
+  async #misses(job: Job): Promise<boolean> {
+    for await (const keys of failedKeys(job)) {
+      for (const key of keys) {
+        if (--this.#left < 0) return false
+        const child = await readKey(this.#queues, job, key)
+        if (child === undefined || (await this.has(child.job))) return true
+      }
+    }
+    return false
+  }
+}
+
+function readKey(queues: Queues, near: Job, key: string): Promise<QueueJob | undefined> {
+  const short = withoutPrefix(key, near)
+  const colon = short.indexOf(':')
+  return queues.job(short.slice(0, colon), short.slice(colon + 1))
 }
 
 /** The other jobs that retrying a failed job makes wait again: the failed ones below it, and the failed parents above. */
@@ -135,10 +175,15 @@ async function* childKeys(job: Job): AsyncGenerator<{ readonly keys: readonly st
       if (cursor === 0) break
     }
   }
+  for await (const keys of failedKeys(job)) yield { keys, failing: true }
+}
+
+/** The keys of the children whose failure fails a job, in pages. */
+async function* failedKeys(job: Job): AsyncGenerator<readonly string[], void, undefined> {
   // The cursor of failed children is an offset, which does not return to 0.
   for (let cursor = 0; ; cursor += pageJobs) {
     const { failed = [] } = await job.getDependencies({ failed: { cursor, count: pageJobs } })
-    yield { keys: failed, failing: true }
+    yield failed
     if (failed.length < pageJobs) return
   }
 }

@@ -187,11 +187,17 @@ export class Operations {
 
   async #count(of: Omit<Parameters<typeof countSelected>[0], 'queues'>, scope: Scope): Promise<DryRun> {
     const { queues, views } = this.#options
-    const { left, matching, restorable, sample } = await countSelected({ ...of, queues })
+    const { complete, left, matching, restorable, sample } = await countSelected({ ...of, queues })
     const list = views.lister(scope)
     const jobs = await Promise.all(sample.map(({ job, state }) => list(job, state)))
-    const counted = { dryRun: true, matching, left, complete: true, sample: jobs } as const
-    const skipped = left === 0 ? [] : [`${left} more would be skipped: a flow or schedule depends on them`]
+    const counted = { dryRun: true, matching, left, complete, sample: jobs } as const
+    const why = of.action === 'retry' ? 'a child that they need no longer exists' : 'a flow or schedule depends on them'
+    const skipped = [
+      ...(left === 0 ? [] : [`${left} more would be skipped: ${why}`]),
+      ...(complete
+        ? []
+        : ['There are too many failed jobs to check for each whether a child that it needs still exists: further ones may be skipped']),
+    ]
     if (!of.undoable || matching === 0) {
       return { ...counted, message: [matching === 0 ? 'No jobs match' : matchText(matching), ...skipped].join('. ') }
     }

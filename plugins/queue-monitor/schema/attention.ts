@@ -19,7 +19,7 @@ const item = Type.Object({
   count: whole,
   bar: Type.Array(whole, { description: 'The highest count in each of the last 24 hours, oldest first' }),
   cause: Type.String({ description: 'What is wrong, as a sentence with its numbers' }),
-  act: Type.Object({ label: Type.String(), href: Type.String({ description: 'A page of the console, or a route' }) }),
+  act: Type.Object({ label: Type.String(), href: Type.String({ description: 'A page of the console' }) }),
   queue: Type.Optional(Type.String()),
   acknowledged: Type.Optional(
     Type.Object({ note: Type.String(), by: Type.Unknown({ description: 'The caller' }), at: Type.String({ description: 'ISO 8601' }) }),

@@ -65,6 +65,8 @@ export class Snapshots {
       return [name, { ...sample, oldestWaiting: oldestWaiting ?? null, hour, throughput: completed / seconds }]
     })
     const snapshot: Snapshot = { at, queues: Object.fromEntries(sampled) }
+    // One that was begun earlier may end later: what is known never goes back.
+    if (this.#last !== undefined && this.#last.at > at) return { snapshot, attempts }
     this.#last = snapshot
     await this.#metrics(kv.set(snapshotKey, JSON.stringify(snapshot), { ttlMs: keptMs }))
     return { snapshot, attempts }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Clock } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { compliance } from 'zin/plugins/compliance'
 import { database } from 'zin/plugins/database'
@@ -45,10 +46,12 @@ export async function monitoredApp(
   options: object = {},
   hooks: TestHostOptions['hooks'] = {},
   listen = false,
+  clock?: Clock,
 ): Promise<MonitoredApp> {
   const host = await createTestHost({
     hooks,
     listen,
+    ...(clock === undefined ? {} : { clock }),
     app: { name: `monitor-${randomUUID().slice(0, 8)}` },
     plugins: [
       database(),

@@ -18,6 +18,7 @@ import { type Queues, queues, queuesService } from 'zin/plugins/queues'
 import { resources } from 'zin/plugins/resources'
 import { type Workers, workers, workersService } from 'zin/plugins/workers'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { eventually } from '../../../scripts/testing/eventually.js'
 import { type ForkedApp, forkApp } from '../../../scripts/testing/forked-app.js'
 import { writeProcessors } from '../../../scripts/testing/processor-files.js'
 import { attentionCommands } from '../attention/cli.js'
@@ -123,6 +124,24 @@ export class AttentionLab {
 
   setClock(aheadMs: number): void {
     this.#aheadMs = aheadMs
+  }
+
+  /** Lets time pass for what is listed once it has lasted long enough: after a check has seen it. */
+  async pass(ms: number): Promise<void> {
+    await this.checked()
+    this.#aheadMs += ms
+  }
+
+  /** Resolves after a check that begins from now on. */
+  async checked(): Promise<void> {
+    const from = this.now()
+    let checks = new Set<string>()
+    // The first one may have begun before.
+    await eventually('it is checked', async () => {
+      const { at } = await this.list()
+      if (Date.parse(at) > from) checks = checks.add(at)
+      return checks.size > 1
+    })
   }
 
   get rootDir(): string {

@@ -50,6 +50,24 @@ async function lostLease(lab: AttentionLab): Promise<void> {
 
 /** Every kind that a plugin declares. */
 export const attentionRows: Readonly<Record<string, AttentionRow>> = {
+  'worker-not-running': {
+    subject: /^worker:by-hand$/,
+    cause:
+      /The worker "by-hand" should run, and is stopped; 300 jobs wait, the oldest for .+ does not start by itself, because its autoStart is false\. Start it/,
+    count: 300,
+    reads: 'tables',
+    // Before causes that end with their process.
+    arise: async (lab) => {
+      await lab.worker('by-hand', 'one.mjs', { autoStart: false })
+      await lab.workers.start('by-hand')
+      await lab.restart()
+      await lab.queues.addBulk(
+        'by-hand',
+        jobs(300).map(() => ({ name: 'x' })),
+      )
+    },
+    cure: ({ workers }) => workers.start('by-hand'),
+  },
   'no-live-node': {
     subject: /^worker:far$/,
     cause: /No live node runs the worker "far", which should run; 300 jobs wait, the oldest for .*start a process/,
@@ -66,24 +84,6 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
     },
     cure: ({ workers }) => workers.stop('far'),
   },
-  'worker-not-running': {
-    subject: /^worker:by-hand$/,
-    cause:
-      /The worker "by-hand" should run, and is stopped; 300 jobs wait, the oldest for .+ does not start by itself, because its autoStart is false\. Start it/,
-    count: 300,
-    reads: 'tables',
-    alone: true,
-    arise: async (lab) => {
-      await lab.worker('by-hand', 'one.mjs', { autoStart: false })
-      await lab.workers.start('by-hand')
-      await lab.restart()
-      await lab.queues.addBulk(
-        'by-hand',
-        jobs(300).map(() => ({ name: 'x' })),
-      )
-    },
-    cure: ({ workers }) => workers.start('by-hand'),
-  },
   'worker-stopped': {
     subject: /^worker:on-leave$/,
     cause:
@@ -93,7 +93,8 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
     arise: async (lab) => {
       await lab.worker('on-leave', 'one.mjs')
       await lab.workers.stop('on-leave')
-      await lab.queues.add('on-leave', 'x', {}, { timestamp: Date.now() - 3 * minuteMs })
+      // Time passes before it is looked at.
+      await lab.queues.add('on-leave', 'x', {}, { timestamp: Date.now() - 125_000 })
     },
     cure: ({ workers }) => workers.start('on-leave'),
   },

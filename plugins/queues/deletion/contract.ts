@@ -45,6 +45,13 @@ export interface RestoredStep {
   readonly blocked: number
 }
 
+export interface CountOptions {
+  /** The number of jobs whose ids are returned; each step returns at most that many. */
+  readonly sample: number
+  /** Whether to look for the ids of jobs of which a child has failed. Default false. */
+  readonly parents?: boolean
+}
+
 /** Jobs of a range; each is in one of the first five groups. */
 export interface CountedJobs {
   /** Jobs that neither a flow nor a schedule depends on. */
@@ -61,6 +68,8 @@ export interface CountedJobs {
   /** Size of the restorable ones, as counted for the room. */
   readonly bytes: number
   readonly ids: readonly string[]
+  /** Ids of jobs of which a child that they need has failed. */
+  readonly parents: readonly string[]
 }
 
 /** How many deleted jobs, and how many bytes of them, a queue can still keep. */
@@ -98,7 +107,7 @@ export interface Deletion {
   deleteJob(queue: string, id: string, undo: UndoOptions): Promise<DeleteOutcome>
   deleteJobs(queue: string, range: DeleteRange, undo?: UndoOptions): AsyncIterable<DeletedStep>
   restoreJobs(queue: string, batch: string): AsyncIterable<RestoredStep>
-  countJobs(queue: string, range: DeleteRange, room: UndoRoom, options: { readonly sample: number }): AsyncIterable<CountedJobs>
+  countJobs(queue: string, range: DeleteRange, room: UndoRoom, options: CountOptions): AsyncIterable<CountedJobs>
   undoRoom(queue: string): Promise<UndoRoom>
   /** In the order of their deletion. */
   deletedJobs(queue: string, page: { readonly offset: number; readonly limit: number }): Promise<readonly DeletedJob[]>

@@ -1,6 +1,6 @@
 import type { PglitePool } from '../embedded/pool.js'
 import { isPlanned } from '../schedules/embedded.js'
-import { type CountedJobs, type DeleteRange, erased, type UndoRoom } from './contract.js'
+import { type CountedJobs, type CountOptions, type DeleteRange, erased, type UndoRoom } from './contract.js'
 
 export const orders = {
   waiting: 'j.priority, j.seq',
@@ -15,6 +15,9 @@ const scheduled = isPlanned('j')
 /** True for a job that its parent waits for, and a job that waits for children. */
 const inFlow = `(j.pending_deps > 0 or exists (
   select 1 from job_dependency d where d.child_queue = j.queue and d.child_id = j.id and d.status = 'pending'))`
+/** True for a job of which a child that it needs has failed. */
+const ofFailed = `exists (
+  select 1 from job_dependency d where d.parent_queue = j.queue and d.parent_id = j.id and d.status = 'failed')`
 export const tied = `(${scheduled} or ${inFlow})`
 
 /** $1 queue, $2 state, $3 before, $4 maximum attempts. */
@@ -56,13 +59,13 @@ export function rangeOf(queue: string, { before, maxAttempts, state }: DeleteRan
 /** Jobs per step of a count, which takes a few milliseconds. */
 const countedJobs = 1_000
 
-/** $5, $6: the room in jobs and bytes; $7: ids wanted; $8, $9: the place in the order after which the step begins. */
+/** $5, $6: the room in jobs and bytes; $7: ids wanted; $8, $9: the place in the order after which the step begins; $10: whether to look for parents. */
 const countStep = (state: DeleteRange['state']): string => {
   const [first, second] = orders[state].split(', ') as [string, string | undefined]
   const place = `${first}, ${second ?? first}`
   return `with recursive picked as materialized (
       select j.id, j.deferred_failure is not null as failing, ${scheduled} as scheduled, ${inFlow} as in_flow,
-        ${keptBytes} as bytes, ${first} as first, ${second ?? first} as second, row_number() over (order by ${place}) as n
+        ${keptBytes} as bytes, $10::boolean and ${ofFailed} as of_failed, ${first} as first, ${second ?? first} as second, row_number() over (order by ${place}) as n
       from job j where ${inRange} and (${place}) > ($8::bigint, $9::bigint) order by ${place} limit ${countedJobs}
     ),
     free as (select n, bytes from picked where not scheduled and not in_flow),${keeping('free', { jobs: '$5::bigint', bytes: '$6::bigint' })}
@@ -73,36 +76,36 @@ const countStep = (state: DeleteRange['state']): string => {
       count(*) filter (where not scheduled and in_flow and failing) as "flowFailing",
       count(*) filter (where scheduled) as scheduled,
       (select count(*) from kept) as restorable, (select coalesce(sum(bytes), 0) from kept) as bytes,
-      array(select id from picked order by n limit $7) as ids,
+      array(select id from picked order by n limit $7) as ids, array(select id from picked where of_failed order by n) as parents,
       (select first from picked order by n desc limit 1) as first, (select second from picked order by n desc limit 1) as second
     from picked`
 }
 
 const numbers = ['free', 'freeFailing', 'flow', 'flowFailing', 'scheduled', 'restorable', 'bytes'] as const
 
-type CountRow = Readonly<Record<(typeof numbers)[number] | 'looked' | 'first' | 'second', string>> & Pick<CountedJobs, 'ids'>
+type CountRow = Readonly<Record<(typeof numbers)[number] | 'looked' | 'first' | 'second', string>> & Pick<CountedJobs, 'ids' | 'parents'>
 
 export async function* countJobs(
   pool: PglitePool,
   queue: string,
   range: DeleteRange,
   room: UndoRoom,
-  { sample }: { readonly sample: number },
+  { parents = false, sample }: CountOptions,
   opened: () => Promise<unknown>,
 ): AsyncGenerator<CountedJobs, void, undefined> {
   await opened()
   let [jobs, size] = [room.jobs, room.bytes]
   let place: readonly [string, string] = [String(-(2 ** 53)), String(-(2 ** 53))]
   while (true) {
-    const values = [...rangeOf(queue, range), Math.max(0, jobs), Math.max(0, size), sample, ...place]
+    const values = [...rangeOf(queue, range), Math.max(0, jobs), Math.max(0, size), sample, ...place, parents]
     const { rows } = await pool.query<CountRow>(countStep(range.state), values)
     const [row] = rows
     if (row === undefined || Number(row.looked) === 0) return
-    const counted = Object.fromEntries(numbers.map((name) => [name, Number(row[name])])) as Omit<CountedJobs, 'ids'>
+    const counted = Object.fromEntries(numbers.map((name) => [name, Number(row[name])])) as Omit<CountedJobs, 'ids' | 'parents'>
     jobs -= counted.restorable
     size -= counted.bytes
     place = [row.first, row.second]
-    yield { ...counted, ids: row.ids }
+    yield { ...counted, ids: row.ids, parents: row.parents }
     if (Number(row.looked) < countedJobs) return
   }
 }

@@ -2,17 +2,19 @@ import { mostAnchors } from './contract.js'
 import { deleting, reading, shared } from './redis-scripts.js'
 
 /**
- * Counts the jobs in a window. The numbers: how many jobs and bytes can still be restored, and how many ids are wanted. Returns how many jobs
- * were examined, the numbers of `CountedJobs`, the number of its ids, and these; then the ids of the last jobs of the window.
+ * Counts the jobs in a window. The numbers: how many jobs and bytes can still be restored, how many ids are wanted, and 1 to look for
+ * parents. Returns how many jobs were examined, the numbers of `CountedJobs`, the number of its ids and of its parents, and these; then the ids
+ * of the last jobs of the window.
  */
 export const countStepScript = `${shared}${deleting}${reading}
-local roomJobs, roomBytes, wanted = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12])
-local free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, sample = 0, 0, 0, 0, 0, 0, 0, {}
+local roomJobs, roomBytes, wanted, asksParents = tonumber(ARGV[10]), tonumber(ARGV[11]), tonumber(ARGV[12]), ARGV[13] == '1'
+local free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, sample, parents = 0, 0, 0, 0, 0, 0, 0, {}, {}
 for _, id in ipairs(ids) do
   local job = base .. id
   local facts = factsOf(job)
   if facts.at < before and facts.attempts <= mostAttempts then
     if #sample < wanted then sample[#sample + 1] = id end
+    if asksParents and call('EXISTS', job .. ':unsuccessful') == 1 then parents[#parents + 1] = id end
     if isScheduled(id, facts) then scheduled = scheduled + 1
     elseif isInFlow(job, facts) then
       if facts.failing then flowFailing = flowFailing + 1 else flow = flow + 1 end
@@ -25,7 +27,8 @@ for _, id in ipairs(ids) do
     end
   end
 end
-local reply = { #ids, free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, #sample }
+local reply = { #ids, free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, #sample, #parents }
 for _, id in ipairs(sample) do reply[#reply + 1] = id end
+for _, id in ipairs(parents) do reply[#reply + 1] = id end
 for i = math.max(1, #ids - ${mostAnchors - 1}), #ids do reply[#reply + 1] = ids[i] end
 return reply`

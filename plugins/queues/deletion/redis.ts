@@ -81,24 +81,27 @@ export function redisDeletion(redis: RedisClient, prefix: string): DeletionBacke
         }
       }
     },
-    async *countJobs(queue, { before, maxAttempts, state }, room, { sample }) {
+    async *countJobs(queue, { before, maxAttempts, state }, room, { parents: asksParents = false, sample }) {
       let left = room
       for (const list of keysOf[state]) {
         const length = await lengthOf(queue, list)
         let after: readonly string[] = []
         for (let looked = 0; looked < 2 * length + countedJobs; ) {
-          const numbers = [Math.max(0, left.jobs), Math.max(0, left.bytes), sample]
+          const numbers = [Math.max(0, left.jobs), Math.max(0, left.bytes), sample, asksParents ? 1 : 0]
           const attempts = maxAttempts ?? Number.MAX_SAFE_INTEGER
           const args = [...deletingArgs(undefined), list, countedJobs, before, attempts, numbers.length, ...numbers, ...after]
           const reply = (await run(countStepScript, queue, '', args)) as (number | string)[]
-          const [all = 0, free = 0, freeFailing = 0, flow = 0, flowFailing = 0, scheduled = 0, restorable = 0, bytes = 0, ids = 0] = reply
-            .slice(0, 9)
-            .map(Number)
+          const [all = 0, free = 0, freeFailing = 0, flow = 0, flowFailing = 0, scheduled = 0, restorable = 0, bytes = 0, ...lengths] =
+            reply.slice(0, 10).map(Number)
           if (all === 0) break
           looked += all
           left = { jobs: left.jobs - restorable, bytes: left.bytes - bytes }
-          after = reply.slice(9 + ids).map(String)
-          yield { free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, ids: reply.slice(9, 9 + ids).map(String) }
+          const [sampled = 0, found = 0] = lengths
+          const names = reply.slice(10).map(String)
+          after = names.slice(sampled + found)
+          const ids = names.slice(0, sampled)
+          const parents = names.slice(sampled, sampled + found)
+          yield { free, freeFailing, flow, flowFailing, scheduled, restorable, bytes, ids, parents }
         }
       }
     },

@@ -1,10 +1,11 @@
 import type { AttentionItem, NotChecked } from 'zin/plugins/queue-monitor'
 import type { ConsoleData, ConsoleModule } from '../../contract.js'
+import { pageAt } from '../additions.js'
 import { request } from '../data/api.js'
 import { can, refreshInterval } from '../data/session.js'
 import { useData } from '../data/use-data.js'
 import { exact, plural } from '../format.js'
-import { base, path, router } from '../router.js'
+import { base, path, router, useAddress } from '../router.js'
 import { ActionButton, ask } from '../ui/dialog.js'
 import { Icon } from '../ui/icon.js'
 import { Card, Page } from '../ui/layout.js'
@@ -61,6 +62,18 @@ export function NeedsAttention() {
           </Link>
         </p>
       )}
+    </Card>
+  )
+}
+
+/** What needs attention about the subject of a page; nothing if nothing does. */
+export function NeedsAbout({ subjects }: { readonly subjects: (subject: string) => boolean }) {
+  const attention = useAttention()
+  const items = (attention.data?.items ?? []).filter(({ subject }) => subjects(subject))
+  if (items.length === 0) return null
+  return (
+    <Card title="Needs attention" flush>
+      <Needs items={items} reload={attention.reload} />
     </Card>
   )
 }
@@ -123,13 +136,11 @@ function Needs({ items, reload }: { readonly items: readonly AttentionItem[]; re
 }
 
 function Need({ item, reload }: { readonly item: AttentionItem; readonly reload: () => void }) {
-  const { acknowledged, act, cause, severity, since, subject } = item
+  const { acknowledged, cause, severity, since, subject } = item
   const name = subject.replace(/^[^:]*:/, '')
-  const page = act.href.startsWith(`${base}/`) ? act.href.slice(base.length) : undefined
-  const follow = async (): Promise<undefined> => {
-    if (page === undefined) location.assign(act.href)
-    else router.go(page)
-  }
+  const here = useAddress().path
+  const found = nextOf(item)
+  const next = found?.page === here ? undefined : found
   return (
     <li>
       <span class={severity}>
@@ -137,7 +148,7 @@ function Need({ item, reload }: { readonly item: AttentionItem; readonly reload:
         <span class="visually-hidden">{severity === 'bad' ? 'Failing' : 'Warning'}</span>
       </span>
       <span class="needs-text">
-        {page === undefined ? <a href={act.href}>{name}</a> : <Link to={page}>{name}</Link>} {cause}
+        {next === undefined ? <b>{name}</b> : <Link to={next.page}>{name}</Link>} {cause}
         {acknowledged !== undefined && (
           <span class="dim needs-note">
             {acknowledged.by.kind} {acknowledged.by.id}, <Time at={acknowledged.at} />: {acknowledged.note}
@@ -149,7 +160,7 @@ function Need({ item, reload }: { readonly item: AttentionItem; readonly reload:
         <Time at={since} />
       </span>
       <span class="needs-acts">
-        <ActionButton small label={act.label} run={follow} />
+        {next !== undefined && <ActionButton small label={next.label} run={async () => void router.go(next.page)} />}
         {acknowledged === undefined && can('write') && (
           <button type="button" class="button small" onClick={() => acknowledge(item, name, reload)}>
             Acknowledge…
@@ -158,6 +169,17 @@ function Need({ item, reload }: { readonly item: AttentionItem; readonly reload:
       </span>
     </li>
   )
+}
+
+/**
+ * The page where the next step is taken: that of the act, or the page of its queue if the caller may not see the other one. An act of another
+ * plugin may be a route, which a browser cannot open without the credentials of this page.
+ */
+function nextOf({ act: { href, label }, queue = '*' }: AttentionItem): { readonly page: string; readonly label: string } | undefined {
+  const isShown = (page: string): boolean => pageAt(page.replace(/[?#].*/, ''), '') !== undefined
+  const page = href.startsWith(`${base}/`) ? href.slice(base.length) : undefined
+  if (page !== undefined && isShown(page)) return { page, label }
+  return queue === '*' ? undefined : { page: path`/queues/${queue}`, label: 'Open the queue' }
 }
 
 function acknowledge({ cause, id }: AttentionItem, name: string, reload: () => void): void {

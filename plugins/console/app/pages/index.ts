@@ -4,11 +4,13 @@ import { attentionPages } from './attention.js'
 import { compliancePages } from './compliance/index.js'
 import { decisionPages } from './decisions/index.js'
 import { flowPages } from './flows.js'
+import { healthPages } from './health.js'
 import { overviewPages } from './overview.js'
 import { pluginPages } from './plugins/index.js'
 import { queuePages } from './queues.js'
 import { resourcePages } from './resources/index.js'
 import { schedulePages } from './schedules.js'
+import { webhookPages } from './webhooks/index.js'
 import { workerPages } from './workers/index.js'
 
 /** The built-in pages, in the same form as the modules of plugins. */
@@ -21,6 +23,8 @@ export const builtIn: readonly ConsoleModule[] = [
   flowPages,
   decisionPages,
   resourcePages,
+  webhookPages,
+  healthPages,
   compliancePages,
   pluginPages,
   accessPages,

@@ -9,6 +9,7 @@ import { Card, Facts, Page } from '../../ui/layout.js'
 import { Link } from '../../ui/link.js'
 import { Empty, Loaded } from '../../ui/states.js'
 import { FullTime, Time } from '../../ui/time.js'
+import { NeedsAbout } from '../attention.js'
 import { Timeline } from '../decisions/timeline.js'
 import { type NodeListResponse, NodeState } from './node-list.js'
 
@@ -18,6 +19,7 @@ export function NodePage({ params: { id = '' } }: ConsolePlace) {
   const node = nodes.data?.nodes.find((one) => one.id === id)
   return (
     <Page title={id} parent={{ title: 'Nodes', to: '/nodes' }} badge={node !== undefined && <NodeState node={node} />}>
+      <NeedsAbout subjects={(subject) => subject === `node:${id}`} />
       <Loaded from={nodes}>{() => (node === undefined ? <Unknown /> : <Details node={node} />)}</Loaded>
     </Page>
   )
