@@ -147,11 +147,11 @@ export { defineRoute } from './http/route.js'
 export type { RouteFieldCheck } from './http/route-fields.js'
 export type { Described, Sendable } from './http/route-types.js'
 export { jsonBody } from './http/send-response.js'
-export type { StandardSchema } from './http/standard-schema.js'
 export type { ReadMessage, RouteUpgrade, UpgradeConnection } from './http/upgrade.js'
 export type { FileField, FileFields, FilesOf, IncomingFile, StreamFile, Upload } from './http/upload.js'
 export { TemporaryFile } from './http/upload.js'
 export type { SchemaFault } from './util/schema-faults.js'
+export type { StandardSchema } from './util/standard-schema.js'
 
 // Commands of the CLI.
 

@@ -20,12 +20,17 @@ const conditions: Readonly<Record<string, Condition>> = {
   mysql2: { env: { DB_CONNECTION: 'rdb' } },
   mongodb: { env: { MONGODB_URL: 'mongodb://127.0.0.1:1' } },
   nodemailer: { options: "{ monitor: { smtp: { host: 'localhost', from: 'a@b.example' } } }" },
+  jose: { options: "{ issuers: [{ issuer: 'https://id.example', audience: 'app', algorithms: ['RS256'] }] }" },
+  otpauth: {
+    options: '{ totp: true, verifyCredentials: async () => undefined }',
+    env: { APP_KEY: 'an-app-key-of-at-least-thirty-two-bytes' },
+  },
   'prom-client': { env: { METRICS_EXPORT_ENABLED: 'true' } },
   '@photostructure/sqlite': {},
 }
 const traced: Condition = { env: { WORKER_OPENTELEMETRY_ENABLED: 'true' } }
 
-const entries = Object.entries(factories) as readonly (readonly [string, PluginFactory])[]
+const entries = (Object.entries(factories) as readonly (readonly [string, PluginFactory])[]).filter(([, factory]) => 'spec' in factory)
 const packagesOf = (spec: PluginFactory['spec']): PackageUses => spec.packages ?? {}
 
 /** A plugin and those that it requires, by the names of their factories. */
@@ -65,10 +70,13 @@ describe('an app with only what npm installs for it in production', () => {
         response: { 200: { type: 'object', properties: { hello: { type: 'string' } } } },
         handler: ({ input }) => ({ hello: input.params.name }),
       })
-      export default defineConfig({ routes: [hello] })`
+      const form = defineRoute({ method: 'POST', path: '/form', summary: 'x', bodyType: 'form', handler: ({ input }) => input.body })
+      export default defineConfig({ routes: [hello, form] })`
     writeFileSync(join(temporary.path, 'zin.config.mjs'), config)
     const app = await startApp(temporary.path, { cli: installed.cli, probe: '/hello/x' })
     assert.deepEqual(await (await fetch(`${app.url}/hello/Ada`)).json(), { hello: 'Ada' })
+    const form = await fetch(`${app.url}/form`, { method: 'POST', body: new URLSearchParams({ name: 'Ada', 'a[b]': 'c' }) })
+    assert.deepEqual(await form.json(), { name: 'Ada', 'a[b]': 'c' })
     assert.equal(await app.end('SIGTERM'), 0, app.output())
   })
 

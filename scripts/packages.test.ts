@@ -15,7 +15,7 @@ interface Manifest {
 }
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
-const specs = (Object.values(factories) as readonly PluginFactory[]).map(({ spec }) => spec)
+const specs = (Object.values(factories) as readonly PluginFactory[]).flatMap(({ spec }) => spec ?? [])
 const packagesOf = (spec: PluginFactory['spec']): PackageUses => spec.packages ?? {}
 
 /** The optional packages that a file imports when it runs. */

@@ -1,6 +1,6 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
-import { isStandardSchema, jsonSchemaOf, type StandardSchema } from '../http/standard-schema.js'
+import { isStandardSchema, jsonSchemaOf, type StandardSchema } from '../util/standard-schema.js'
 
 /** The options of a plugin, created by {@link defineOptions}. */
 export interface OptionsDeclaration<O extends object = object> {

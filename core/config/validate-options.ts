@@ -1,8 +1,8 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import ajvFormats from 'ajv-formats'
-import { type StandardSchema, validateStandard } from '../http/standard-schema.js'
 import { factoryName } from '../util/factory-name.js'
 import { schemaFaults } from '../util/schema-faults.js'
+import { type StandardSchema, validateStandard } from '../util/standard-schema.js'
 import { suggest } from '../util/suggest.js'
 import { functionKeyword, isRequired, type OptionsDeclaration } from './options.js'
 

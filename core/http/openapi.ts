@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http'
+import { isStandardSchema, jsonSchemaOf } from '../util/standard-schema.js'
 import { keyOfEntry, type SecurityRequirement, type SecurityScheme } from './middleware.js'
 import type { BodyType, JsonSchema, Registration, Route } from './route.js'
 import type { ResponseSchemas } from './route-types.js'
-import { isStandardSchema, jsonSchemaOf } from './standard-schema.js'
 import type { RouteUpgrade } from './upgrade.js'
 import { type FileFields, formSchema } from './upload.js'
 

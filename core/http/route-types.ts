@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import type { StandardSchema } from './standard-schema.js'
+import type { StandardSchema } from '../util/standard-schema.js'
 
 /** A TypeBox type, a JSON schema as a plain object, or a Standard Schema, such as one of Zod, Valibot or ArkType. */
 export type JsonSchema = TSchema | StandardSchema | Readonly<Record<string, unknown>>

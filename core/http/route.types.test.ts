@@ -120,7 +120,7 @@ export function forms(): void {
     files: { one: {}, some: { maxCount: 3 }, maybe: { optional: true }, few: { maxCount: 2, optional: true } },
     handler: ({ input, request: { files } }) => {
       input.body.n.toFixed()
-      files.one.moveTo(files.one.filepath)
+      void files.one.moveTo(files.one.filepath)
       files.some.at(0)?.size.toFixed()
       files.maybe?.mimetype.concat()
       files.few?.length.toFixed()

@@ -1,6 +1,6 @@
 import { formatNames } from 'ajv-formats/dist/formats.js'
+import { isStandardSchema } from '../util/standard-schema.js'
 import type { Route } from './route.js'
-import { isStandardSchema } from './standard-schema.js'
 
 /** The required form of a keyword's value. */
 interface Form {

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import type FastJsonStringify from 'fast-json-stringify'
 import { messageOf } from '../errors.js'
+import { jsonSchemaOf } from '../util/standard-schema.js'
 import type { Route } from './route.js'
 import type { JsonSchema, ResponseSchemas } from './route-types.js'
-import { jsonSchemaOf } from './standard-schema.js'
 
 /** Writes a body as JSON by the schema of its status; undefined if that has none. */
 export type Serializer = (status: number, body: unknown) => string | undefined

@@ -2,10 +2,10 @@ import type { FuncKeywordDefinition, Options, ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
 import ajvFormats from 'ajv-formats'
 import { type SchemaFault, schemaFaults } from '../util/schema-faults.js'
+import { isStandardSchema, jsonSchemaOf, type StandardFault, type StandardSchema, validateStandard } from '../util/standard-schema.js'
 import { httpErrors } from './errors.js'
 import { jsonText } from './json.js'
 import type { InvalidInput, JsonSchema, Route } from './route.js'
-import { isStandardSchema, jsonSchemaOf, type StandardFault, type StandardSchema, validateStandard } from './standard-schema.js'
 
 /** Maximum number of problems listed in one response. */
 const maxProblems = 20
@@ -89,7 +89,7 @@ export class Schemas {
         ),
       ])
     return results.some((result) => result instanceof Promise)
-      ? Promise.all(results).then(finish)
+      ? Promise.all(results.map(async (result) => result)).then(finish)
       : finish(results as readonly (readonly SchemaFault[])[])
   }
 

@@ -21,6 +21,7 @@ export const compression = definePlugin({
   name: 'compression',
   version: '1.0.0',
   description: 'Compressed responses and request bodies',
+  packages: { 'koa-compress': {} },
   errors: compressionErrors,
   options: compressionOptions,
   async setup(ctx) {

@@ -19,6 +19,7 @@ export const cors = definePlugin({
   name: 'cors',
   version: '1.0.0',
   description: 'Calls from pages of other origins (CORS), also to single routes',
+  packages: { '@koa/cors': {} },
   errors: corsErrors,
   options: corsOptions,
   async setup(ctx) {

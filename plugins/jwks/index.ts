@@ -15,6 +15,7 @@ export const jwks = definePlugin({
   version: '1.0.0',
   description: 'Tokens of other issuers (OpenID Connect, JWKS) beside those of the app, and the public keys of the app',
   uses: { tokens: tokensService, credentials: credentialsService },
+  packages: { jose: { when: '`issuers` is not empty', needed: ({ options }) => options.issuers.length > 0 } },
   errors: jwksErrors,
   options: jwksOptions,
   async setup(ctx) {

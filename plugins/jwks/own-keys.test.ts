@@ -3,8 +3,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { defineRoute } from 'zin'
-import { jwks, jwt } from 'zin/plugins'
-import { tokensService } from 'zin/plugins/jwt'
+import { jwks } from 'zin/plugins/jwks'
+import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createTestHost, type TestHost } from 'zin/testing'
 
 const pairs = {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { defineRoute } from 'zin'
-import { jwt, role } from 'zin/plugins'
-import { tokensService } from 'zin/plugins/jwt'
+import { jwt, role, tokensService } from 'zin/plugins/jwt'
 import { createTestHost, fakeClock } from 'zin/testing'
 
 const route = (path: string, use: readonly ['auth', ReturnType<typeof role>] | readonly [ReturnType<typeof role>]) =>

@@ -5,9 +5,9 @@ import { database } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
+import { companions, env } from '../../scripts/testing/login-session.js'
 import { login } from './index.js'
 import { describeMails } from './testing/mails.contract.js'
-import { companions, env } from './testing/session.js'
 import { describeTotp } from './testing/totp.contract.js'
 
 describeTotp('the embedded database', () => ({ plugins: () => [database(), kv()] }))

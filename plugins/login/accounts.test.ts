@@ -6,13 +6,13 @@ import { after, describe, it } from 'node:test'
 import { type CommandContext, definePlugin, type ZinError } from 'zin'
 import { database, databaseService } from 'zin/plugins/database'
 import { createTestHost, fakeClock } from 'zin/testing'
+import { addUser, loginHost, run } from '../../scripts/testing/login-session.js'
 import { createAccounts } from './accounts.js'
 import { userCommands } from './cli.js'
 import { createUsers } from './migrations/0001-create-users.js'
 import { type Argon2, createPasswords } from './passwords.js'
 import { seedUser } from './seed.js'
 import { databaseUsers } from './store/users.js'
-import { addUser, loginHost, run } from './testing/session.js'
 
 const tables = definePlugin({ name: 'tables', version: '1.0.0', dependencies: ['database'], setup: (ctx) => ctx.migration(createUsers) })
 

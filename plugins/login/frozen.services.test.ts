@@ -6,9 +6,9 @@ import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { addUser, env, post, type Session, signed } from '../../scripts/testing/login-session.js'
 import { type Server, type Services, startServices } from '../../scripts/testing/own-servers.js'
 import { login } from './index.js'
-import { addUser, env, post, type Session, signed } from './testing/session.js'
 
 type Answers = Readonly<Record<string, Awaited<ReturnType<TestHost['inject']>>>>
 

@@ -42,6 +42,7 @@ export const login = definePlugin({
   hooks: loginHooks,
   packages: {
     '@node-rs/argon2': { when: '`verifyCredentials` is not set', needed: ({ options }) => options.verifyCredentials === undefined },
+    otpauth: { when: '`totp` is set', needed: ({ options }) => Boolean(options.totp), added: false },
   },
   errors: loginErrors,
   settings: loginSettings,

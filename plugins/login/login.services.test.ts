@@ -8,10 +8,10 @@ import { health } from 'zin/plugins/health'
 import { jwt } from 'zin/plugins/jwt'
 import { kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { addUser, env, post, run, signed } from '../../scripts/testing/login-session.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { redisServer } from '../../scripts/testing/redis-server.js'
 import { login } from './index.js'
-import { addUser, env, post, run, signed } from './testing/session.js'
 
 async function onMysql(name: string, ...statements: readonly string[]): Promise<void> {
   const url = new URL(process.env.TEST_MYSQL_URL ?? '')

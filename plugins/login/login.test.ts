@@ -6,9 +6,9 @@ import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders, generateDeviceKey } from 'zin/signer'
 import { createTestHost, describePlugin, type TestHost, type TestHostOptions } from 'zin/testing'
+import { addUser, companions, env, loginHost, post, run, type Session, signed } from '../../scripts/testing/login-session.js'
 import { login } from './index.js'
 import type { LoginOptions } from './options.js'
-import { addUser, companions, env, loginHost, post, run, type Session, signed } from './testing/session.js'
 
 const wrong = { error: 'Unauthorized', message: 'Email or password is wrong', code: 'INVALID_CREDENTIALS' }
 

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createTestHost } from 'zin/testing'
+import { env } from '../../scripts/testing/login-session.js'
 import fc from '../../scripts/testing/properties.js'
 import { createRefreshTokens } from './refresh.js'
 import { kvFamilies, memoryValues } from './store/refresh.js'
-import { env } from './testing/session.js'
 
 type Step =
   | { readonly do: 'login'; readonly device: number }

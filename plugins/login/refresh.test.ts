@@ -5,9 +5,9 @@ import { database, databaseService } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
+import { addUser, env, loginHost, post, run, signed } from '../../scripts/testing/login-session.js'
 import { login } from './index.js'
 import { describeRefresh } from './testing/refresh.contract.js'
-import { addUser, env, loginHost, post, run, signed } from './testing/session.js'
 
 describeRefresh('a table', () => ({ plugins: () => [database(), kv()] }))
 describeRefresh('a table, without kv', () => ({ plugins: () => [database()] }))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createHeaders } from 'zin/signer'
-import { addUser, loginHost, post, run, type Session, signed } from './testing/session.js'
+import { addUser, loginHost, post, run, type Session, signed } from '../../scripts/testing/login-session.js'
 
 const secrets = {
   APP_KEY: 'canary-app-key-0123456789abcdefghij',

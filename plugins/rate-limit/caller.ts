@@ -25,7 +25,8 @@ interface GuardState {
 
 function identityOf(ctx: Context, rule: Rule, keyHeader: string): string | undefined {
   const { user, signer } = ctx.state as GuardState
-  const known = (value: unknown): string | undefined => (value === undefined || value === null ? undefined : `${rule.by} ${String(value)}`)
+  const known = (value: unknown): string | undefined =>
+    value === undefined || value === null ? undefined : `${String(rule.by)} ${String(value)}`
   if (rule.by === 'user') return known(user?.sub)
   if (rule.by === 'device') return known(signer?.kind === 'device' ? signer.keyId : user?.deviceId)
   // Whoever may invent keys would have a new limit with each one.

@@ -26,6 +26,7 @@ export const rateLimit = definePlugin({
   version: '1.0.0',
   description: 'Limits requests per address, user, device or key; middleware keys rateLimit:<name>',
   uses: { kv: optional(kvService) },
+  packages: { 'rate-limiter-flexible': {} },
   errors: rateLimitErrors,
   options: rateLimitOptions,
   async setup(ctx) {

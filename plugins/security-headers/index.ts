@@ -14,6 +14,7 @@ export const securityHeaders = definePlugin({
   version: '1.0.0',
   description: 'Headers that make browsers handle responses strictly, with defaults for an API',
   provides: [securityHeadersService],
+  packages: { 'koa-helmet': {} },
   errors: securityHeadersErrors,
   options: securityHeadersOptions,
   async setup(ctx) {

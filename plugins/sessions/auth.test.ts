@@ -4,7 +4,7 @@ import { definePlugin } from 'zin'
 import { tokensService } from 'zin/plugins/jwt'
 import { login } from 'zin/plugins/login'
 import { createTestHost, type FakeClock, fakeClock, type TestHost } from 'zin/testing'
-import { addUser, companions, env, run, type Session, signed } from '../login/testing/session.js'
+import { addUser, companions, env, run, type Session, signed } from '../../scripts/testing/login-session.js'
 import { sessions } from './index.js'
 import { Browser, type Reply, sessionRoutes } from './testing/app.js'
 

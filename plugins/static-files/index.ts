@@ -16,6 +16,7 @@ export const staticFiles = definePlugin({
   version: '1.0.0',
   description: 'Files of folders, for paths that no route has',
   uses: { securityHeaders: optional(securityHeadersService) },
+  packages: { sirv: {} },
   errors: staticFilesErrors,
   options: staticFilesOptions,
   async setup(ctx) {

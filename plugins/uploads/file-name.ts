@@ -25,6 +25,6 @@ function shortened(name: string): string {
   const extension = dot > 0 && name.length - dot <= 16 ? name.slice(dot) : ''
   let stem = name.slice(0, name.length - extension.length)
   const most = longestBytes - Buffer.byteLength(extension)
-  while (Buffer.byteLength(stem) > most) stem = [...stem].slice(0, -1).join('')
+  while (Buffer.byteLength(stem) > most) stem = Array.from(stem).slice(0, -1).join('')
   return stem + extension
 }

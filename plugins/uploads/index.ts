@@ -16,6 +16,7 @@ export const uploads = definePlugin({
   name: 'uploads',
   version: '1.0.0',
   description: 'Uploads: multipart forms as they arrive, with limits, checked by content',
+  packages: { '@fastify/busboy': {}, 'file-type': {} },
   errors: uploadsErrors,
   options: uploadsOptions,
   async setup(ctx) {

@@ -95,7 +95,7 @@ class Receiving {
         await Promise.race([finished, this.#failed()])
       }
       await Promise.all(this.#pending)
-      if (this.#failure !== undefined) throw this.#failure
+      if (this.#failure !== undefined) throw this.#failure as Error
       if (partsOf(parser) > this.#seen) throw uploadsErrors.INVALID_FORM('a part has no usable headers')
       requireFiles(this.#form.files, (field) => this.#counts.has(field))
       return this.#read()

@@ -21,6 +21,7 @@ export const websocket = definePlugin({
   uses: { cluster: optional(clusterService) },
   provides: [websocketService],
   methods: { socket: 'Registers a WebSocket' },
+  packages: { ws: {} },
   errors: websocketErrors,
   options: websocketOptions,
   async setup(ctx) {

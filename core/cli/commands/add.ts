@@ -142,7 +142,8 @@ async function install(rootDir: string): Promise<void> {
   const manager = managerOf(rootDir)
   const child = spawn(manager, ['install'], { cwd: rootDir, stdio: ['ignore', 'inherit', 'inherit'], shell: process.platform === 'win32' })
   const [code] = (await Promise.race([once(child, 'close'), once(child, 'error').then(([error]) => [messageOf(error)])])) as [unknown]
-  if (code !== 0) throw cliErrors.ZIN_COMMAND_FAILED(`"${manager} install" failed (${code}); package.json has the packages: run it again`)
+  if (code !== 0)
+    throw cliErrors.ZIN_COMMAND_FAILED(`"${manager} install" failed (${String(code)}); package.json has the packages: run it again`)
 }
 
 /** Says which settings are missing now, as `zin config:check` does. */

@@ -44,7 +44,7 @@ export function valueFault(value: unknown, column: Column, mysql: boolean): stri
   if (/char|text|clob|enum|uuid|^set$/.test(type)) {
     if (typeof value !== 'string') return `is ${kindOf(value)} instead of a text`
     if (value.includes('\0')) return 'contains the character NUL'
-    const counted = /char/.test(type) ? [...value].length : Buffer.byteLength(value)
+    const counted = /char/.test(type) ? Array.from(value).length : Buffer.byteLength(value)
     return length !== undefined && counted > length ? `has ${counted} instead of at most ${length} characters or bytes` : undefined
   }
   if (/blob|binary|bytea|^bit$|point|geometry|polygon|linestring/.test(type)) {

@@ -155,9 +155,9 @@ export function redisData({ birthKey, client, clock, prefix }: RedisDataParts): 
     },
     async write(records) {
       await Promise.all(
-        records.map(entryOf).map(({ expiresAt, key = '', value }) => {
-          if (expiresAt === undefined) return client.set(key, value)
-          return expiresAt <= clock.now() ? undefined : client.set(key, value, 'PXAT', expiresAt)
+        records.map(entryOf).map(async ({ expiresAt, key = '', value }) => {
+          if (expiresAt === undefined) await client.set(key, value)
+          else if (expiresAt > clock.now()) await client.set(key, value, 'PXAT', expiresAt)
         }),
       )
     },

@@ -7,8 +7,8 @@ import { databaseService } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
+import { addUser, env, post, run } from '../../../scripts/testing/login-session.js'
 import { type AccountMail, login, loginUsersService } from '../index.js'
-import { addUser, env, post, run } from './session.js'
 
 export interface MailBackend {
   readonly plugins: () => readonly Plugin[]

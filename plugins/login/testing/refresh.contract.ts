@@ -6,9 +6,9 @@ import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
 import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
+import { env, post, type Session } from '../../../scripts/testing/login-session.js'
 import { login } from '../index.js'
 import type { LoginOptions } from '../options.js'
-import { env, post, type Session } from './session.js'
 
 export interface RefreshBackend {
   readonly plugins: () => readonly Plugin[]

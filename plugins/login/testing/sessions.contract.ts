@@ -7,8 +7,8 @@ import { bulletproof } from 'zin/plugins/bulletproof'
 import { jwt } from 'zin/plugins/jwt'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
+import { env, post, type Session, signed } from '../../../scripts/testing/login-session.js'
 import { login } from '../index.js'
-import { env, post, type Session, signed } from './session.js'
 
 export interface SessionBackend {
   readonly plugins: () => readonly Plugin[]

@@ -7,8 +7,8 @@ import { bulletproof } from 'zin/plugins/bulletproof'
 import { databaseService } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { createTestHost, fakeClock, type TestHost } from 'zin/testing'
+import { env, post, run, type Session, signedWith } from '../../../scripts/testing/login-session.js'
 import { login } from '../index.js'
-import { env, post, run, type Session, signedWith } from './session.js'
 
 export interface TotpBackend {
   readonly plugins: () => readonly Plugin[]

@@ -1,5 +1,3 @@
-import { messageOf } from '../errors.js'
-
 /** A schema of another library (Zod, Valibot, ArkType, …): Standard Schema 1, https://standardschema.dev. `Output` is what it makes of a value. */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -61,7 +59,7 @@ export function validateStandard(
 }
 
 function faultsOf({ issues }: StandardResult<unknown>): readonly StandardFault[] {
-  return (issues ?? []).map(({ message, path = [] }) => ({ path: pathOf(path), message: messageOf(message) }))
+  return (issues ?? []).map(({ message, path = [] }) => ({ path: pathOf(path), message: String(message) }))
 }
 
 function pathOf(path: NonNullable<StandardIssue['path']>): string {

@@ -3,10 +3,9 @@ import { bulletproof } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
+import { type LoginOptions, login } from 'zin/plugins/login'
 import { createHeaders } from 'zin/signer'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
-import { login } from '../index.js'
-import type { LoginOptions } from '../options.js'
 
 export const env = { APP_KEY: 'an-app-key-of-at-least-thirty-two-bytes' }
 
