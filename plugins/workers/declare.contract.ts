@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import type { ZinError } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
@@ -12,6 +13,7 @@ import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { writeProcessors } from '../../scripts/testing/processor-files.js'
+import { workerErrors } from './errors.js'
 import { type CreateWorker, workers, workersService } from './index.js'
 
 /** Workers that code declares. Names are unique per run, so stores may be shared. */
@@ -136,7 +138,10 @@ export function declareContract(title: string, env: Readonly<Record<string, stri
     it('are declared once, and refused at the start with what is wrong', async () => {
       await inFolder(async (boot) => {
         const worker: CreateWorker = { name, queueName, processor: () => 1 }
-        await assert.rejects(boot([worker, worker]), /Worker ".*" is already declared by zin\.config; declare it once/)
+        await assert.rejects(boot([worker, worker]), (error: Error & { readonly causes: readonly { readonly error: ZinError }[] }) => {
+          assert.equal(error.causes[0]?.error.code, 'WORKER_DECLARED')
+          return /Worker ".*" is already declared by zin\.config; declare it once/.test(error.message)
+        })
         await assert.rejects(boot([{ ...worker, concurrency: 0 }]), /"concurrency" must be an integer from 1 to 1000/)
       })
     })
@@ -144,7 +149,8 @@ export function declareContract(title: string, env: Readonly<Record<string, stri
     it('are reported when they cannot be applied', async () => {
       await inFolder(async (boot) => {
         const host = await boot([{ name, queueName, processor: 'gone.mjs' }])
-        const told = host.logs.filter(({ msg }) => msg?.startsWith(`The declaration of worker "${name}" could not be applied: `))
+        const { message } = workerErrors.WORKER_NOT_DECLARED(name, new Error(''))
+        const told = host.logs.filter(({ msg }) => msg?.startsWith(message))
         assert.equal(told.length, 1, host.logText())
       })
     })

@@ -149,6 +149,8 @@ export const refusedSchedules: Refusals = {
 
 /** Codes that no request of this contract can cause, and the tests that cover them. */
 export const testedElsewhere: Readonly<Record<string, string>> = {
+  WORKER_DECLARED: 'declare.contract.ts',
+  WORKER_NOT_DECLARED: 'declare.contract.ts',
   VERSIONS_ROUTED: 'seams.contract.ts',
   TOO_MANY_CANDIDATES: 'seams.contract.ts',
   VERSION_REFUSED: 'seams.contract.ts',
