@@ -103,7 +103,7 @@ export class AttemptHistory {
     const { keptMs, kv, queues } = this.#options
     const text = JSON.stringify(await this.#stored(one))
     const isAlone = queues.backend === 'embedded'
-    if (isAlone && (!(await this.#exists(one)) || this.#forgotten.has(jobOf(one)))) return
+    if (isAlone && (!(await this.#exists(one)) || this.#isForgotten(one))) return
     await kv.set(one.key, text, { ttlMs: keptMs })
     if (!isAlone && !(await this.#exists(one))) await kv.delete(one.key)
   }
@@ -150,6 +150,12 @@ export class AttemptHistory {
       found.push(...stored)
       if (stored.length === 0) return found
     }
+  }
+
+  /** Whether the job of an attempt, or one whose error it repeats, was purged since the last flush. */
+  #isForgotten({ attempt, ...job }: BufferedAttempt): boolean {
+    const children = [...(attempt.error ?? '').matchAll(ofChild)].map(([, queue = '', id = '']) => ({ queue, id }))
+    return [job, ...children].some((one) => this.#forgotten.has(jobOf(one)))
   }
 
   /** Whether the job of an attempt, and those whose errors it repeats, exist or can be restored. True if that cannot be told now. */
