@@ -73,7 +73,7 @@ describe('a login', () => {
       const planted = browser.copy()
       const { body, setCookie } = await logIn(browser)
       assert.ok(setCookie !== undefined && browser.cookie !== planted.cookie)
-      assert.deepEqual(Object.keys(body), ['jwt', 'deviceId', 'deviceSecret'])
+      assert.deepEqual(Object.keys(body), ['jwt', 'deviceId', 'deviceSecret', 'refreshToken'])
       assert.deepEqual((await browser.get('/who')).body, { sub: user.id, role: 'admin' })
       assert.equal((await browser.get('/read')).body.color, 'blue')
       assert.equal(await statusOf(planted), 401, 'the id from before is worthless')
