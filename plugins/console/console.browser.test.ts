@@ -425,7 +425,7 @@ describe('the console in Chromium', () => {
       await reader.page.getByRole('tab', { name: /Failed/ }).waitFor()
       assert.equal(await reader.page.getByRole('button', { name: 'Pause', exact: true }).count(), 0)
       const pages = await reader.page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
-      assert.deepEqual(pages, ['Overview', 'Queues', 'Flows', 'Access', 'Guest'])
+      assert.deepEqual(pages, ['Overview', 'Queues', 'Flows', 'Webhooks', 'Access', 'Guest'])
       for (const path of ['schedules', 'workers', 'workers/mails', 'nodes', 'plugins']) {
         await reader.page.goto(`${guarded.url}/console/${path}`)
         await reader.page.getByText('your credentials do not cover it').waitFor()

@@ -92,7 +92,7 @@ describe('the console on Redis and MariaDB', () => {
     const { page } = operator
     await operator.click(need(operator, node).getByRole('link'))
     await operator.sees(page.getByRole('heading', { level: 1, name: node }))
-    await operator.sees(page.getByText(`${node} lost its lease`))
+    await operator.sees(page.getByText(`${node} lost its lease`).first())
     await page
       .getByRole('definition')
       .filter({ hasText: String(node.split(':')[1]) })
