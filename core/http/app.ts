@@ -183,7 +183,7 @@ export class HttpApp {
     checkRoutes(registrations, this.#middleware, this.#fields, this.#forms !== undefined)
     const every = {
       guarded: this.#middleware.globals(this.#rank, ['guarded']),
-      validated: this.#middleware.globals(this.#rank, ['validated']),
+      parsed: this.#middleware.globals(this.#rank, ['parsed']),
     }
     const routes = registrations.map((registration) => this.#compileRoute(registration, every))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
@@ -217,7 +217,7 @@ export class HttpApp {
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
-      hasGlobals: every.guarded.length + every.validated.length > 0,
+      hasGlobals: every.guarded.length + every.parsed.length > 0,
       run: routeSteps(route, steps, readers, this.#schemas, production ? undefined : log.child({ plugin })),
     }
   }
