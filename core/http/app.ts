@@ -237,6 +237,13 @@ export class HttpApp {
     return [...new Set([...users.map((entry) => entry.plugin), ...this.#middleware.replacersOf(plugin)])]
   }
 
+  /** Other plugins with routes whose files this plugin reads. */
+  usersOfForms(plugin: string): readonly string[] {
+    if (this.#forms?.plugin !== plugin) return []
+    const users = [...this.#registrations].filter(({ plugin: other, route }) => other !== plugin && (route.files ?? route.streamFile))
+    return [...new Set(users.map((entry) => entry.plugin))]
+  }
+
   /** Returns the OpenAPI 3.1 document of the current routes: the same object until they change. */
   openapi(): object {
     const secured = this.#secured
