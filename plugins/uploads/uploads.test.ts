@@ -580,7 +580,10 @@ describe('at run time', () => {
       route({ method: 'POST', path: '/image', summary: 'x', bodyType: 'form', files, handler: () => ({}) })
     })
     const { host } = app.host
-    await assert.rejects(host.disable('uploads'), { code: 'ZIN_PLUGIN_IN_USE', message: /reads the files of routes of other plugins: \S+;/ })
+    await assert.rejects(host.disable('uploads'), {
+      code: 'ZIN_PLUGIN_IN_USE',
+      message: /reads the files of routes of other plugins: \S+;/,
+    })
     const owner = host.http.routes().find(({ path }) => path === '/image')?.plugin as string
     await host.disable(owner)
     await host.disable('uploads')
