@@ -151,7 +151,7 @@ export type { ReadMessage, RouteUpgrade, UpgradeConnection } from './http/upgrad
 export type { FileField, FileFields, FilesOf, IncomingFile, StreamFile, Upload } from './http/upload.js'
 export { TemporaryFile } from './http/upload.js'
 export type { SchemaFault } from './util/schema-faults.js'
-export type { StandardSchema } from './util/standard-schema.js'
+export { jsonSchemaOf, type StandardSchema } from './util/standard-schema.js'
 
 // Commands of the CLI.
 

@@ -205,7 +205,7 @@ test('each phase of global middleware has its place, whatever the order and rank
       steps.push(ctx.input === undefined ? name : `${name} with input`)
       return next()
     }
-  for (const phase of ['validated', 'guarded', 'global', 'limits'] as const) app.addGlobal('late', step(phase), phase)
+  for (const phase of ['parsed', 'guarded', 'global', 'limits'] as const) app.addGlobal('late', step(phase), phase)
   app.addGlobal('early', step('early'), 'limits')
   app.setRank((plugin) => (plugin === 'early' ? 0 : 1))
   app.addMiddleware('a', { key: 'guard', handler: step('guard') })
@@ -222,8 +222,8 @@ test('each phase of global middleware has its place, whatever the order and rank
     return [...steps]
   }
   const first = ['early', 'limits', 'global']
-  assert.deepEqual(await phasesOf('/x', 'POST', {}), [...first, 'guard', 'guarded', 'validated with input', 'handler'])
-  assert.deepEqual(await phasesOf('/x', 'POST', []), [...first, 'guard', 'guarded'], 'the body is not valid')
+  assert.deepEqual(await phasesOf('/x', 'POST', {}), [...first, 'guard', 'guarded', 'parsed with input', 'handler'])
+  assert.deepEqual(await phasesOf('/x', 'POST', []), [...first, 'guard', 'guarded', 'parsed with input'], 'the body is not valid')
   assert.deepEqual(await phasesOf('/private'), first, 'the guard refuses')
   assert.deepEqual(await phasesOf('/nowhere'), first)
   assert.deepEqual(await phasesOf('/live'), [])

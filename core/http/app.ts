@@ -183,7 +183,7 @@ export class HttpApp {
     checkRoutes(registrations, this.#middleware, this.#fields, this.#forms !== undefined)
     const every = {
       guarded: this.#middleware.globals(this.#rank, ['guarded']),
-      validated: this.#middleware.globals(this.#rank, ['validated']),
+      parsed: this.#middleware.globals(this.#rank, ['parsed']),
     }
     const routes = registrations.map((registration) => this.#compileRoute(registration, every))
     const privatePaths = routes.filter(({ privatePath }) => privatePath).map(({ route }) => route.path)
@@ -217,7 +217,7 @@ export class HttpApp {
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
       refusalKeys: this.#middleware.refusalKeysFor(use),
-      hasGlobals: every.guarded.length + every.validated.length > 0,
+      hasGlobals: every.guarded.length + every.parsed.length > 0,
       run: routeSteps(route, steps, readers, this.#schemas, production ? undefined : log.child({ plugin })),
     }
   }
@@ -235,6 +235,13 @@ export class HttpApp {
         entry.route.use?.some((listed: UseEntry) => typeof listed === 'string' && this.#middleware.ownerOf(listed) === plugin),
     )
     return [...new Set([...users.map((entry) => entry.plugin), ...this.#middleware.replacersOf(plugin)])]
+  }
+
+  /** Other plugins with routes whose files this plugin reads. */
+  usersOfForms(plugin: string): readonly string[] {
+    if (this.#forms?.plugin !== plugin) return []
+    const users = [...this.#registrations].filter(({ plugin: other, route }) => other !== plugin && (route.files ?? route.streamFile))
+    return [...new Set(users.map((entry) => entry.plugin))]
   }
 
   /** Returns the OpenAPI 3.1 document of the current routes: the same object until they change. */

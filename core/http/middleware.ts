@@ -49,10 +49,10 @@ type StateOfListed<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Ke
 
 /**
  * When a middleware of `ctx.use` runs: `limits` before anything that may be expensive, for what counts and refuses requests; `global` before the
- * route match; `guarded` once the middleware of the route has accepted the request, before its body is read; `validated` right before the
- * handler, when `ctx.input` is set. The last two run only for requests that match a route. Probes are served without any of them.
+ * route match; `guarded` once the middleware of the route has accepted the request, before its body is read; `parsed` once it has been
+ * read, when `ctx.input` holds what was sent, before that is validated. The last two run only for requests that match a route. Probes are served without any of them.
  */
-export type UsePhase = 'limits' | 'global' | 'guarded' | 'validated'
+export type UsePhase = 'limits' | 'global' | 'guarded' | 'parsed'
 
 /** The context of a middleware: its own state may not be set yet. */
 export type MiddlewareContext<Key extends string> = ParameterizedContext<Partial<StateOf<readonly [Key]>>>

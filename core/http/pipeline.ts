@@ -68,8 +68,8 @@ export interface RouteMiddlewares extends OfEveryRoute {
 export interface OfEveryRoute {
   /** After the middleware of the route. */
   readonly guarded: readonly Middleware[]
-  /** Right before the handler. */
-  readonly validated: readonly Middleware[]
+  /** Once the body has been read, before it is validated. */
+  readonly parsed: readonly Middleware[]
 }
 
 /**
@@ -84,8 +84,8 @@ export interface OfEveryRoute {
  *  7. middleware of the route, such as authentication
  *  8. limits of known callers: middleware that runs once the route has accepted the request
  *  9. body
- * 10. validation
- * 11. middleware that needs the validated request, such as the check of a form's token
+ * 10. middleware that needs the body as it was sent, such as the check of a form's token
+ * 11. validation
  * 12. handler
  * 13. response, or the error response for what a phase threw or the body of a response that failed before its first byte
  *
@@ -309,25 +309,24 @@ export function routeSteps(route: Route, steps: RouteMiddlewares, readers: BodyR
   const validate = schemas.validator(route)
   const handler = routeHandler(route, schemas, warn)
   const { upgrade } = route
-  const { guards, guarded, validated } = steps
+  const { guards, guarded, parsed } = steps
   const check = schemas.reader(upgrade?.message)
   const accept = (ctx: Context): MaybePromise => {
     const opened = upgrade && upgradeOf(ctx)
     return opened ? acceptUpgrade(ctx, upgrade, opened, check) : handler(ctx)
   }
   const last = upgrade === undefined ? handler : accept
-  // 11. middleware of validated requests, 12. handler
-  const handle = route.probe ? last : chain(validated, last)
-
-  const take = (ctx: Context, input: RequestParts): MaybePromise => {
-    ctx.input = input
-    return handle(ctx)
+  // 11. validation, 12. handler
+  const valid = (ctx: Context): MaybePromise => {
+    const checked = validate?.(ctx.input as RequestParts)
+    return checked === undefined ? last(ctx) : checked.then(() => last(ctx))
   }
+  // 10. middleware of requests whose body has been read
+  const handle = route.probe ? valid : chain(parsed, valid)
   const serve = (ctx: Context, body: unknown): MaybePromise => {
     const input: RequestParts = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
-    const checked = validate?.(input) // 10. validation
-    if (checked !== undefined) return checked.then(() => take(ctx, input))
-    return take(ctx, input)
+    ctx.input = input
+    return handle(ctx)
   }
   if (route.probe) return (ctx) => serve(ctx, undefined)
 

@@ -180,7 +180,8 @@ export const bulletproof = definePlugin({
       for (const warning of warnings) log.warn(warning)
       if (errors.length > 0) throw joinErrors(errors)
     })
-    ctx.onStart(() => nonces.open())
+    // A command must leave empty stores empty; where it does use nonces, they begin by themselves.
+    if (host.roles.size > 0) ctx.onStart(() => nonces.open())
     ctx.onStart(() => {
       if (envFile !== undefined && host.roles.size > 0) ctx.every(1_000, () => shared.look(envFile))
       ctx.every(30_000, () => nonces.sweep())

@@ -1,16 +1,33 @@
 import type { Context } from 'koa'
+import { type JsonSchema, jsonSchemaOf } from 'zin'
 
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
 /** Whether a request may change something. */
 export const isUnsafe = ({ req }: Context): boolean => !safe.has(req.method ?? 'GET')
 
-/** The token in the header `x-csrf-token`, or in the field `_csrf` of a body that has been read. */
-export function givenToken(ctx: Context): unknown {
-  const header = ctx.req.headers['x-csrf-token']
-  if (header !== undefined) return header
-  const body = (ctx as { readonly input?: { readonly body?: unknown } }).input?.body
-  return typeof body === 'object' && body !== null ? (body as { readonly _csrf?: unknown })._csrf : undefined
+/**
+ * Returns a function that returns the field `_csrf` of a body that has been read, and takes it out, unless the schema of the body lists it: so no
+ * schema has to, and one that does may require it.
+ */
+export function fieldTaker(): (ctx: Context, schema: JsonSchema | undefined) => unknown {
+  const listing = new WeakMap<JsonSchema, boolean>()
+  const lists = (schema: JsonSchema): boolean => {
+    const known = listing.get(schema)
+    if (known !== undefined) return known
+    const properties = jsonSchemaOf(schema, 'input')?.properties
+    const does = typeof properties === 'object' && properties !== null && Object.hasOwn(properties, '_csrf')
+    listing.set(schema, does)
+    return does
+  }
+  return (ctx, schema) => {
+    const body = (ctx as { readonly input?: { readonly body?: unknown } }).input?.body
+    if (typeof body !== 'object' || body === null || !Object.hasOwn(body, '_csrf')) return undefined
+    const fields = body as { _csrf?: unknown }
+    const { _csrf } = fields
+    if (schema === undefined || !lists(schema)) delete fields._csrf
+    return _csrf
+  }
 }
 
 /** Whether the token may still come with the body. */

@@ -5,6 +5,7 @@ import type {} from 'zin/plugins/login'
 import { sessionsService } from './contract.js'
 import { SessionCookie } from './cookie.js'
 import { sessionCredentials } from './credentials.js'
+import { fieldTaker } from './csrf.js'
 import { sessionsErrors } from './errors.js'
 import { SessionKeys } from './keys.js'
 import { SessionManager } from './manager.js'
@@ -58,12 +59,13 @@ export const sessions = definePlugin({
     })
     if (options.global) ctx.use(manager.around)
     ctx.middleware({ key: 'sessions', handler: manager.around as never })
+    const takeField = fieldTaker()
     ctx.use(
       (request, next) => {
-        manager.openOf(request)?.checkLate()
+        manager.openOf(request)?.checkLate(takeField(request, ctx.routeOf(request)?.body))
         return next()
       },
-      { phase: 'validated' },
+      { phase: 'parsed' },
     )
     ctx.routes(
       sessionRoutes({

@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { Session, SessionControl, SessionUser } from './contract.js'
-import { givenToken, isForeignForm, isUnsafe, mayHaveField } from './csrf.js'
+import { isForeignForm, isUnsafe, mayHaveField } from './csrf.js'
 import { sessionsErrors } from './errors.js'
 import { newId, type SessionKeys } from './keys.js'
 import { type Changes, changesBetween, type Lifetimes, remainingMs, type SessionRecord, type Texts, textsOf } from './record.js'
@@ -39,6 +39,8 @@ export class OpenSession {
   started = false
   isRotated = false
   isDestroyed = false
+  /** The field `_csrf` of the body, once that has been read. */
+  #field: unknown
   #csrf: 'unknown' | 'awaited' | 'checked' | 'refused' = 'unknown'
 
   /** @param failure why it could not be loaded: thrown when something uses it, so that other requests go on. */
@@ -67,8 +69,9 @@ export class OpenSession {
     return this.session
   }
 
-  /** The check right before the handler, when the fields of the body are known. */
-  checkLate(): void {
+  /** The check when the body has been read. */
+  checkLate(field: unknown): void {
+    this.#field = field
     if (this.#csrf === 'awaited') this.#checkToken(false)
   }
 
@@ -79,11 +82,12 @@ export class OpenSession {
 
   #checkToken(mayWait: boolean): void {
     if (this.#csrf === 'checked') return
+    const header = this.#ctx.req.headers['x-csrf-token']
     // Without a session of its own, whoever sent the request has nothing to abuse, except that a new one takes the place of the browser's.
     const needsToken = this.found === undefined ? isForeignForm(this.#ctx) : isUnsafe(this.#ctx)
     if (!needsToken) this.#csrf = 'checked'
-    else if (this.found !== undefined && this.#parts.keys.isCsrfToken(this.found.id, givenToken(this.#ctx))) this.#csrf = 'checked'
-    else if (this.found !== undefined && mayWait && this.#ctx.req.headers['x-csrf-token'] === undefined) this.#csrf = 'awaited'
+    else if (this.found !== undefined && this.#parts.keys.isCsrfToken(this.found.id, header ?? this.#field)) this.#csrf = 'checked'
+    else if (this.found !== undefined && mayWait && header === undefined) this.#csrf = 'awaited'
     else {
       this.#csrf = 'refused'
       throw sessionsErrors.CSRF_TOKEN_INVALID()

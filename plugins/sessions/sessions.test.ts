@@ -3,9 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { defineRoute, type RouteContext, Type } from 'zin'
 import { database } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
 import { createTestHost, describePlugin, type FakeClock, fake, fakeClock, type TestHost, type TestHostOptions } from 'zin/testing'
+import * as z from 'zod'
 import fc from '../../scripts/testing/properties.js'
 import { sessions, sessionsService } from './index.js'
 import { decode, encode, merge, type SessionRecord } from './record.js'
@@ -268,6 +270,46 @@ describe('the CSRF token', () => {
       assert.equal((await bare.get('/read')).body.color, 'from a form', 'refused requests changed nothing')
       assert.doesNotMatch(host.logText(), /was not stored/)
     }))
+
+  it('comes by a field that no schema has to list, of any library, and one that does may require it', async () => {
+    const post = { method: 'POST', summary: 'For tests' } as const
+    const handler = ({ input, session }: RouteContext) => {
+      session.color = 'changed'
+      return { fields: Object.keys(input.body as object) }
+    }
+    const strict = { additionalProperties: false }
+    const schemas = {
+      json: Type.Object({ p: Type.String() }, strict),
+      zod: z.object({ p: z.string() }),
+      strictZod: z.strictObject({ p: z.string() }),
+      lists: Type.Object({ p: Type.String(), _csrf: Type.String() }, strict),
+      listsZod: z.strictObject({ p: z.string(), _csrf: z.string() }),
+    }
+    const routes = Object.entries(schemas).flatMap(([name, body]) => [
+      defineRoute({ ...post, path: `/${name}`, body, handler }),
+      defineRoute({ ...post, path: `/${name}/form`, bodyType: 'form', body, handler }),
+    ])
+    await withLab(
+      async ({ browser, host }) => {
+        await browser.set({ color: 'blue' })
+        const bare = new Browser(host, browser.cookie)
+        const token = browser.token as string
+        for (const name of Object.keys(schemas)) {
+          const fields = name.startsWith('lists') ? ['_csrf', 'p'] : ['p']
+          for (const [path, given, wrong] of [
+            [`/${name}`, { body: { p: 'x', _csrf: token } }, { body: { p: 'x', _csrf: 'x' } }],
+            [`/${name}/form`, form({ p: 'x', _csrf: token }), form({ p: 'x', _csrf: 'x' })],
+            [`/${name}/form`, multipart({ p: 'x', _csrf: token }), multipart({ p: 'x', _csrf: 'x' })],
+          ] as const) {
+            const { status, body } = await bare.send('POST', path, given)
+            assert.deepEqual([path, status, body.fields?.sort()], [path, 200, fields], JSON.stringify(body))
+            assert.equal((await bare.send('POST', path, wrong)).status, 403, path)
+          }
+        }
+      },
+      { given: { routes } },
+    )
+  })
 
   it('is another one after a new id, and one use does not end it', () =>
     withLab(async ({ browser }) => {

@@ -55,9 +55,9 @@ export class StaticFolder {
     }
   }
 
-  /** A path of the page's own router. */
+  /** A path of the page's own router. Browsers name HTML when they open a page; scripts accept anything, and must see that a route is missing. */
   #isPage(ctx: Context, path: string): boolean {
-    return this.#options.spa && extname(path) === '' && ctx.accepts('html') !== false
+    return this.#options.spa && extname(path) === '' && /\b(text\/html|application\/xhtml\+xml)\b/i.test(ctx.get('Accept'))
   }
 
   /** The path of a file in the folder, without the extension of its coding; undefined if it is hidden or, through a link, elsewhere. */

@@ -14,7 +14,7 @@ const folder = {
   spa: Type.Boolean({
     default: false,
     description:
-      'Whether `index.html` of the folder answers paths without a file, for the router of a page. Not for paths with an extension, and not for clients that do not accept HTML',
+      'Whether `index.html` of the folder answers paths without a file, for the router of a page. Not for paths with an extension, and only if `Accept` names HTML, as that of a browser that opens a page does: `fetch` of a path without a route gets 404',
   }),
   immutable: Type.Array(Type.String({ minLength: 1 }), {
     default: [],

@@ -335,9 +335,11 @@ describe('the plugin static-files', () => {
       const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
       for (const path of ['/orders', '/orders/4711', '/a/b/c', '/orders/']) {
         assert.equal((await send(app, path, html)).text, page, path)
-        assert.equal((await send(app, path, {})).text, page, path)
+        // `fetch`, axios and curl: they must see that the API has no such route.
+        for (const accept of ['application/json', '*/*', 'application/json, text/plain, */*', undefined])
+          assert.equal((await send(app, path, accept === undefined ? {} : { accept })).status, 404, `${path} for ${accept}`)
       }
-      assert.equal((await send(app, '/orders', { accept: 'application/json' })).status, 404)
+      assert.equal((await send(app, '/', { accept: '*/*' })).text, page)
       assert.equal((await send(app, '/missing.js', html)).status, 404)
       assert.equal((await send(app, '/.env', html)).status, 404)
       assert.equal((await send(app, '/orders', html, 'POST')).status, 404)
@@ -357,7 +359,7 @@ describe('the plugin static-files', () => {
     })
 
     it('gives pages the policy for pages, and everything else that of the API', async () => {
-      assert.match(String((await send(app, '/orders', {})).headers['content-security-policy']), /^default-src 'self';/)
+      assert.match(String((await send(app, '/orders', { accept: 'text/html' })).headers['content-security-policy']), /^default-src 'self';/)
       assert.match(String((await send(app, '/large.js', {})).headers['content-security-policy']), /^default-src 'none';/)
       assert.match(String((await send(app, '/missing.js', {})).headers['content-security-policy']), /^default-src 'none';/)
     })

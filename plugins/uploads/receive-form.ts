@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import { once, setMaxListeners } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { BusboyConfig, BusboyConstructor } from '@fastify/busboy'
 import type { Context } from 'koa'
@@ -67,6 +67,8 @@ class Receiving {
 
   constructor(form: IncomingForm, parts: FormParts) {
     this.#form = form
+    // Each file listens to it.
+    setMaxListeners(0, this.#abort.signal)
     this.#parts = parts
   }
 

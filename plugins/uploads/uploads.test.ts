@@ -573,6 +573,26 @@ describe('broken and hostile forms', () => {
   })
 })
 
+describe('at run time', () => {
+  it('is not disabled while routes have files, and then other plugins can still be', async (t) => {
+    const files = { image: {} }
+    const app = await uploadApp(t, {}, ({ route }) => {
+      route({ method: 'POST', path: '/image', summary: 'x', bodyType: 'form', files, handler: () => ({}) })
+    })
+    const { host } = app.host
+    await assert.rejects(host.disable('uploads'), {
+      code: 'ZIN_PLUGIN_IN_USE',
+      message: /reads the files of routes of other plugins: \S+;/,
+    })
+    const owner = host.http.routes().find(({ path }) => path === '/image')?.plugin as string
+    await host.disable(owner)
+    await host.disable('uploads')
+    await host.enable('uploads')
+    await host.enable(owner)
+    assert.equal((await app.post('/image', formOf([['image', pngFile()]]))).status, 200)
+  })
+})
+
 describe('the temporary folder', () => {
   it('is removed at shutdown, with what is in it', async () => {
     const parent = await mkdtemp(join(tmpdir(), 'zin-uploads-test-'))

@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { connect as connectTcp } from 'node:net'
 import { describe, it } from 'node:test'
 import { definePlugin, Type } from 'zin'
-import { jwt, tokensService } from 'zin/plugins/jwt'
+import { jwt, role, tokensService } from 'zin/plugins/jwt'
 import { createTestHost, describePlugin } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { websocket } from './index.js'
@@ -52,6 +52,27 @@ describe('the handshake of a socket', () => {
     const { token } = await app.host.service(tokensService).issue({ sub: 'ada' })
     const client = await app.open('/echo', { headers: { authorization: `Bearer ${token}` } })
     assert.deepEqual(await client.next(), { you: 'ada' })
+  })
+
+  it('runs guards that are listed themselves, which type the state beside the keys', async (t) => {
+    const app = await socketApp(
+      t,
+      {},
+      ({ socket }) =>
+        socket({
+          path: '/staff',
+          use: ['auth', role('admin')],
+          onOpen: (client) => void client.send({ you: client.state.user.sub satisfies string | number | undefined }),
+          handler: () => undefined,
+        }),
+      { plugins: [jwt()] },
+    )
+    const as = async (name: string) => {
+      const { token } = await app.host.service(tokensService).issue({ sub: 'ada', role: name })
+      return app.open('/staff', { headers: { authorization: `Bearer ${token}` } })
+    }
+    assert.deepEqual(await (await as('admin')).next(), { you: 'ada' })
+    assert.deepEqual([(await refusal(as('user'))).status, (await refusal(app.open('/staff'))).status], [403, 401])
   })
 
   it('takes the token of a browser from the subprotocols, and never sends it back', async (t) => {

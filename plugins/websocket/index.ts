@@ -45,7 +45,6 @@ export const websocket = definePlugin({
       }
     })
     ctx.hooks.on('collectMetrics', () => metricsOf(server))
-    ctx.hooks.on('collectReadiness', () => ({ ready: server.accepts, responseTime: 0 }))
     ctx.hooks.on('onClose', () => server.close(endMs()))
     ctx.onReady(() => {
       const stop = services.cluster === undefined ? undefined : receivePublished(server, services.cluster)

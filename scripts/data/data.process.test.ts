@@ -50,6 +50,37 @@ export default defineConfig({ app: { name: 'shop', port: 0 }, plugins: [database
 `,
 }
 
+/** Plugins that keep data, of all kinds. */
+const manyPlugins = {
+  'zin.config.mjs': `
+import { defineConfig } from 'zin'
+import * as of from 'zin/plugins'
+export default defineConfig({
+  app: { name: 'shop', port: 0 },
+  plugins: [
+    of.database(), of.kv(), of.cluster(), of.queues(), of.health(), of.jwt(), of.bulletproof(), of.login(), of.ops(), of.sessions(),
+    of.rateLimit({ limit: 100 }), of.workers(), of.workerHealth(), of.canary(), of.breaker(), of.autoscale(), of.decisions(), of.resources(),
+    of.queueMonitor(), of.compliance(), of.observability(),
+  ],
+})
+`,
+}
+
+describe('an app of many plugins', () => {
+  it('imports into stores that are empty: no plugin writes to them when a command starts it', async () => {
+    const app = await appFolder(manyPlugins)
+    try {
+      const given = { APP_KEY: 'k'.repeat(40) }
+      const exported = await app.zin(['data:export', '--out', 'data.ndjson'], { ...given, ZIN_DATA_DIR: join(app.folder, 'first') })
+      assert.equal(exported.code, 0, exported.err)
+      const { code, err } = await app.zin(['data:import', 'data.ndjson', '--yes'], { ...given, ZIN_DATA_DIR: join(app.folder, 'second') })
+      assert.equal(code, 0, err)
+    } finally {
+      await app.remove()
+    }
+  })
+})
+
 describe('zin data:export and data:import', () => {
   let app: AppFolder
   let file: string
