@@ -142,10 +142,17 @@ describe('the deadline of a shutdown', () => {
     const warningsOf = async (env: Readonly<Record<string, string>>, more: Partial<HostOptions> = {}, name?: string): Promise<number> => {
       const log = memoryLogger()
       const config = { ...(name === undefined ? {} : { app: { name } }), shutdown: { deadlineMs: 1_000, delayMs: 1 } }
-      const host = new Host(config, { rootDir: '.', log, env: plainEnv({ PORT: '0', ZIN_DATA_DIR: `${import.meta.filename}/none`, ...env }), ...more })
+      const host = new Host(config, {
+        rootDir: '.',
+        log,
+        env: plainEnv({ PORT: '0', ZIN_DATA_DIR: `${import.meta.filename}/none`, ...env }),
+        ...more,
+      })
       await host.start()
       await host.stop()
-      const logged = log.lines.filter(({ level, msg }) => level === 'warn' && /^APP_NAME is not set, .* Set APP_NAME/.test(msg ?? '')).length
+      const logged = log.lines.filter(
+        ({ level, msg }) => level === 'warn' && /^APP_NAME is not set, .* Set APP_NAME/.test(msg ?? ''),
+      ).length
       assert.equal(host.view.warnings().length, logged)
       return logged
     }
