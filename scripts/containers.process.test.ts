@@ -90,8 +90,8 @@ describe('the layout of an image', { skip: process.platform === 'win32' && 'Wind
     const { code, stdout, stderr } = await runCli(['build'], built)
     assert.equal(code, 0, stdout + stderr)
     rmSync(join(built, 'node_modules'))
-    const { dependencies } = JSON.parse(read(example, 'package.json')) as { readonly dependencies: Readonly<Record<string, string>> }
-    await installForProduction(built, { dependencies, unpacked })
+    const { dependencies, optionalDependencies } = JSON.parse(read(example, 'package.json')) as Record<string, Env | undefined>
+    await installForProduction(built, { dependencies: { ...dependencies, ...optionalDependencies }, unpacked })
     const image = `${source} image`
     mkdirSync(image)
     for (const { stage, from, to } of copiesOf(final)) {
@@ -134,12 +134,12 @@ describe('the layout of an image', { skip: process.platform === 'win32' && 'Wind
       }
       const asUser = (args: readonly string[]) => runNode(args, image, env, nobody)
 
-      const reach = await asUser(['-e', "require('node:fs').readdirSync('.'); require.resolve('ajv')"])
-      assert.equal(reach.code, 0, `others must be able to read this checkout: ${reach.stderr}`)
+      const reach = await asUser(['-e', "require('node:fs').readdirSync('node_modules')"])
+      assert.equal(reach.code, 0, `others must be able to read the image: ${reach.stderr}`)
       const written = await asUser(['-e', "require('node:fs').writeFileSync('x', '')"])
       assert.match(written.stderr, /EACCES/)
       const [, cli = '', ...args] = execForm(lastOf(final, 'CMD'))
-      const hasTables = (await asUser([cli, 'help'])).stdout.includes('migrate')
+      const hasTables = read(example, 'zin.config.ts').includes('database()')
       if (hasTables) {
         const migrated = await asUser([cli, 'migrate'])
         assert.equal(migrated.code, 0, migrated.stdout + migrated.stderr)

@@ -117,7 +117,7 @@ describe('the Kubernetes manifests of the example full', () => {
         return (await runNode([resolve('node_modules/ts7/bin/tsc'), ...options, 'manifests.ts'], temporary.path)).stdout
       }
       assert.equal(await compile((json) => json), '')
-      assert.match(await compile((json) => json.replace('readOnlyRootFilesystem', 'readOnlyRoot')), /'readOnlyRoot' does not exist/)
+      assert.match(await compile((json) => json.replace('readOnlyRootFilesystem', 'readOnlyRoot')), /"readOnlyRoot"' does not exist/)
     } finally {
       temporary.remove()
     }
