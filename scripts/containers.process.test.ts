@@ -132,7 +132,8 @@ describe('the layout of an image', { skip: process.platform === 'win32' && 'Wind
         NODE_OPTIONS: '',
         PORT: `${await freePort()}`,
       }
-      const asUser = (args: readonly string[]) => runNode(args, image, env, nobody)
+      const { PORT: _port, ...started } = env
+      const asUser = (args: readonly string[], more: Env = {}) => runNode(args, image, { ...env, ...more }, nobody)
 
       const reach = await asUser(['-e', "require('node:fs').readdirSync('node_modules')"])
       assert.equal(reach.code, 0, `others must be able to read the image: ${reach.stderr}`)
@@ -148,8 +149,14 @@ describe('the layout of an image', { skip: process.platform === 'win32' && 'Wind
       assert.equal(health[0], 'node')
       assert.equal((await asUser(health.slice(1))).code, 1, 'it does not run yet')
       const [, probe = ''] = /7777\) \+ '(\/[^']+)'/.exec(health.at(-1) ?? '') ?? []
-      const app = await startApp(image, { cli: join(image, cli), args, env, probe, ...(nobody === undefined ? {} : { uid: nobody }) })
-      const checked = await asUser(health.slice(1))
+      const app = await startApp(image, {
+        cli: join(image, cli),
+        args,
+        env: started,
+        probe,
+        ...(nobody === undefined ? {} : { uid: nobody }),
+      })
+      const checked = await asUser(health.slice(1), { PORT: new URL(app.url).port })
       const code = await app.end('SIGTERM')
       assert.deepEqual([checked.code, code], [0, 0], checked.stderr + app.output())
       if (hasTables) assert.doesNotMatch(app.output(), /database: migrated/)
