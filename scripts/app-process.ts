@@ -45,17 +45,21 @@ export interface StartOptions {
   readonly probe?: string
   /** Path of the CLI. Default: the one built from this repository. */
   readonly cli?: string
+  /** Arguments of the CLI. Default: `start`. */
+  readonly args?: readonly string[]
+  /** The user and group that it runs as. Default: this one. */
+  readonly uid?: number
 }
 
 /** Runs `zin start` in an app's folder on a free port; resolves when it is ready. If it exits before, throws an error with its output. */
 export async function startApp(
   folder: string,
-  { env = {}, probe = '/health/ready', cli = builtCli }: StartOptions = {},
+  { env = {}, probe = '/health/ready', cli = builtCli, args = ['start'], uid }: StartOptions = {},
 ): Promise<AppProcess> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
-  const { child, output, news } = watch(spawnNode([cli, 'start'], folder, { PORT: `${port}`, ...env }))
+  const { child, output, news } = watch(spawnNode([cli, ...args], folder, { PORT: `${port}`, ...env }, uid))
   while (!(await isOk(`${url}${probe}`))) {
     const late = performance.now() - startedAt > 60_000
     if (late) child.kill('SIGKILL')
@@ -111,16 +115,17 @@ export async function runCli(args: readonly string[], folder: string, env: Env =
 }
 
 /** Runs a Node program until it exits; for test files and scripts of examples. */
-export async function runNode(args: readonly string[], folder: string, env: Env = {}): Promise<CommandResult> {
-  const { child, stdout, stderr } = watch(spawnNode(args, folder, env))
+export async function runNode(args: readonly string[], folder: string, env: Env = {}, uid?: number): Promise<CommandResult> {
+  const { child, stdout, stderr } = watch(spawnNode(args, folder, env, uid))
   const hard = setTimeout(() => child.kill('SIGKILL'), 300_000)
   const [code] = (await once(child, 'close')) as [number | null]
   clearTimeout(hard)
   return { code, stdout: stdout(), stderr: stderr() }
 }
 
-function spawnNode(args: readonly string[], folder: string, env: Env): ChildProcess {
-  return spawn(process.execPath, args, { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
+function spawnNode(args: readonly string[], folder: string, env: Env, uid?: number): ChildProcess {
+  const user = uid === undefined ? {} : { uid, gid: uid }
+  return spawn(process.execPath, args, { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'], ...user })
 }
 
 interface Watched {

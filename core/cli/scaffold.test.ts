@@ -3,7 +3,12 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { parse } from 'yaml'
 import { generateKeys, manifestFor, packageName, scaffold } from './scaffold.js'
+
+interface Workflow {
+  readonly jobs: { readonly check: { readonly steps: readonly { readonly run?: string }[] } }
+}
 
 /** Creates a package root with one example that contains everything that must not be copied. */
 async function zinIn(t: TestContext) {
@@ -32,7 +37,16 @@ test('an app gets the files of the example, its own name, zin, and new private k
   const zin = await zinIn(t)
   const target = join(zin.root, 'My App')
   assert.deepEqual(await scaffold({ target, example: 'minimal', zin }), { hasKeys: true, scripts: ['test'] })
-  assert.deepEqual((await readdir(target)).sort(), ['.env', '.env.example', '.gitignore', 'package.json', 'src', 'zin.config.ts'])
+  assert.deepEqual((await readdir(target)).sort(), [
+    '.editorconfig',
+    '.env',
+    '.env.example',
+    '.github',
+    '.gitignore',
+    'package.json',
+    'src',
+    'zin.config.ts',
+  ])
   assert.deepEqual(await readdir(join(target, 'src')), ['a.ts'])
   assert.deepEqual(JSON.parse(await readFile(join(target, 'package.json'), 'utf8')), {
     name: 'my-app',
@@ -47,6 +61,13 @@ test('an app gets the files of the example, its own name, zin, and new private k
   )
   assert.match(await readFile(join(target, '.env.example'), 'utf8'), /^APP_NAME=my-app\n# keys\nAPP_KEY=generate\n/)
   assert.equal((await stat(join(target, '.env'))).mode & 0o777, 0o600)
+  const { jobs } = parse(await readFile(join(target, '.github/workflows/ci.yml'), 'utf8')) as Workflow
+  // It has no other scripts.
+  assert.deepEqual(
+    jobs.check.steps.flatMap(({ run }) => run ?? []),
+    ['npm ci', 'npm test'],
+  )
+  assert.match(await readFile(join(target, '.editorconfig'), 'utf8'), /^root = true\n/)
   assert.match(await readFile(join(target, '.gitignore'), 'utf8'), /^\.env\n\.env\.new\*$/m)
 })
 

@@ -1,6 +1,7 @@
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { cliErrors } from './errors.js'
+import { ciWorkflow, editorConfig } from './new-files.js'
 import type { ZinPackage } from './package-root.js'
 
 export const exampleNames = ['minimal', 'full', 'custom-plugin', 'edge', 'microservice'] as const
@@ -22,7 +23,7 @@ export interface Scaffolded {
   readonly scripts: readonly string[]
 }
 
-/** Creates an app from an example: its files, an adapted package.json, and a private `.env` with its name and new keys. */
+/** Creates an app from an example: its files, an adapted package.json, a CI workflow, and a private `.env` with its name and new keys. */
 export async function scaffold({ target, example, zin }: ScaffoldOptions): Promise<Scaffolded> {
   const source = join(zin.root, 'examples', example)
   await refuseUsed(target)
@@ -39,8 +40,10 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   if (given !== undefined) await writeFile(template, settings)
   const own = generateKeys(settings)
   await writeFile(join(target, '.env'), own, { mode: 0o600, flag: 'wx' })
-  const { scripts = {} } = JSON.parse(text) as { readonly scripts?: object }
-  return { hasKeys: own !== settings, scripts: Object.keys(scripts) }
+  const scripts = Object.keys((JSON.parse(text) as { readonly scripts?: object }).scripts ?? {})
+  await writeIfMissing(join(target, '.editorconfig'), editorConfig)
+  await writeIfMissing(join(target, '.github', 'workflows', 'ci.yml'), ciWorkflow(scripts))
+  return { hasKeys: own !== settings, scripts }
 }
 
 /** Replaces the value of `APP_NAME`, or inserts it as the first line. */
@@ -107,5 +110,7 @@ async function readText(file: string): Promise<string | undefined> {
 }
 
 async function writeIfMissing(file: string, text: string): Promise<void> {
-  if ((await readText(file)) === undefined) await writeFile(file, text)
+  if ((await readText(file)) !== undefined) return
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, text)
 }

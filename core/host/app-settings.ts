@@ -1,4 +1,5 @@
 import { isAbsolute, join } from 'node:path'
+import type { EnvSource } from '../config/read-settings.js'
 import { defineSettings, type SettingValues } from '../config/settings.js'
 import { defaultDeadlineMs, type ZinConfig } from './define-config.js'
 import type { HostOptions } from './host-options.js'
@@ -67,6 +68,14 @@ export function describeApp(
     ...(allowedHosts === undefined ? {} : { allowedHosts }),
     shutdownMs: config.shutdown?.deadlineMs ?? defaultDeadlineMs,
   }
+}
+
+/** Warns of a production app without a name: it shares the default with every other one. */
+export function nameWarnings({ app }: ZinConfig, env: EnvSource, { name, production }: HostView['app']): readonly string[] {
+  if (!production || app?.name !== undefined || (env.values.APP_NAME ?? '') !== '') return []
+  return [
+    `APP_NAME is not set, so this app is called "${name}", like every other one without a name, and would share its keys in Redis with them. Set APP_NAME in the environment, or app.name in the configuration; if it already has data under this name, set it to ${name}`,
+  ]
 }
 
 /** Host names by which a browser on this machine reaches a loopback bind. */

@@ -17,7 +17,7 @@ import type { Address } from '../util/address.js'
 import { systemClock } from '../util/clock.js'
 import { appLogger } from './app-logger.js'
 import { appPlugin } from './app-plugin.js'
-import { appSettings, describeApp } from './app-settings.js'
+import { appSettings, describeApp, nameWarnings } from './app-settings.js'
 import { type BootCause, BootError, describeCause, located } from './boot-error.js'
 import { checkResponders } from './check-responders.js'
 import type { OwnedCommand } from './command.js'
@@ -166,6 +166,7 @@ export class Host {
         return this.#abort([{ plugin: 'core', phase: 'start', error: dataErrors.DATA_INCOMPLETE(`The data directory ${dataDir}`) }])
       await this.#run(['start', 'ready'], new Set(this.#lifecycle.graph.order))
       if (options.listen !== false && this.view.roles.has('http')) await this.#listen()
+      this.#warn(nameWarnings)
       this.#refuseStopped()
       this.#state.to('ready')
     })
@@ -267,8 +268,12 @@ export class Host {
     } catch (error) {
       return this.#abort([{ plugin: 'http', phase: 'listen', error: error as Error }])
     }
-    for (const warning of this.view.warnings()) this.log.warn(warning)
+    this.#warn(delayWarnings)
     if (this.#writesRunFile) await writeRunFile(dataDir, this.#address).catch((error: unknown) => this.log.warn(noRunFile(dataDir, error)))
+  }
+
+  #warn(warningsOf: typeof nameWarnings): void {
+    for (const warning of warningsOf(this.#config, this.#env, this.view.app)) this.log.warn(warning)
   }
 
   /** Undoes what was set up and throws all causes. If a stop has begun, `stop` undoes it and this throws ZIN_BOOT_STOPPED. */
@@ -317,7 +322,7 @@ export class Host {
       routes: () => this.#parts.http.routes(),
       hooks: () => this.#parts.bus.report(),
       settings: () => this.#settings.report(),
-      warnings: () => delayWarnings(this.#config, this.#env, app),
+      warnings: () => [nameWarnings, delayWarnings].flatMap((warn) => warn(this.#config, this.#env, app)),
       problems: () => this.#lifecycle.problems().map(describeCause),
       migrations: () =>
         [...this.#parts.migrations].sort(

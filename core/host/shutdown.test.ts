@@ -124,7 +124,7 @@ describe('the deadline of a shutdown', () => {
   it('warns in production about a port that closes before a load balancer can notice, and in config:check', async () => {
     const warningsOf = async (environment: string, shutdown: { deadlineMs: number; delayMs?: number }, more = {}): Promise<number> => {
       const log = memoryLogger()
-      const host = hostOf([], shutdown, { log, env: plainEnv({ NODE_ENV: environment, PORT: '0', ...more }) })
+      const host = hostOf([], shutdown, { log, env: plainEnv({ APP_NAME: 'shop', NODE_ENV: environment, PORT: '0', ...more }) })
       await host.start()
       await host.stop()
       const logged = log.lines.filter(({ level, msg }) => level === 'warn' && msg?.startsWith('shutdown.delayMs is 0')).length
@@ -136,6 +136,33 @@ describe('the deadline of a shutdown', () => {
     assert.equal(await warningsOf('production', { deadlineMs: 1_000, delayMs: 1 }), 0)
     assert.equal(await warningsOf('production', { deadlineMs: 1_000 }, { KUBERNETES_SERVICE_HOST: '10.0.0.1' }), 0)
     assert.equal(await warningsOf('test', { deadlineMs: 1_000 }), 0)
+  })
+
+  it('warns once in production about a missing name, with every role, and in config:check', async () => {
+    const warningsOf = async (env: Readonly<Record<string, string>>, more: Partial<HostOptions> = {}, name?: string): Promise<number> => {
+      const log = memoryLogger()
+      const config = { ...(name === undefined ? {} : { app: { name } }), shutdown: { deadlineMs: 1_000, delayMs: 1 } }
+      const host = new Host(config, {
+        rootDir: '.',
+        log,
+        env: plainEnv({ PORT: '0', ZIN_DATA_DIR: `${import.meta.filename}/none`, ...env }),
+        ...more,
+      })
+      await host.start()
+      await host.stop()
+      const logged = log.lines.filter(
+        ({ level, msg }) => level === 'warn' && /^APP_NAME is not set, .* Set APP_NAME/.test(msg ?? ''),
+      ).length
+      assert.equal(host.view.warnings().length, logged)
+      return logged
+    }
+    const production = { NODE_ENV: 'production' }
+    assert.equal(await warningsOf(production), 1)
+    assert.equal(await warningsOf(production, { roles: ['worker'] }), 1)
+    assert.equal(await warningsOf({ ...production, APP_NAME: '' }), 1)
+    assert.equal(await warningsOf({ ...production, APP_NAME: 'shop' }), 0)
+    assert.equal(await warningsOf(production, {}, 'shop'), 0)
+    assert.equal(await warningsOf({ NODE_ENV: 'test' }), 0)
   })
 
   it('returns the same report to all callers of stop', async () => {

@@ -1,8 +1,8 @@
 import { defineConfig } from 'zin'
-import { cluster, database, health, kv, ops, queues, workers } from 'zin/plugins'
+import { cluster, database, health, jwt, kv, ops, queues, workers } from 'zin/plugins'
 import { rateShaper } from './rate-shaper/index.js'
 import { slowJobs } from './slow-jobs/index.js'
 
 export default defineConfig({
-  plugins: [database(), kv(), cluster(), queues(), health(), ops(), workers(), rateShaper(), slowJobs({ thresholdMs: 5_000 })],
+  plugins: [database(), kv(), cluster(), queues(), health(), jwt(), ops(), workers(), rateShaper(), slowJobs({ thresholdMs: 5_000 })],
 })

@@ -45,7 +45,7 @@ export default defineConfig({
           processor: 'processors/email-sender.ts',
           healthCheck: 'processors/email-sender.ts',
           concurrency: 10,
-          features: { healthMonitoring: true },
+          features: { healthMonitoring: true, autoScaling: true },
         },
       ],
     }),

@@ -1,5 +1,5 @@
 import { defineConfig } from 'zin'
-import { cluster, database, decisions, health, kv, microservices, ops, queues, workers } from 'zin/plugins'
+import { cluster, database, decisions, health, jwt, kv, microservices, ops, queues, workers } from 'zin/plugins'
 import { gateway } from './gateway/index.js'
 
 export default defineConfig({
@@ -9,6 +9,8 @@ export default defineConfig({
     cluster(),
     queues(),
     health(),
+    // In production, callers of the ops routes need a token.
+    jwt(),
     ops(),
     decisions(),
     workers(),

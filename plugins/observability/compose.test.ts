@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { it } from 'node:test'
+import { parse } from 'yaml'
 import { health } from 'zin/plugins/health'
 import { jwt } from 'zin/plugins/jwt'
 import { ops } from 'zin/plugins/ops'
@@ -10,8 +11,9 @@ import { metricsService, observability } from './index.js'
 import { folder } from './testing/queries.js'
 
 const compose = readFileSync(new URL('../../examples/full/compose.yml', folder), 'utf8')
-const [, block = ''] = /\n {4}environment:\n((?: {6}.+\n)+)/.exec(compose) ?? []
-const env = Object.fromEntries([...block.matchAll(/^ {6}(\w+): "?([^"\n]+)"?$/gm)].map(([, name = '', value = '']) => [name, value]))
+const { services } = parse(compose) as { readonly services: { readonly app: { readonly environment: Readonly<Record<string, string>> } } }
+// Those of other plugins are checked with the whole example, see scripts/manifests.process.test.ts.
+const env = Object.fromEntries(Object.entries(services.app.environment).filter(([name]) => /^(PORT|OPS_|METRICS_)/.test(name)))
 
 it('the compose file of the full example sets settings with which Prometheus reaches the metrics, and the ports are those it publishes', async (t) => {
   const host = await createTestHost({

@@ -79,6 +79,29 @@ describe('zin config:check', () => {
       assert.match(invalid.err, /core: PORT=eighty: expected an integer from 0 to 65535 \(set in the environment, read by core\)/)
     }))
 
+  it('reports everything at once: an app in which only that is set right starts', () =>
+    withApp("database(), jwt(), bulletproof({ deviceStore: 'memory' }), ops()", async (app) => {
+      const wrong = {
+        NODE_ENV: 'production',
+        PORT: 'eighty',
+        JWT_SECRET: 'short',
+        BULLETPROOF_SIGNING_SECRET: 'short',
+        OPS_AUTH: 'open',
+        DB_STATEMENT_TIMEOUT_MS: '1',
+      }
+      const { err } = await app.zin(['config:check'], wrong)
+      const right: Readonly<Record<string, string>> = {
+        PORT: '0',
+        JWT_SECRET: 'j'.repeat(32),
+        BULLETPROOF_SIGNING_SECRET: 's'.repeat(32),
+        OPS_AUTH: 'required',
+        DB_STATEMENT_TIMEOUT_MS: '1000',
+      }
+      const named = Object.entries(right).filter(([name]) => complaints(err, 'config:check').join('\n').includes(name))
+      const mended = await app.zin(['config:check'], { ...wrong, ...Object.fromEntries(named) })
+      assert.deepEqual([mended.code, complaints(mended.err, 'config:check')], [0, []], err + mended.err)
+    }))
+
   it('reports no error for an app that starts', () =>
     withApp("jwt(), ops(), bulletproof({ deviceStore: 'memory' })", async (app) => {
       const { code, err } = await app.zin(['config:check'], { ...production, OPS_AUTH: 'required' })

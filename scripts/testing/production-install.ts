@@ -1,5 +1,5 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { unpack, withTarball } from '../pack.js'
 
 interface Locked {
@@ -52,17 +52,31 @@ export interface Installed {
   readonly mb: number
 }
 
+/** Unpacks the packed package into a folder. */
+export async function unpackZin(folder: string): Promise<void> {
+  mkdirSync(dirname(folder), { recursive: true })
+  await withTarball((tarball) => unpack(tarball, folder))
+}
+
+export interface InstallOptions {
+  /** What the app depends on, in addition to Zin. */
+  readonly dependencies?: Readonly<Record<string, string>>
+  /** A folder of {@link unpackZin}, which is copied. Default: it is packed. */
+  readonly unpacked?: string
+}
+
 /** Puts the packed package and what it depends on into `node_modules` of a folder, as `npm install --omit=dev` does; needs no registry. */
-export async function installForProduction(app: string): Promise<Installed> {
+export async function installForProduction(app: string, { dependencies: more = {}, unpacked }: InstallOptions = {}): Promise<Installed> {
   const own = join(app, 'node_modules', 'zin')
-  mkdirSync(dirname(own), { recursive: true })
-  await withTarball((tarball) => unpack(tarball, own))
+  if (unpacked === undefined) await unpackZin(own)
+  else cpSync(unpacked, own, { recursive: true })
   const { dependencies } = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Locked
-  const folders = closureOf(dependencies ?? {})
+  const { zin: _zin, ...others } = more
+  const folders = closureOf({ ...dependencies, ...others })
   for (const folder of folders.filter((one) => one.lastIndexOf('node_modules/') === 0)) {
     const link = join(app, folder)
     mkdirSync(dirname(link), { recursive: true })
-    symlinkSync(resolve(folder), link, 'junction')
+    symlinkSync(realpathSync(folder), link, 'junction')
   }
   const bytes = [own, ...folders].map(bytesOf).reduce((sum, one) => sum + one, 0)
   return { cli: join(own, 'dist', 'cli.js'), packages: folders.length + 1, mb: bytes / 2 ** 20 }
