@@ -33,7 +33,11 @@ export async function checkVersions(rootDir: string | undefined): Promise<readon
     satisfies(process.versions.node, range) ? node : { ...node, fix: `Install a version of Node in the range ${range}` },
     ofApp?.version === undefined || ofApp.version === own.version
       ? zin
-      : { check: 'Zin', message: `this command has version ${own.version}, and the app has ${ofApp.version}`, fix: 'Run "npx zin doctor" in the folder of the app' },
+      : {
+          check: 'Zin',
+          message: `this command has version ${own.version}, and the app has ${ofApp.version}`,
+          fix: 'Run "npx zin doctor" in the folder of the app',
+        },
   ]
 }
 
@@ -54,7 +58,9 @@ export async function checkPackages(specs: readonly AnyPluginSpec[], rootDir: st
   return (await packageVersions(specs, rootDir)).map(({ name, version, range }) => {
     const finding = { check: `package ${name}`, message: `version ${version}` }
     const isRight = satisfies(version, range)
-    return isRight ? finding : { ...finding, message: `${finding.message}; Zin works with ${range}`, fix: `Run: npm install "${name}@${range}"` }
+    return isRight
+      ? finding
+      : { ...finding, message: `${finding.message}; Zin works with ${range}`, fix: `Run: npm install "${name}@${range}"` }
   })
 }
 
@@ -74,7 +80,8 @@ async function checkPrivate(file: string): Promise<readonly Finding[]> {
     return [{ ...finding, message: `it cannot be read: ${messageOf(error)}`, fix: 'Give this user permission to read it' }]
   }
   const isOpen = process.platform !== 'win32' && (found.mode & 0o007) !== 0
-  if (isOpen) return [{ ...finding, message: 'every user of this machine can read or change it, and it has secrets', fix: `Run: chmod 600 ${file}` }]
+  if (isOpen)
+    return [{ ...finding, message: 'every user of this machine can read or change it, and it has secrets', fix: `Run: chmod 600 ${file}` }]
   return [{ ...finding, message: 'other users cannot read it' }]
 }
 
@@ -92,7 +99,13 @@ async function checkDataDir(dataDir: string): Promise<readonly Finding[]> {
   if (isOpen) return [{ check, message: 'other users of this machine can enter it', fix: `Run: chmod 700 ${dataDir}` }]
   const closed = await unwritable(dataDir)
   if (closed !== undefined) {
-    return [{ check, message: `this user has no permission to write ${relative(dataDir, closed)} in it`, fix: `Make this user the owner of all files in ${dataDir}, e.g. with chown -R` }]
+    return [
+      {
+        check,
+        message: `this user has no permission to write ${relative(dataDir, closed)} in it`,
+        fix: `Make this user the owner of all files in ${dataDir}, e.g. with chown -R`,
+      },
+    ]
   }
   return [{ check, message: 'it can be written, and other users cannot enter it' }]
 }
@@ -102,7 +115,9 @@ function checkSpace(folder: string): Finding {
   const check = `disk of ${folder}`
   if (free === Number.POSITIVE_INFINITY) return { check, message: 'the system does not tell its free space' }
   const message = `${Math.floor(free / 2 ** 20)} MB are free`
-  return free >= leastFreeBytes ? { check, message } : { check, message, fix: `Free space: the data needs at least ${leastFreeBytes / 2 ** 20} MB` }
+  return free >= leastFreeBytes
+    ? { check, message }
+    : { check, message, fix: `Free space: the data needs at least ${leastFreeBytes / 2 ** 20} MB` }
 }
 
 /** The folder itself, or the closest one above it that exists. */

@@ -1,5 +1,5 @@
-import { suggest } from '../util/suggest.js'
 import { satisfies } from '../util/satisfies.js'
+import { suggest } from '../util/suggest.js'
 
 /** One plugin of the graph. */
 export interface GraphNode {

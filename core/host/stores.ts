@@ -41,7 +41,9 @@ export async function checkClock(where: string, read: () => Promise<number>): Pr
     // The store read its clock about half way.
     const apartMs = Math.round(wall + (systemClock.monotonic() - start) / 2 - theirs)
     const words = `this machine is ${Math.abs(apartMs)} ms ${apartMs < 0 ? 'behind' : 'ahead of'} it`
-    return Math.abs(apartMs) <= mostApartMs ? { check, message: words } : { check, message: words, fix: 'Synchronise the clocks of both machines, e.g. with NTP' }
+    return Math.abs(apartMs) <= mostApartMs
+      ? { check, message: words }
+      : { check, message: words, fix: 'Synchronise the clocks of both machines, e.g. with NTP' }
   } catch (error) {
     return { check, message: `it could not be read: ${messageOf(error)}`, fix: 'See the line about the store itself' }
   }

@@ -28,7 +28,9 @@ function privilegesOn(grant: string, database: string): readonly string[] {
 /** In a grant, `_` and `%` stand for any character and any text, unless a backslash precedes them. */
 function matches(pattern: string, database: string): boolean {
   const source = [...pattern.matchAll(/\\(.)|([^])/gs)]
-    .map(([, escaped, plain = '']) => (escaped !== undefined ? quoted(escaped) : plain === '_' ? '.' : plain === '%' ? '.*' : quoted(plain)))
+    .map(([, escaped, plain = '']) =>
+      escaped !== undefined ? quoted(escaped) : plain === '_' ? '.' : plain === '%' ? '.*' : quoted(plain),
+    )
     .join('')
   return new RegExp(`^${source}$`, 's').test(database)
 }

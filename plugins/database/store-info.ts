@@ -53,7 +53,13 @@ async function checkSqlite({ file }: SqliteConfig, where: string, parts: Parts):
     await access(file, constants.R_OK | constants.W_OK)
     await access(dirname(file), constants.W_OK)
   } catch (error) {
-    return [{ check: where, message: `it cannot be written: ${messageOf(error)}`, fix: 'Give this user permission to write the file and its folder' }]
+    return [
+      {
+        check: where,
+        message: `it cannot be written: ${messageOf(error)}`,
+        fix: 'Give this user permission to write the file and its folder',
+      },
+    ]
   }
   return whileOpen(parts, async (database) => [
     await responding(database, where, await versionOf(database, 'sqlite_version()')),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { checkClock, type Finding, type Logger, type StoreInfo } from 'zin'
-import { openRedis, type OwnedRedisClient } from './open.js'
+import { type OwnedRedisClient, openRedis } from './open.js'
 import { describeRedis, type RedisTarget } from './target.js'
 
 export interface RedisStoreInfoOptions {

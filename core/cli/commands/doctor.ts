@@ -1,9 +1,9 @@
-import { findConfig } from '../../config/load.js'
 import { configErrors } from '../../config/errors.js'
+import { findConfig } from '../../config/load.js'
 import { messageOf } from '../../errors.js'
 import { BootError } from '../../host/boot-error.js'
-import { defineCommand } from '../../host/command.js'
 import { checkConfig } from '../../host/check-config.js'
+import { defineCommand } from '../../host/command.js'
 import { pluginsOf } from '../../host/plugin-list.js'
 import type { Finding, StoreInfo } from '../../host/stores.js'
 import { withDeadline } from '../../util/deadline.js'
@@ -15,7 +15,8 @@ const checkMs = 20_000
 
 export const doctorCommand = defineCommand({
   name: 'doctor',
-  summary: 'Check versions, configuration, permissions, disk space, and whether the stores respond, let the app write and have the right time',
+  summary:
+    'Check versions, configuration, permissions, disk space, and whether the stores respond, let the app write and have the right time',
   // It opens the app itself: an app that cannot be opened is one of the problems.
   needs: 'nothing',
   json: true,
@@ -34,9 +35,16 @@ export const doctorCommand = defineCommand({
     } catch (error) {
       findings.push(...configurationProblems(error))
     }
-    const rows = findings.map(({ check, message, fix }) => ({ state: fix === undefined ? 'ok' : 'problem', check, message, ...(fix && { fix }) }))
+    const rows = findings.map(({ check, message, fix }) => ({
+      state: fix === undefined ? 'ok' : 'problem',
+      check,
+      message,
+      ...(fix && { fix }),
+    }))
     if (print.json) print.table(rows)
-    else for (const { state, check, message, fix } of rows) print.line(`${state.padEnd(8)} ${check}: ${message}${fix === undefined ? '' : `. ${fix}`}`)
+    else
+      for (const { state, check, message, fix } of rows)
+        print.line(`${state.padEnd(8)} ${check}: ${message}${fix === undefined ? '' : `. ${fix}`}`)
     return rows.every(({ state }) => state === 'ok') ? 0 : 1
   },
 })

@@ -8,6 +8,7 @@ import { docsCommand } from './docs.js'
 import { doctorCommand } from './doctor.js'
 import { hooksCommand } from './hooks.js'
 import { infoCommand } from './info.js'
+import { makeFileCommands } from './make-file.js'
 import { makePluginCommand } from './make-plugin.js'
 import { newCommand } from './new.js'
 import { pluginsCommand } from './plugins.js'
@@ -33,6 +34,7 @@ export const coreCommands: readonly Command[] = [
   dataExportCommand,
   dataImportCommand,
   makePluginCommand,
+  ...makeFileCommands(() => coreCommands.map(({ name }) => name)),
   docsCommand,
   testCommand,
 ]

@@ -17,7 +17,9 @@ export const replCommand = defineCommand({
       const { name, rootDir, dataDir } = host.view.app
       const isTerminal = process.stdin.isTTY === true && process.stdout.isTTY === true
       if (isTerminal) {
-        print.line(`${name}, with the data in ${dataDir}. Known here: app (inject, service, slot, view), services, await; .exit or Ctrl-D ends`)
+        print.line(
+          `${name}, with the data in ${dataDir}. Known here: app (inject, service, slot, view), services, await; .exit or Ctrl-D ends`,
+        )
       }
       const { start } = await import('node:repl')
       const repl = start({ prompt: isTerminal ? `${name}> ` : '', terminal: isTerminal, ignoreUndefined: true })
@@ -46,6 +48,6 @@ function appOf(host: Host) {
 function servicesOf(host: Host): object {
   const ids = host.view.plugins().flatMap(({ provides }) => provides)
   const services = {}
-  for (const id of ids) Object.defineProperty(services, id, { enumerable: true, get: () => host.service({ id }) })
+  for (const id of ids) Object.defineProperty(services, id, { enumerable: true, get: () => host.service({ id, optional: false }) })
   return services
 }
