@@ -14,7 +14,11 @@ before(async () => {
 after(() => app.remove())
 
 async function run(args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, args, { cwd: app.folder, env: { PATH: process.env.PATH ?? '' }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, args, {
+    cwd: app.folder,
+    env: { PATH: process.env.PATH ?? '' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   let out = ''
   child.stdout.on('data', (chunk) => (out += chunk))
   const [code] = await once(child, 'close')

@@ -27,7 +27,7 @@ function privilegesOn(grant: string, database: string): readonly string[] {
 
 /** In a grant, `_` and `%` stand for any character and any text, unless a backslash precedes them. */
 function matches(pattern: string, database: string): boolean {
-  const source = [...pattern.matchAll(/\\(.)|([^])/gs)]
+  const source = [...pattern.matchAll(/\\(.)|(.)/gs)]
     .map(([, escaped, plain = '']) =>
       escaped !== undefined ? quoted(escaped) : plain === '_' ? '.' : plain === '%' ? '.*' : quoted(plain),
     )

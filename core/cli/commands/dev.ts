@@ -37,7 +37,7 @@ export const devCommand = defineCommand({
     const envFile = join(rootDir, '.env')
     const started = new WeakSet<ChildProcess>()
     let written: string | undefined
-    let running: { readonly url?: string; readonly docs?: boolean } | undefined
+    let running: Running | undefined
     let again: NodeJS.Timeout | undefined
     /** Whether the app was started again after a crash, and crashed before it had run for a while. */
     let retried = false
@@ -55,7 +55,8 @@ export const devCommand = defineCommand({
       })
       child.on('exit', (code, signal) => {
         running = undefined
-        if (code === 0 || signal === 'SIGTERM' || signal === 'SIGKILL') return
+        // It was stopped for a restart, however it took that.
+        if (code === 0 || child.killed) return
         const how = code === null ? `was ended by ${signal}` : `exited with code ${code}`
         if (performance.now() - startedAt > stableMs) retried = false
         // One that has never started, or that crashes each time, would most likely fail again.
@@ -89,7 +90,7 @@ export const devCommand = defineCommand({
             retried = false
             void restart('r was pressed')
           },
-          open: (path) => openApp(running, path, print),
+          open: (path) => openPage(running, path, print),
           quit: stop,
         })
       : undefined
@@ -104,17 +105,23 @@ export const devCommand = defineCommand({
   },
 })
 
-function openApp(running: { readonly url?: string; readonly docs?: boolean } | undefined, path: '/' | '/docs', print: Printer): void {
-  if (running === undefined) return print.error('the app does not run yet')
-  if (running.url === undefined) return print.error('the app serves no HTTP')
-  if (path === '/docs' && running.docs !== true) return print.error('the app has no /docs')
-  const url = `${running.url}${path}`
-  openUrl(url, (reason) => print.error(`no browser could be opened (${reason}); the address is ${url}`))
+/** Opens a page of the app, or says why not. */
+function openPage(running: Running | undefined, path: '/' | '/docs', print: Printer): void {
+  const url = running?.url === undefined ? undefined : `${running.url}${path}`
+  if (url === undefined) print.error(running === undefined ? 'the app does not run' : 'the app serves no HTTP')
+  else if (path === '/docs' && running?.docs !== true) print.error('the app has no /docs')
+  else openUrl(url, (reason) => print.error(`no browser could be opened (${reason}); the address is ${url}`))
 }
 
 /** `14:02:31`, in local time. */
 function timeText(at: Date): string {
   return at.toTimeString().slice(0, 8)
+}
+
+/** What an app has told when it had started. */
+interface Running {
+  readonly url?: string
+  readonly docs?: boolean
 }
 
 type Values = Readonly<Record<string, string | undefined>>
