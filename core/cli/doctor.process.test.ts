@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises'
+import { access, chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
@@ -62,7 +62,7 @@ test('zin doctor finds no problem in a new app, exits with 0, and creates no dat
       checks.some((check) => check.startsWith(start)),
       start,
     )
-  assert.ok(!(await readdir(app.folder, { recursive: true })).some((name) => name.includes('data/')))
+  await assert.rejects(access(join(app.folder, '.zin', 'data')), { code: 'ENOENT' })
   const { code: plain, out } = await app.zin(['doctor'])
   assert.equal(plain, 0)
   assert.ok(
@@ -73,7 +73,7 @@ test('zin doctor finds no problem in a new app, exits with 0, and creates no dat
 
 const unreachable: readonly (readonly [what: string, env: Readonly<Record<string, string>>, check: RegExp, fix: RegExp])[] = [
   ['a setting that is invalid', { LOG_LEVEL: 'loud' }, /^configuration$/, /LOG_LEVEL=loud/],
-  ['a package file that is missing a plugin', { REDIS_URL: 'nonsense' }, /^configuration$/, /REDIS_URL/],
+  ['an address that is none', { DB_CONNECTION: 'nonsense' }, /^configuration$/, /DB_CONNECTION is "nonsense"/],
   [
     'a Redis that does not respond',
     { REDIS_URL: 'redis://:canary@127.0.0.1:9', REDIS_CONNECT_TIMEOUT_MS: '300' },
@@ -132,7 +132,7 @@ test('zin info shows versions, the app, its plugins and where its data is, witho
     const info = JSON.parse(out)
     assert.equal(info.versions.node, process.versions.node)
     assert.deepEqual([info.app.name, info.app.folder, info.app.running], ['shop', other.folder, 'no'])
-    assert.match(info.plugins.kv, /^\d.* \(redis\)$/)
+    assert.match(info.plugins.kv, /^\d/)
     assert.match(info.packages.bullmq, /^\d/)
     assert.deepEqual(info.data, {
       directory: join(other.folder, '.zin', 'data'),

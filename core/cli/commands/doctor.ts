@@ -54,8 +54,13 @@ async function examine({ host, loaded }: OpenApp): Promise<readonly Finding[]> {
   const { rootDir, dataDir } = host.view.app
   const specs = pluginsOf(checkConfig(loaded.exported, loaded.file)).map(({ spec }) => spec)
   const problems = host.view.problems()
-  const configuration = problems.map((message) => ({ check: 'configuration', message, fix: 'See "zin config:check"' }))
-  const { stores, failures } = await storesOf((name) => host.slot(name))
+  const configuration = problems.map((message) => ({
+    check: 'configuration',
+    message,
+    fix: 'Correct it, and run this again to check the stores',
+  }))
+  // Where the configuration is wrong, stores would be those of the defaults.
+  const { stores, failures } = problems.length > 0 ? { stores: [], failures: [] } : await storesOf((name) => host.slot(name))
   return [
     ...(await checkPackages(specs, rootDir)),
     ...(problems.length > 0 ? configuration : [{ check: 'configuration', message: 'it is complete' }]),

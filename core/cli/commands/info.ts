@@ -27,9 +27,7 @@ export const infoCommand = defineCommand({
       print.record({
         versions: { zin: zinPackage().version, node: process.versions.node, system: `${process.platform} ${process.arch}` },
         app: { name, environment, folder: rootDir, configuration: loaded.file, running: running === undefined ? 'no' : urlOf(running) },
-        plugins: Object.fromEntries(
-          plugins.map((one) => [one.name, `${one.version}${one.detail === undefined ? '' : ` (${one.detail})`}`]),
-        ),
+        plugins: Object.fromEntries(plugins.map((one) => [one.name, one.version])),
         packages: Object.fromEntries(packages),
         data: { directory: dataDir, stores: stores.map(({ where }) => where) },
       })
