@@ -60,11 +60,11 @@ function dev(hasKeys: boolean) {
   return { child, said, type: (key: string) => child.stdin.write(key) }
 }
 
-describe('zin dev', { skip: process.platform !== 'linux' }, () => {
+describe('zin dev', { skip: process.platform !== 'linux', timeout: 240_000 }, () => {
   test('on a terminal, r restarts the app, o opens it, d opens its docs, and q stops it', async () => {
     const { child, said, type } = dev(true)
-    await said(/press r to restart, o to open the app, d to open its docs, q to quit/)
-    const [, url] = await said(/listens on (http:\S+)/)
+    await said(/press\s+r\s+to\s+restart,[^.]*q\s+to\s+quit/)
+    const [, url] = await said(/listens\s+on\s+(http:\S+)/)
     await said(/docs {5}http/)
     type('o')
     assert.equal((await said(/opens (http:\S+)/))[1], `${url}/`)
@@ -72,7 +72,7 @@ describe('zin dev', { skip: process.platform !== 'linux' }, () => {
     assert.equal((await said(/opens (http:\S+)/))[1], `${url}/docs`)
     type('xr')
     await said(/zin dev: \d\d:\d\d:\d\d r was pressed, restarting/)
-    await said(/listens on http:\S+/)
+    await said(/listens\s+on\s+http:\S+/)
     const closed = once(child, 'close')
     type('q')
     assert.deepEqual(await closed, [0, null])
