@@ -94,7 +94,7 @@ export const devCommand = defineCommand({
           quit: stop,
         })
       : undefined
-    print.line(`zin dev: watching ${rootDir}; press ${endKeys === undefined ? 'Ctrl-C to stop' : keysText}`)
+    print.line(`zin dev: watching ${rootDir}; ${endKeys === undefined ? 'press Ctrl-C to stop' : keysText}`)
     await app.restart()
     await done
     clearTimeout(again)
