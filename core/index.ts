@@ -97,6 +97,11 @@ export { dataErrors } from './data/errors.js'
 export { isUnusedData } from './data/marker.js'
 export type { DataPart, DataRecord, DataStore } from './data/part.js'
 
+// What `zin info` and `zin doctor` say about stores.
+
+export type { Finding, StoreInfo } from './host/stores.js'
+export { checkClock } from './host/stores.js'
+
 // Routes and requests.
 
 export type { Access } from './http/access.js'

@@ -55,6 +55,18 @@ export const cliErrors = defineErrors({
     when: 'A command uses something that its `needs` does not cover',
     fix: 'Declare it as the message says',
   },
+  ZIN_FILE_EXISTS: {
+    message: (file: string) => `${file} already exists; choose another name or remove it`,
+    when: '`zin make:<kind>` would write to a file that exists',
+    fix: 'Choose another name',
+  },
+  ZIN_FILE_NAME: {
+    usage: true,
+    message: (name: string) =>
+      `"${name}" is not a valid name; use lowercase letters and digits with single dashes, at most 60 characters, such as late-orders, or shop/late-orders for a file in a folder`,
+    when: '`zin make:<kind>` was given a name that is not in kebab-case',
+    fix: 'Use lowercase letters, digits and single dashes',
+  },
   ZIN_NOT_CONFIRMED: {
     message: () => 'not confirmed; nothing was changed',
     when: 'The user did not confirm a loss of data',

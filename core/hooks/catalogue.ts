@@ -1,4 +1,5 @@
 import type { DataPart } from '../data/part.js'
+import type { StoreInfo } from '../host/stores.js'
 import type { Address } from '../util/address.js'
 import type { Collect, First, Gate, HookSpecs, Notify, Settle, Waterfall } from './kinds.js'
 import type { ActionEnd, ManagementAction } from './manage.js'
@@ -174,6 +175,7 @@ export interface CoreHooks {
   collectBackup: Collect<[folder: string], BackupPart>
   checkBackup: Collect<[folder: string], string>
   collectData: Collect<[], DataPart>
+  collectStores: Collect<[], readonly StoreInfo[]>
 }
 
 export const coreHooks = {
@@ -255,6 +257,12 @@ export const coreHooks = {
     args: [],
     summary:
       '`zin data:export` or `data:import` runs, and no app; each plugin that keeps data elsewhere than in tables of its migrations returns how it is read and written',
+  },
+  collectStores: {
+    kind: 'collect',
+    args: [],
+    summary:
+      '`zin info` or `zin doctor` runs; each plugin returns the stores that it is configured to use, and how to check them. Nothing is started, and nothing is opened before the check',
   },
 } satisfies HookSpecs<CoreHooks>
 

@@ -36,6 +36,8 @@ const kinds: Readonly<Record<keyof ZinConfig, 'an object' | 'a list'>> = {
   plugins: 'a list',
   hooks: 'an object',
   routes: 'a list',
+  commands: 'a list',
+  migrations: 'a list',
   responders: 'an object',
 }
 

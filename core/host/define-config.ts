@@ -2,6 +2,8 @@ import type { HookMap } from '../hooks/catalogue.js'
 import type { ListenerOf } from '../hooks/kinds.js'
 import type { Responders } from '../http/refusal-body.js'
 import type { Route } from '../http/route.js'
+import type { Command } from './command.js'
+import type { Migration } from './migration.js'
 import type { Plugin } from './plugin.js'
 
 /** Default deadline of a shutdown in ms. */
@@ -35,6 +37,10 @@ export interface ZinConfig {
   readonly hooks?: { readonly [K in keyof HookMap]?: ListenerOf<HookMap[K]> }
   /** The app's own routes. */
   readonly routes?: readonly Route[]
+  /** The app's own commands. */
+  readonly commands?: readonly Command[]
+  /** The app's own migrations, which the plugin `database` runs, in the order of their ids. */
+  readonly migrations?: readonly Migration[]
   readonly responders?: Responders
 }
 

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module'
+import { satisfies } from '../util/satisfies.js'
 import { suggest } from '../util/suggest.js'
 
 /** One plugin of the graph. */
@@ -104,12 +104,6 @@ function edgesFrom(
   for (const { before = [], name } of byName.values())
     if (before.includes(node.name)) edges.push({ on: name, why: `comes after ${name}`, hard: false })
   return edges
-}
-
-/** semver is imported lazily: most apps declare no version ranges, and it consists of a hundred files. */
-function satisfies(version: string, range: string): boolean {
-  const semver = createRequire(import.meta.url)('semver') as typeof import('semver')
-  return semver.satisfies(version, range)
 }
 
 function splitRange(dependency: string): [string?, string?] {

@@ -1,5 +1,10 @@
-/** A message from an app under `zin dev` to the watcher: it has started, or it has written a watched file with this text. */
-export type WatcherMessage = { readonly zin: 'started' } | { readonly zin: 'wrote'; readonly text: string }
+/**
+ * A message from an app under `zin dev` to the watcher: it has started, with its address and whether that has `/docs`, or it has written a watched
+ * file with this text.
+ */
+export type WatcherMessage =
+  | { readonly zin: 'started'; readonly url?: string; readonly docs?: boolean }
+  | { readonly zin: 'wrote'; readonly text: string }
 
 /** Sends a message to the watcher, if the app runs under `zin dev`. */
 export function tellWatcher(message: WatcherMessage): void {

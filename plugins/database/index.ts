@@ -9,6 +9,7 @@ import { databaseOptions } from './options.js'
 import { databasePackages } from './packages.js'
 import { createDatabase } from './service.js'
 import { databaseSettings } from './settings.js'
+import { storeInfo } from './store-info.js'
 
 export type { MigrationCommand } from './cli.js'
 export { migrationCommand } from './cli.js'
@@ -77,6 +78,10 @@ export const database = definePlugin({
     ctx.hooks.on('collectBackup', (folder) => (host.roles.size > 0 ? { entries: [] } : backUpTables(backup, folder)))
     ctx.hooks.on('checkBackup', (folder) => checkTables(backup, folder))
     const manual = settings.DB_MIGRATE === 'manual'
+    const connectTimeoutMs = Math.min(settings.DB_CONNECT_TIMEOUT_MS, 5_000)
+    ctx.hooks.on('collectStores', () =>
+      configs.map((config) => storeInfo(config, { make: () => createDatabase({ ...parts, connectTimeoutMs, configs: [config] }), manual })),
+    )
     ctx.hooks.on('collectData', () => ({
       async open(covered) {
         const [{ driver }] = configs

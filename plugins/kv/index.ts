@@ -9,6 +9,7 @@ import {
   type RedisClient,
   redisErrors,
   redisPackages,
+  redisStoreInfo,
   redisTarget,
 } from 'zin/plugins/redis'
 import { kvService } from './contract.js'
@@ -82,6 +83,10 @@ export const kv = definePlugin({
     const service = createKv('redis', clock)
     ctx.provide(kvService, service)
     const name = `${prefix}:kv`
+    const { production } = host.app
+    ctx.hooks.on('collectStores', () => [
+      redisStoreInfo({ target, connectTimeoutMs: settings.REDIS_CONNECT_TIMEOUT_MS, keyPrefix: `${name}:`, strict: production, log }),
+    ])
     let opened: RedisClient | undefined
     const connected = (): RedisClient => {
       if (opened === undefined) throw kvErrors.KV_NOT_STARTED()
@@ -105,7 +110,7 @@ export const kv = definePlugin({
       })
       opened = client
       service.open(redisStore({ client, clock, where }))
-      const strict = host.app.production && host.roles.size > 0
+      const strict = production && host.roles.size > 0
       await checkEviction({ client, plugin: 'kv', where, keeps: 'used nonces and token revocations', strict, log })
       await service.birth()
     })

@@ -1,6 +1,6 @@
 import { appSlug, checkedValue, dataErrors, definePlugin, isUnusedData, optional } from 'zin'
 import { healthChecksService } from 'zin/plugins/health'
-import { describeRedis, redisErrors, redisPackages, redisTarget } from 'zin/plugins/redis'
+import { describeRedis, redisErrors, redisPackages, redisStoreInfo, redisTarget } from 'zin/plugins/redis'
 import { queuesService } from './contract.js'
 import type { EmbeddedStore } from './embedded/open.js'
 import { queueErrors } from './errors.js'
@@ -142,6 +142,12 @@ export const queues = definePlugin({
       return (await import('./embedded/backup.js')).backUpQueue(host.app.dataDir, embedded, folder)
     })
     if (!target) ctx.hooks.on('checkBackup', async (folder) => (await import('./embedded/backup.js')).checkQueue(folder))
+    ctx.hooks.on('collectStores', () => {
+      if (target === undefined) return [{ where: `embedded queue in ${host.app.dataDir}/queue`, check: async () => [] }]
+      const { production, name } = host.app
+      const connectTimeoutMs = settings.REDIS_CONNECT_TIMEOUT_MS
+      return [redisStoreInfo({ target, connectTimeoutMs, keyPrefix: `{${appSlug(name)}}:`, strict: production, log })]
+    })
     ctx.hooks.on('collectData', () => ({ open: () => service.data(), users: () => service.users() }))
     ctx.hooks.on('collectAttention', (where) => (where === 'app' ? scheduleReport(service, () => clock.now()) : { facts: [] }))
     ctx.describe(() => service.backend)

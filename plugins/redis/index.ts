@@ -9,5 +9,6 @@ export { isRedisUnavailable, isRedisUnsent, openRedis, whenReady } from './open.
 export type { RedisScriptsOptions } from './scripts.js'
 export { RedisScripts } from './scripts.js'
 export { redisPackages, redisSettings } from './settings.js'
+export { type RedisStoreInfoOptions, redisStoreInfo } from './store-info.js'
 export type { RedisNode, RedisTarget } from './target.js'
 export { describeRedis, redisTarget } from './target.js'

@@ -8,11 +8,14 @@ import { messageOf } from '../../errors.js'
 import { defineCommand, type Printer } from '../../host/command.js'
 import { guardMessages } from '../../util/guard-messages.js'
 import { isWatcherMessage } from '../../util/watcher-channel.js'
+import { keysText, openUrl, readKeys } from '../dev-keys.js'
 import { Restarter } from '../restarter.js'
 import { watchSources } from '../watch.js'
 
 /** How long after a crash the app starts again, in ms. */
 const againMs = 1_000
+/** After a crash, an app that had run longer than this is started again, in ms; one that crashes sooner, only once. */
+const stableMs = 10_000
 
 export const devCommand = defineCommand({
   name: 'dev',
@@ -34,39 +37,92 @@ export const devCommand = defineCommand({
     const envFile = join(rootDir, '.env')
     const started = new WeakSet<ChildProcess>()
     let written: string | undefined
+    let running: Running | undefined
+    let again: NodeJS.Timeout | undefined
+    /** Whether the app was started again after a crash, and crashed before it had run for a while. */
+    let retried = false
     const listen = (child: ChildProcess): void => {
+      let startedAt = Number.POSITIVE_INFINITY
       child.on('message', (message) => {
         if (!isWatcherMessage(message)) return
-        if (message.zin === 'started') started.add(child)
-        else written = message.text
+        if (message.zin === 'wrote') {
+          written = message.text
+          return
+        }
+        started.add(child)
+        startedAt = performance.now()
+        running = message
       })
       child.on('exit', (code, signal) => {
-        if (code === 0 || signal === 'SIGTERM' || signal === 'SIGKILL') return
+        running = undefined
+        // It was stopped for a restart, however it took that.
+        if (code === 0 || child.killed) return
         const how = code === null ? `was ended by ${signal}` : `exited with code ${code}`
-        // One that has never started would most likely fail again.
-        if (!started.has(child)) return print.error(`the app ${how}; waiting for a change`)
+        if (performance.now() - startedAt > stableMs) retried = false
+        // One that has never started, or that crashes each time, would most likely fail again.
+        if (!started.has(child) || retried) return print.error(`the app ${how}; waiting for a change`)
+        retried = true
         print.error(`the app ${how}; starting it again`)
-        setTimeout(() => void app.restart().catch((error: unknown) => print.error(messageOf(error))), againMs).unref()
+        again = setTimeout(() => void restart('the app crashed'), againMs)
+        again.unref()
       })
     }
     const app = new Restarter(() => startChild(rootDir, args, print, listen), { isStarting: (child) => !started.has(child) })
+    const restart = async (reason: string): Promise<void> => {
+      clearTimeout(again)
+      print.line(`zin dev: ${timeText(new Date())} ${reason}, restarting`)
+      await app.restart().catch((error: unknown) => print.error(messageOf(error)))
+    }
     const onChange = async (files: readonly string[]): Promise<void> => {
       const text = files.includes(envFile) ? await readFile(envFile, 'utf8').catch(() => '') : undefined
       // Ignore changes that the app itself made, such as a generated password.
       const [first, ...others] = text === undefined || text !== written ? files : files.filter((one) => one !== envFile)
       if (first === undefined) return
-      print.line(`zin dev: ${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed, restarting`)
-      await app.restart().catch((error: unknown) => print.error(messageOf(error)))
+      retried = false
+      await restart(`${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed`)
     }
     const sources = await watchSources(rootDir, (files) => void onChange(files), { ignored: await dataFolder(rootDir) })
-    print.line(`zin dev: watching ${rootDir}; press Ctrl-C to stop`)
+    const { done, stop } = untilSignal(() => app.kill())
+    const { stdin } = process
+    const endKeys = stdin.isTTY
+      ? await readKeys(stdin, {
+          restart: () => {
+            retried = false
+            void restart('r was pressed')
+          },
+          open: (path) => openPage(running, path, print),
+          quit: stop,
+        })
+      : undefined
+    print.line(`zin dev: watching ${rootDir}; ${endKeys === undefined ? 'press Ctrl-C to stop' : keysText}`)
     await app.restart()
-    await untilSignal(() => app.kill())
+    await done
+    clearTimeout(again)
     sources.close()
     await app.stop()
+    endKeys?.()
     return 0
   },
 })
+
+/** Opens a page of the app, or says why not. */
+function openPage(running: Running | undefined, path: '/' | '/docs', print: Printer): void {
+  const url = running?.url === undefined ? undefined : `${running.url}${path}`
+  if (url === undefined) print.error(running === undefined ? 'the app does not run' : 'the app serves no HTTP')
+  else if (path === '/docs' && running?.docs !== true) print.error('the app has no /docs')
+  else openUrl(url, (reason) => print.error(`no browser could be opened (${reason}); the address is ${url}`))
+}
+
+/** `14:02:31`, in local time. */
+function timeText(at: Date): string {
+  return at.toTimeString().slice(0, 8)
+}
+
+/** What an app has told when it had started. */
+interface Running {
+  readonly url?: string
+  readonly docs?: boolean
+}
 
 type Values = Readonly<Record<string, string | undefined>>
 
@@ -110,16 +166,18 @@ async function dataFolder(rootDir: string): Promise<string> {
   return resolve(rootDir, process.env.ZIN_DATA_DIR || file?.ZIN_DATA_DIR || '.zin/data')
 }
 
-/** Resolves on the first SIGINT or SIGTERM; a second one calls `hurry`. */
-function untilSignal(hurry: () => void): Promise<void> {
-  return new Promise((resolve) => {
+/** `done` resolves on the first SIGINT, SIGTERM or call of `stop`; a second one calls `hurry`. */
+function untilSignal(hurry: () => void): { readonly done: Promise<void>; stop(): void } {
+  let stop = (): void => undefined
+  const done = new Promise<void>((resolve) => {
     let seen = false
-    const onSignal = (): void => {
+    stop = () => {
       if (seen) hurry()
       seen = true
       resolve()
     }
-    process.on('SIGINT', onSignal)
-    process.on('SIGTERM', onSignal)
   })
+  process.on('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  return { done, stop }
 }

@@ -5,10 +5,14 @@ import { configCheckCommand } from './config-check.js'
 import { dataExportCommand, dataImportCommand } from './data.js'
 import { devCommand } from './dev.js'
 import { docsCommand } from './docs.js'
+import { doctorCommand } from './doctor.js'
 import { hooksCommand } from './hooks.js'
+import { infoCommand } from './info.js'
+import { makeFileCommands } from './make-file.js'
 import { makePluginCommand } from './make-plugin.js'
 import { newCommand } from './new.js'
 import { pluginsCommand } from './plugins.js'
+import { replCommand } from './repl.js'
 import { routesCommand } from './routes.js'
 import { startCommand } from './start.js'
 import { testCommand } from './test.js'
@@ -23,10 +27,14 @@ export const coreCommands: readonly Command[] = [
   hooksCommand,
   routesCommand,
   configCheckCommand,
+  infoCommand,
+  doctorCommand,
+  replCommand,
   addCommand,
   dataExportCommand,
   dataImportCommand,
   makePluginCommand,
+  ...makeFileCommands(() => coreCommands.map(({ name }) => name)),
   docsCommand,
   testCommand,
 ]

@@ -53,7 +53,7 @@ export const startCommand = defineCommand({
     try {
       const { host } = await openApp({ cwd, environment: process.env, roles, bind, onHost })
       const address = await host.start()
-      tellWatcher({ zin: 'started' })
+      tellWatcher({ zin: 'started', ...(address && { url: urlOf(address) }), docs: hasDocs(host) })
       announce(host, address, Math.round(performance.now() - began), print)
       return await exitCode()
     } catch (error) {
@@ -104,8 +104,11 @@ function announce(host: Host, address: Address | undefined, ms: number, print: P
   print.line(`${words} (${app.environment}, ${[...roles].join(' and ')}, ${ms} ms)`)
   print.line(`  plugins  ${order.map((name) => (name in details ? `${name} (${details[name]})` : name)).join(', ')}`)
   print.line(`  data     ${app.dataDir}`)
-  if (url !== undefined && host.view.routes().some(({ method, path }) => method === 'GET' && path === '/docs'))
-    print.line(`  docs     ${url}/docs`)
+  if (url !== undefined && hasDocs(host)) print.line(`  docs     ${url}/docs`)
+}
+
+function hasDocs(host: Host): boolean {
+  return host.view.routes().some(({ method, path }) => method === 'GET' && path === '/docs')
 }
 
 /** Stops the app if `zin dev` dies: its IPC channel to this process then closes. */

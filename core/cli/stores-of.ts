@@ -1,0 +1,20 @@
+import { messageOf } from '../errors.js'
+import type { CommandContext } from '../host/command.js'
+import type { StoreInfo } from '../host/stores.js'
+
+export interface KnownStores {
+  /** Each store once. */
+  readonly stores: readonly StoreInfo[]
+  readonly failures: readonly { readonly plugin: string; readonly reason: string }[]
+}
+
+/** The stores that the plugins of an app use. */
+export async function storesOf(slot: CommandContext['slot']): Promise<KnownStores> {
+  const stores = new Map<string, StoreInfo>()
+  const failures: { readonly plugin: string; readonly reason: string }[] = []
+  for (const [plugin, found] of await slot('collectStores').call()) {
+    if (found instanceof Error) failures.push({ plugin, reason: messageOf(found) })
+    else for (const store of found) if (!stores.has(store.where)) stores.set(store.where, store)
+  }
+  return { stores: [...stores.values()], failures }
+}
