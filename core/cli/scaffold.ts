@@ -3,7 +3,7 @@ import { basename, join } from 'node:path'
 import { cliErrors } from './errors.js'
 import type { ZinPackage } from './package-root.js'
 
-export const exampleNames = ['minimal', 'full', 'custom-plugin', 'edge', 'microservice'] as const
+export const exampleNames = ['minimal', 'web-api', 'full', 'custom-plugin', 'edge', 'microservice'] as const
 export type ExampleName = (typeof exampleNames)[number]
 
 const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'build', 'package-lock.json'])

@@ -1,4 +1,4 @@
-import { type Described, defineService, type JsonSchema, type RouteInput, type Sendable, type StateOf } from 'zin'
+import { type Described, defineService, type JsonSchema, type RouteInput, type Sendable, type StateOf, type UseEntry } from 'zin'
 
 declare module 'zin' {
   interface PluginMethods {
@@ -21,7 +21,7 @@ declare module 'zin' {
       const Q extends JsonSchema | undefined = undefined,
       const M extends JsonSchema | undefined = undefined,
       const S extends JsonSchema | undefined = undefined,
-      const Use extends readonly string[] | undefined = undefined,
+      const Use extends readonly UseEntry[] | undefined = undefined,
     >(spec: SocketSpec<P, Q, M, S, Path, Use>): void
   }
 }
@@ -72,7 +72,7 @@ export interface SocketSpec<
   M extends JsonSchema | undefined = undefined,
   S extends JsonSchema | undefined = undefined,
   Path extends string = string,
-  Use extends readonly string[] | undefined = undefined,
+  Use extends readonly UseEntry[] | undefined = undefined,
 > {
   /** As in a route: `/rooms/:room`. */
   readonly path: Path
@@ -82,7 +82,7 @@ export interface SocketSpec<
   readonly description?: string
   /** Group in `/docs`. Default: the plugin's name. */
   readonly tag?: string
-  /** Keys of middleware that runs before the connection is accepted, as for a route. They type `socket.state`. */
+  /** Middleware that runs before the connection is accepted, as for a route: keys, or `role('admin')`. It types `socket.state`. */
   readonly use?: Use
   /** Schema of the parameters in the path. */
   readonly params?: P
