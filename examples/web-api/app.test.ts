@@ -101,7 +101,8 @@ test('an order takes from the stock, sends a mail, and can be followed by its cu
   const mail = await readFile(join(app.host.view.app.dataDir, 'mails', `${order.data.id}.txt`), 'utf8')
   assert.match(mail, /^To: ada@example.com\n[\s\S]*Total: 25\.00\n$/)
 
-  const live = (jwt: string) => new WebSocket(`${app.url.replace('http', 'ws')}/orders/live`, ['zin', `bearer.${jwt}`], { origin: frontEnd })
+  const live = (jwt: string) =>
+    new WebSocket(`${app.url.replace('http', 'ws')}/orders/live`, ['zin', `bearer.${jwt}`], { origin: frontEnd })
   const next = async (socket: WebSocket): Promise<unknown> => JSON.parse(String((await once(socket, 'message'))[0]))
   const socket = live(token)
   await once(socket, 'open')
@@ -109,7 +110,13 @@ test('an order takes from the stock, sends a mail, and can be followed by its cu
   assert.deepEqual(await next(socket), order.data)
   const change = next(socket)
   const shipped = await admin.putOrdersIdStatus({ params: { id: order.data.id }, body: { status: 'shipped' } })
-  assert.deepEqual([await change, shipped.data], [{ ...order.data, status: 'shipped' }, { ...order.data, status: 'shipped' }])
+  assert.deepEqual(
+    [await change, shipped.data],
+    [
+      { ...order.data, status: 'shipped' },
+      { ...order.data, status: 'shipped' },
+    ],
+  )
   socket.send(JSON.stringify({ follow: 'of-someone-else' }))
   assert.equal(((await next(socket)) as { code: string }).code, 'ORDER_NOT_FOUND')
   socket.close()
