@@ -17,83 +17,66 @@ export interface ShopClient {
         readonly devicePublicKey?: string
       }
     },
-    | Success<
-        200,
-        {
-          readonly jwt: string
-          readonly deviceId: string
-          /** Signs requests; returned only in this response. Empty for a device with a public key */
-          readonly deviceSecret: string
-          /** Valid once, for the next pair of tokens */
-          readonly refreshToken?: string
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly jwt: string
+      readonly deviceId: string
+      /** Signs requests; returned only in this response. Empty for a device with a public key */
+      readonly deviceSecret: string
+      /** Valid once, for the next pair of tokens */
+      readonly refreshToken?: string
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Exchanges a refresh token for a new token and the next refresh token: `POST /auth/refresh` */
   readonly postAuthRefresh: Operation<
     { readonly body: { readonly refreshToken: string } },
-    | Success<
-        200,
-        {
-          readonly jwt: string
-          /** Valid once, for the next pair of tokens */
-          readonly refreshToken: string
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly jwt: string
+      /** Valid once, for the next pair of tokens */
+      readonly refreshToken: string
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** The session of the browser and its CSRF token; starts one: `GET /auth/session` */
   readonly getAuthSession: Operation<
     object,
-    | Success<
-        200,
-        {
-          /** Whom the session is signed in as */
-          readonly user: { readonly [key: string]: unknown } | null
-          /** For the header `x-csrf-token` or the field `_csrf` of requests that change something */
-          readonly csrfToken: string
-          /** When it ends without further use, in ms since 1970 */
-          readonly expiresAt: number
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      /** Whom the session is signed in as */
+      readonly user: { readonly [key: string]: unknown } | null
+      /** For the header `x-csrf-token` or the field `_csrf` of requests that change something */
+      readonly csrfToken: string
+      /** When it ends without further use, in ms since 1970 */
+      readonly expiresAt: number
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Ends the session of the browser: `DELETE /auth/session` */
-  readonly deleteAuthSession: Operation<object, Success<200, { readonly message: string }> | Failure<number, ShopSchemas['Error']>>
+  readonly deleteAuthSession: Operation<
+    object,
+    Success<200, { readonly message: string }> | Failure<number, ShopSchemas['Error']>
+  >
   /** List your latest orders, at most 100: `GET /orders` */
   readonly getOrders: Operation<
     object,
-    | Success<
-        200,
-        {
-          readonly orders: readonly {
-            readonly id: string
-            readonly productId: string
-            readonly quantity: number
-            /** In cents */
-            readonly total: number
-            readonly status: 'placed' | 'shipped' | 'cancelled'
-          }[]
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly orders: readonly {
+        readonly id: string
+        readonly productId: string
+        readonly quantity: number
+        /** In cents */
+        readonly total: number
+        readonly status: 'placed' | 'shipped' | 'cancelled'
+      }[]
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Order a product: `POST /orders` */
   readonly postOrders: Operation<
     { readonly body: { readonly productId: string; readonly quantity: number } },
-    | Success<
-        201,
-        {
-          readonly id: string
-          readonly productId: string
-          readonly quantity: number
-          /** In cents */
-          readonly total: number
-          readonly status: 'placed' | 'shipped' | 'cancelled'
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<201, {
+      readonly id: string
+      readonly productId: string
+      readonly quantity: number
+      /** In cents */
+      readonly total: number
+      readonly status: 'placed' | 'shipped' | 'cancelled'
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Change the status of an order: `PUT /orders/{id}/status` */
   readonly putOrdersIdStatus: Operation<
@@ -101,18 +84,14 @@ export interface ShopClient {
       readonly params: { readonly id: string }
       readonly body: { readonly status: 'placed' | 'shipped' | 'cancelled' }
     },
-    | Success<
-        200,
-        {
-          readonly id: string
-          readonly productId: string
-          readonly quantity: number
-          /** In cents */
-          readonly total: number
-          readonly status: 'placed' | 'shipped' | 'cancelled'
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly id: string
+      readonly productId: string
+      readonly quantity: number
+      /** In cents */
+      readonly total: number
+      readonly status: 'placed' | 'shipped' | 'cancelled'
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** List products by name, at most 100: `GET /products` */
   readonly getProducts: Operation<
@@ -122,21 +101,17 @@ export interface ShopClient {
         readonly after?: string
       }
     },
-    | Success<
-        200,
-        {
-          readonly products: readonly {
-            readonly id: string
-            readonly name: string
-            /** In cents */
-            readonly price: number
-            readonly stock: number
-            /** Name of the file in /pictures */
-            readonly picture: string | null
-          }[]
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly products: readonly {
+        readonly id: string
+        readonly name: string
+        /** In cents */
+        readonly price: number
+        readonly stock: number
+        /** Name of the file in /pictures */
+        readonly picture: string | null
+      }[]
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Add a product: `POST /products` */
   readonly postProducts: Operation<
@@ -148,36 +123,28 @@ export interface ShopClient {
         readonly stock: number
       }
     },
-    | Success<
-        201,
-        {
-          readonly id: string
-          readonly name: string
-          /** In cents */
-          readonly price: number
-          readonly stock: number
-          /** Name of the file in /pictures */
-          readonly picture: string | null
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<201, {
+      readonly id: string
+      readonly name: string
+      /** In cents */
+      readonly price: number
+      readonly stock: number
+      /** Name of the file in /pictures */
+      readonly picture: string | null
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Read a product: `GET /products/{id}` */
   readonly getProductsId: Operation<
     { readonly params: { readonly id: string } },
-    | Success<
-        200,
-        {
-          readonly id: string
-          readonly name: string
-          /** In cents */
-          readonly price: number
-          readonly stock: number
-          /** Name of the file in /pictures */
-          readonly picture: string | null
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly id: string
+      readonly name: string
+      /** In cents */
+      readonly price: number
+      readonly stock: number
+      /** Name of the file in /pictures */
+      readonly picture: string | null
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Change a product: `PUT /products/{id}` */
   readonly putProductsId: Operation<
@@ -190,19 +157,15 @@ export interface ShopClient {
         readonly stock: number
       }
     },
-    | Success<
-        200,
-        {
-          readonly id: string
-          readonly name: string
-          /** In cents */
-          readonly price: number
-          readonly stock: number
-          /** Name of the file in /pictures */
-          readonly picture: string | null
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly id: string
+      readonly name: string
+      /** In cents */
+      readonly price: number
+      readonly stock: number
+      /** Name of the file in /pictures */
+      readonly picture: string | null
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Delete a product: `DELETE /products/{id}` */
   readonly deleteProductsId: Operation<
@@ -212,19 +175,15 @@ export interface ShopClient {
   /** Upload the picture of a product: `PUT /products/{id}/picture` */
   readonly putProductsIdPicture: Operation<
     { readonly params: { readonly id: string }; readonly body: FormData },
-    | Success<
-        200,
-        {
-          readonly id: string
-          readonly name: string
-          /** In cents */
-          readonly price: number
-          readonly stock: number
-          /** Name of the file in /pictures */
-          readonly picture: string | null
-        }
-      >
-    | Failure<number, ShopSchemas['Error']>
+    Success<200, {
+      readonly id: string
+      readonly name: string
+      /** In cents */
+      readonly price: number
+      readonly stock: number
+      /** Name of the file in /pictures */
+      readonly picture: string | null
+    }> | Failure<number, ShopSchemas['Error']>
   >
   /** Add an account: `POST /sign-up` */
   readonly postSignUp: Operation<
@@ -331,8 +290,7 @@ function pathOf(template: string, { params = {}, query = {} }: AnyRequest): stri
   const path = template.replace(/\{([^{}]+)\}/g, (_, name: string) => {
     const text = textOf(params[name])
     // Such a segment would change the path.
-    if (text === undefined || ['', '.', '..'].includes(text))
-      throw new TypeError(`the parameter ${name} of ${template} is missing or empty`)
+    if (text === undefined || ['', '.', '..'].includes(text)) throw new TypeError(`the parameter ${name} of ${template} is missing or empty`)
     return encodeURIComponent(text)
   })
   const search = new URLSearchParams()
