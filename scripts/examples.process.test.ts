@@ -53,7 +53,7 @@ describe('an app created by zin new --example web-api', () => {
     const app = await startApp(folder)
     try {
       const steps = [...readFileSync(join(folder, 'README.md'), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, step = '']) => step)
-      assert.equal(steps.length, 8)
+      assert.equal(steps.length, 9)
       const zin = `'${process.execPath}' '${resolve('dist/cli.js')}'`
       const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { scripts: { types: string } }
       const types = scripts.types.replace('zin ', `${zin} `)

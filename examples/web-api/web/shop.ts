@@ -225,7 +225,10 @@ export function shopClient(baseUrl: string, send: Send = fetch): ShopClient {
 }
 
 /** Sends a request, as `fetch` does. */
-export type Send = (url: string, init: RequestInit) => Promise<Response>
+export type Send = (
+  url: string,
+  init: Omit<RequestInit, 'headers'> & { readonly headers: { readonly [name: string]: string } },
+) => Promise<Response>
 
 /** Options of every call. */
 export interface CallOptions {

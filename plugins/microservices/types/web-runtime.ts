@@ -1,7 +1,10 @@
 /** What every generated client for a front end has at its end: fixed code, independent of the document. */
 export const webRuntime = `
 /** Sends a request, as \`fetch\` does. */
-export type Send = (url: string, init: RequestInit) => Promise<Response>
+export type Send = (
+  url: string,
+  init: Omit<RequestInit, 'headers'> & { readonly headers: { readonly [name: string]: string } },
+) => Promise<Response>
 
 /** Options of every call. */
 export interface CallOptions {
