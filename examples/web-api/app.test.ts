@@ -10,7 +10,9 @@ import { type ShopClient, shopClient } from './web/shop.js'
 import config from './zin.config.js'
 
 const frontEnd = 'http://localhost:5173'
-const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64')
+const png = new Uint8Array(
+  Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'),
+)
 const env = {
   APP_KEY: 'a key that is long enough for tests only',
   BULLETPROOF_SIGNING_SECRET: 'a secret that is long enough for tests only',
@@ -74,7 +76,7 @@ test('admins change products, everybody reads them', async () => {
 
 test('a picture is what it says, and is served under a new name', async () => {
   const id = await addProduct('vase', 1)
-  const upload = (content: Buffer | string) => {
+  const upload = (content: Uint8Array<ArrayBuffer> | string) => {
     const body = new FormData()
     body.set('picture', new Blob([content], { type: 'image/png' }), 'vase.png')
     return admin.putProductsIdPicture({ params: { id }, body })
@@ -84,7 +86,7 @@ test('a picture is what it says, and is served under a new name', async () => {
   assert.ok(uploaded.ok)
   const served = await fetch(`${app.url}/pictures/${uploaded.data.picture}`)
   assert.deepEqual([served.status, served.headers.get('content-type')], [200, 'image/png'])
-  assert.deepEqual(Buffer.from(await served.arrayBuffer()), png)
+  assert.deepEqual(new Uint8Array(await served.arrayBuffer()), png)
   await upload(png)
   assert.equal((await fetch(`${app.url}/pictures/${uploaded.data.picture}`)).status, 404)
 })

@@ -392,6 +392,7 @@ describe('an invalid configuration of static-files', () => {
     const keeper = definePlugin({
       name: 'keeper',
       version: '1.0.0',
+      setup: () => undefined,
       start: ({ host }) => void mkdirSync(join(host.app.rootDir, 'kept')),
     })
     const env = { NODE_ENV: 'production', APP_KEY: 'x'.repeat(40) }
