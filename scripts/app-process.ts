@@ -114,9 +114,18 @@ export async function runCli(args: readonly string[], folder: string, env: Env =
   return runNode([builtCli, ...args], folder, env)
 }
 
+/** Runs a script of a POSIX shell, which ends at its first command that fails. */
+export async function runShell(script: string, folder: string, env: Env = {}): Promise<CommandResult> {
+  return result(spawn('sh', ['-euc', script], { cwd: folder, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] }))
+}
+
 /** Runs a Node program until it exits; for test files and scripts of examples. */
 export async function runNode(args: readonly string[], folder: string, env: Env = {}, uid?: number): Promise<CommandResult> {
-  const { child, stdout, stderr } = watch(spawnNode(args, folder, env, uid))
+  return result(spawnNode(args, folder, env, uid))
+}
+
+async function result(started: ChildProcess): Promise<CommandResult> {
+  const { child, stdout, stderr } = watch(started)
   const hard = setTimeout(() => child.kill('SIGKILL'), 300_000)
   const [code] = (await once(child, 'close')) as [number | null]
   clearTimeout(hard)

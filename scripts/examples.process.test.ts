@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseEnv } from 'node:util'
 import { createHeaders } from 'zin/signer'
 import { startProxy } from '../plugins/edge-proxy/testing/proxy-process.js'
-import { type AppProcess, type Env, linkPackages, ownTest, runCli, runNode, startApp, temporaryFolder } from './app-process.js'
+import { type AppProcess, type Env, linkPackages, ownTest, runCli, runNode, runShell, startApp, temporaryFolder } from './app-process.js'
 import { freePort } from './testing/free-port.js'
 
 async function newApp(example: string, parent: string): Promise<string> {
@@ -33,6 +33,38 @@ describe('an app created by zin new --example minimal', () => {
   it('starts, responds, and ends cleanly on SIGTERM', async () => {
     const app = await startApp(folder, { probe: '/hello/ada' })
     assert.equal(await app.end('SIGTERM'), 0, app.output())
+  })
+})
+
+describe('an app created by zin new --example web-api', () => {
+  const temporary = temporaryFolder()
+  let folder = ''
+  before(async () => {
+    folder = await newApp('web-api', temporary.path)
+  })
+  after(() => temporary.remove())
+
+  it('passes its own tests', async () => {
+    const { code, stdout, stderr } = await runNode(ownTest(folder), folder)
+    assert.equal(code, 0, stdout + stderr)
+  })
+
+  it('does what its README says, command by command', async () => {
+    const app = await startApp(folder)
+    try {
+      const steps = [...readFileSync(join(folder, 'README.md'), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, step = '']) => step)
+      assert.equal(steps.length, 9)
+      const zin = `'${process.execPath}' '${resolve('dist/cli.js')}'`
+      const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { scripts: { types: string } }
+      const types = scripts.types.replace('zin ', `${zin} `)
+      const npm = `npx() { shift; ${zin} "$@"; }\nnpm() { ${types} --check; }\n`
+      const script = (npm + steps.join('')).replaceAll(/http:\/\/(localhost|127\.0\.0\.1):7777/g, app.url)
+      const { code, stdout, stderr } = await runShell(script, folder, { PORT: new URL(app.url).port })
+      assert.equal(code, 0, stdout + stderr)
+      assert.match(stdout, /"status":"shipped"/)
+    } finally {
+      assert.equal(await app.end('SIGTERM'), 0, app.output())
+    }
   })
 })
 

@@ -383,7 +383,7 @@ test('new creates an app, and asks for a folder only on a terminal', async () =>
   assert.deepEqual(await zin(['new']), { code: 2, out: '', err: 'zin new: missing argument <dir>: the folder of the app\n' })
   assert.match(
     (await zin(['new', 'x', '--example', 'huge'])).err,
-    /^zin new: option --example must be one of minimal, full, custom-plugin, edge, microservice, not "huge"\n$/,
+    /^zin new: option --example must be one of minimal, web-api, full, custom-plugin, edge, microservice, not "huge"\n$/,
   )
 })
 

@@ -19,7 +19,7 @@ const appName = async (folder: string): Promise<string> =>
   (JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { name: string }).name
 
 test('on a terminal new asks for the folder and the example if the command line omits them', async (t) => {
-  const { code, cwd, shown } = await zinNew(t, [], ['In which folder', 'shop\r'], ['Which example', '\u001b[A\r'])
+  const { code, cwd, shown } = await zinNew(t, [], ['In which folder', 'shop\r'], ['Which example', '\u001b[A\u001b[A\r'])
   assert.equal(code, 0, shown)
   assert.match(shown, /Created shop from the example "minimal"/)
   assert.equal(await appName(join(cwd, 'shop')), 'shop')

@@ -4,7 +4,7 @@ import { cliErrors } from './errors.js'
 import { ciWorkflow, editorConfig } from './new-files.js'
 import type { ZinPackage } from './package-root.js'
 
-export const exampleNames = ['minimal', 'full', 'custom-plugin', 'edge', 'microservice'] as const
+export const exampleNames = ['minimal', 'web-api', 'full', 'custom-plugin', 'edge', 'microservice'] as const
 export type ExampleName = (typeof exampleNames)[number]
 
 const skipped = new Set(['node_modules', '.zin', '.env', 'dist', 'build', 'package-lock.json'])

@@ -5,7 +5,7 @@ import type { ListenerOf, ListenerOptions, SlotOf } from '../hooks/kinds.js'
 import type { ActionFacts, NewManagementAction } from '../hooks/manage.js'
 import type { BodyDecoder } from '../http/body.js'
 import type { FormReader } from '../http/form-reader.js'
-import type { MiddlewareSpec, UsePhase } from '../http/middleware.js'
+import type { MiddlewareSpec, UseEntry, UsePhase } from '../http/middleware.js'
 import type { BodyType, JsonSchema, Route, RouteFields, RouteSpec } from '../http/route.js'
 import type { RouteFieldCheck } from '../http/route-fields.js'
 import type { ResponseSchemas, ResultOf } from '../http/route-types.js'
@@ -85,7 +85,7 @@ export interface PluginContext<O extends object = object, U extends Uses = Uses,
     const B extends JsonSchema | undefined = undefined,
     const R extends ResponseSchemas | undefined = undefined,
     const Result extends ResultOf<R> = ResultOf<R>,
-    const Use extends readonly string[] | undefined = undefined,
+    const Use extends readonly UseEntry[] | undefined = undefined,
     const Kind extends BodyType | undefined = undefined,
     const Files extends FileFields | undefined = undefined,
   >(route: RouteSpec<P, Q, B, R, Path, Result, Use, Kind, Files>): void

@@ -23,6 +23,21 @@ const user = {
 } as const
 
 /** Never run: the compiler checks it. */
+export function middlewareOfPluginRoutes({ route }: PluginContext): void {
+  const guard = defineMiddleware({ key: 'types-guard', handler: (_ctx, next) => next() })
+  route({
+    ...base,
+    path: '/plugin',
+    use: ['types-user', guard],
+    handler: ({ request, state }) => {
+      request.user.sub.toFixed()
+      // @ts-expect-error no middleware sets it
+      return state.other
+    },
+  })
+}
+
+/** Never run: the compiler checks it. */
 export function listedMiddleware(): void {
   const guard = defineMiddleware({ key: 'types-guard', handler: (_ctx, next) => next() })
   const tenant = defineMiddleware({ key: 'types-tenant', state: ['tenant'], handler: (_ctx, next) => next() })

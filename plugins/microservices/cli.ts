@@ -5,7 +5,7 @@ import type { ServiceResponse, ServiceView } from './contract.js'
 import { microserviceErrors } from './errors.js'
 import { slugPattern } from './schema.js'
 import { serviceFiles } from './service-template.js'
-import { type FetchAsCaller, writeTypes } from './types/write-types.js'
+import type { FetchAsCaller } from './types/write-types.js'
 
 const named = [{ name: 'name', summary: 'Name of the service' }]
 const slug = new RegExp(slugPattern)
@@ -31,6 +31,26 @@ function changeCommand(verb: 'start' | 'stop', summary: string): Command {
     },
   })
 }
+
+/** Commands that run in any folder. */
+export const standaloneCommands: readonly Command[] = [
+  defineCommand({
+    name: 'client:types',
+    summary: 'Write a typed client for a front end from the OpenAPI document of an app',
+    args: [{ name: 'name', summary: 'Name of the client, such as shop' }],
+    options: {
+      from: { type: 'string', summary: 'File or URL of the document', default: 'http://127.0.0.1:7777/openapi.json' },
+      paths: { type: 'string', summary: 'Beginnings of the paths that it has, such as /products,/orders; default: all' },
+      out: { type: 'string', summary: 'File to write; default: standard output' },
+      check: { type: 'boolean', summary: 'Write nothing; exit with 1 if the file at --out is out of date' },
+    },
+    needs: 'nothing',
+    async run({ args, cwd, options, print }) {
+      const { writeWebClient } = await import('./types/write-types.js')
+      return await writeWebClient({ ...options, name: args.name ?? '', cwd, print })
+    },
+  }),
+]
 
 export interface CommandOptions {
   /** Folder of the services, relative to the app. */
@@ -102,6 +122,7 @@ export function microserviceCommands({ directory, fetch }: CommandOptions): read
       },
       needs: 'running app',
       async run({ app, args, cwd, options, print }) {
+        const { writeTypes } = await import('./types/write-types.js')
         const outdated = await writeTypes({ ...options, name: args.name, app, cwd, fetch, print })
         return outdated === 0 ? 0 : 1
       },

@@ -92,18 +92,18 @@ export const microserviceErrors = defineErrors({
   },
   SERVICE_DOCUMENT_INVALID: {
     message: (place: string, why: string) => `The OpenAPI document at ${place} cannot be used: ${why}`,
-    when: '`service:types`: the document cannot be read, is too large, or is not OpenAPI 3',
+    when: '`service:types`, `client:types`: the document cannot be read, is too large, or is not OpenAPI 3',
     fix: 'Check that the service runs and serves `/openapi.json`, or pass the document with `--from`',
   },
   SERVICE_TYPES_FOREIGN: {
-    message: (file: string) => `${file} was not written by service:types and is not overwritten; choose another --out`,
-    when: '`service:types`: the file at `--out` does not start with the generated header',
+    message: (file: string) => `${file} was not written by this command and is not overwritten; choose another --out`,
+    when: '`service:types`, `client:types`: the file at `--out` does not start with the generated header',
     fix: 'Choose another `--out`, or delete the file',
   },
   SERVICE_TYPES_USAGE: {
     message: (why: string) => why,
-    when: '`service:types` was called with options that cannot be combined',
-    fix: 'See `zin service:types --help`',
+    when: '`service:types` or `client:types` was called with options that cannot be combined',
+    fix: 'See `--help` of the command',
   },
   SERVICE_EXISTS: {
     message: (folder: string) => `${folder} already exists; make:service overwrites nothing. Choose another name`,

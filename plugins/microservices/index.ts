@@ -132,7 +132,7 @@ export const microservices = definePlugin({
       microserviceCommands({
         directory: options.directory,
         fetch: async (service, url) =>
-          fetchDocument(service, url, { definitions: (await load()).services, auth, resolver: systemResolver }),
+          fetchDocument(service, url, { own: { definitions: (await load()).services, auth }, resolver: systemResolver }),
       }),
     )
     ctx.describe(() => {

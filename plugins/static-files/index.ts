@@ -37,7 +37,8 @@ export const staticFiles = definePlugin({
       if (request.method !== 'GET' && request.method !== 'HEAD') return false
       return (await folders.find((folder) => folder.has(request.path))?.serve(request)) ?? false
     })
-    ctx.onStart(async () => {
+    // Plugins that keep files there may create it when they start.
+    ctx.onReady(async () => {
       for (const { root } of given) {
         if (
           await stat(root).then(

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { defineRoute, type Route } from 'zin'
+import { definePlugin, defineRoute, type Route } from 'zin'
 import { compression } from 'zin/plugins/compression'
 import { cors } from 'zin/plugins/cors'
 import { securityHeaders } from 'zin/plugins/security-headers'
@@ -389,6 +389,18 @@ describe('an invalid configuration of static-files', () => {
   ]
   for (const [what, options, problem] of wrong)
     it(`${what} stops the boot`, () => assert.rejects(createTestHost({ plugins: [staticFiles(options())] }), problem))
+
+  it('a folder that another plugin creates in its start is not missing, whatever the order', async () => {
+    const keeper = definePlugin({
+      name: 'keeper',
+      version: '1.0.0',
+      setup: () => undefined,
+      start: ({ host }) => void mkdirSync(join(host.app.rootDir, 'kept')),
+    })
+    const env = { NODE_ENV: 'production', APP_KEY: 'x'.repeat(40) }
+    for (const plugins of [() => [staticFiles({ root: 'kept' }), keeper()], () => [keeper(), staticFiles({ root: 'kept' })]])
+      await (await createTestHost({ plugins: plugins(), env })).stop()
+  })
 
   it('a missing folder stops the boot in production, and is a warning elsewhere', async () => {
     const plugins = () => [staticFiles({ root: 'does-not-exist' })]

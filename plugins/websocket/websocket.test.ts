@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
-import { noteAccess, requestContext, Type, ZinError } from 'zin'
+import { defineMiddleware, noteAccess, refuse, requestContext, Type, ZinError } from 'zin'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { websocketService } from './index.js'
 import { socketApp } from './testing/app.js'
@@ -262,6 +262,13 @@ describe('limits of sockets', () => {
     await once(live.ws, 'ping')
     live.send('here')
     assert.equal(await live.next(), 'here')
+  })
+
+  it('middleware itself can stand in `use`, as in routes', async (t) => {
+    const guard = defineMiddleware({ key: 'guest', handler: (ctx, next) => (ctx.get('x-guest') === 'yes' ? next() : refuse(ctx, 'guest')) })
+    const app = await socketApp(t, {}, ({ socket }) => socket({ ...echo, use: [guard] }))
+    await assert.rejects(app.open('/a'), { status: 401 })
+    await app.open('/a', { headers: { 'x-guest': 'yes' } })
   })
 
   it('a connection ends with its access: when it is revoked, and when it expires', async (t) => {

@@ -49,6 +49,7 @@ async function askForFolder(dialog: Dialog | undefined, signal: AbortSignal): Pr
 
 const hints: Readonly<Record<ExampleName, string>> = {
   minimal: 'one route; no database, no key',
+  'web-api': 'a shop: tables, login, uploads, live updates, jobs',
   full: 'login, signed requests, workers, health',
   'custom-plugin': 'workers, and a plugin of your own',
   edge: 'a database at the edge, behind a signed proxy',

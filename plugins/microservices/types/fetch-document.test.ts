@@ -30,7 +30,7 @@ describe('the OpenAPI document of a service', () => {
       else response.setHeader('content-type', 'application/json').end('{"openapi":"3.1.0"}')
     })
     const fetch = (path: string, definitions: readonly ServiceDefinition[]) =>
-      fetchDocument('users', new URL(path, server.url), { definitions, auth, resolver: systemResolver })
+      fetchDocument('users', new URL(path, server.url), { own: { definitions, auth }, resolver: systemResolver })
     assert.deepEqual(await fetch('/openapi.json', [service(server.url)]), { openapi: '3.1.0' })
     assert.deepEqual(await fetch('/openapi.json', [service('http://127.0.0.1:1')]), { openapi: '3.1.0' })
     assert.deepEqual(await fetch('/openapi.json', []), { openapi: '3.1.0' })

@@ -9,8 +9,8 @@ import { maxDocumentBytes } from './read-document.js'
 const timeoutMs = 15_000
 
 export interface FetchDocumentOptions {
-  readonly definitions: readonly ServiceDefinition[]
-  readonly auth: AuthOptions
+  /** The services whose credentials may be sent, and their secrets. Default: none are sent. */
+  readonly own?: { readonly definitions: readonly ServiceDefinition[]; readonly auth: AuthOptions }
   readonly resolver: Resolver
 }
 
@@ -18,8 +18,8 @@ export interface FetchDocumentOptions {
  * Reads a document from a URL. Sends the credential of the service's strategy only if the URL is on one of the service's addresses.
  * Redirects are not followed. Throws SERVICE_DOCUMENT_INVALID.
  */
-export async function fetchDocument(service: string, url: URL, { auth, definitions, resolver }: FetchDocumentOptions): Promise<unknown> {
-  const definition = definitions.find(({ name }) => name === service)
+export async function fetchDocument(service: string, url: URL, { own: known, resolver }: FetchDocumentOptions): Promise<unknown> {
+  const definition = known?.definitions.find(({ name }) => name === service)
   const place = url.origin + url.pathname
   if (url.username !== '' || url.password !== '')
     throw microserviceErrors.SERVICE_DOCUMENT_INVALID(place, 'its URL contains a user name or a password')
@@ -27,7 +27,7 @@ export async function fetchDocument(service: string, url: URL, { auth, definitio
   const request = { method: 'GET', path: url.pathname + url.search, body: undefined, maxBytes: maxDocumentBytes, timeoutMs }
   const connections = openConnections({ service, origin: url.origin, resolver, ca: own?.ca })
   try {
-    const credentials = own === undefined ? {} : await authOf(own, auth).credentials(request)
+    const credentials = own === undefined || known === undefined ? {} : await authOf(own, known.auth).credentials(request)
     const result = await connections.send({ ...request, headers: { accept: 'application/json', ...credentials } })
     if (result.type === 'timeout') throw new Error(`no response within ${timeoutMs} ms`)
     if (result.type === 'too-large') throw new Error(`it is larger than ${maxDocumentBytes} bytes`)

@@ -58,7 +58,8 @@ export function operationsOf(document: Json): Operations {
     for (const method of methods) {
       const given = ownValue(entry, method.toLowerCase())
       if (!isObject(given)) continue
-      const problem = targetProblem(path.replaceAll(/\{[^{}]*\}/g, 'x'))
+      const isSocket = ownValue(given.responses, '101') !== undefined
+      const problem = isSocket ? 'it is a WebSocket' : targetProblem(path.replaceAll(/\{[^{}]*\}/g, 'x'))
       if (problem !== undefined) leftOut.push(`${method} ${path}: ${problem}`)
       else operations.push(operationOf(document, given, { method, path, shared: listOf(entry.parameters), names }))
     }

@@ -1,0 +1,2 @@
+/** Commands that run in any folder. */
+export { standaloneCommands as commands } from './cli.js'
