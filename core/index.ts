@@ -99,8 +99,8 @@ export type { DataPart, DataRecord, DataStore } from './data/part.js'
 
 // What `zin info` and `zin doctor` say about stores.
 
-export type { Finding, StoreInfo } from './host/stores.js'
-export { checkClock } from './host/stores.js'
+export type { Finding, StoreInfo } from './util/stores.js'
+export { checkClock } from './util/stores.js'
 
 // Routes and requests.
 

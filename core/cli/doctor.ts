@@ -5,9 +5,9 @@ import { dirname, join, relative } from 'node:path'
 import { messageOf } from '../errors.js'
 import type { PackageUses } from '../host/packages.js'
 import type { AnyPluginSpec } from '../host/plugin.js'
-import type { Finding } from '../host/stores.js'
 import { freeBytes } from '../util/free-bytes.js'
 import { satisfies } from '../util/satisfies.js'
+import type { Finding } from '../util/stores.js'
 import { zinPackage } from './package-root.js'
 
 /** Free space below which a disk needs attention, in bytes. */

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.js'
 import type { CommandContext } from '../host/command.js'
-import type { StoreInfo } from '../host/stores.js'
+import type { StoreInfo } from '../util/stores.js'
 
 export interface KnownStores {
   /** Each store once. */

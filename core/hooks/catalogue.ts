@@ -1,6 +1,6 @@
 import type { DataPart } from '../data/part.js'
-import type { StoreInfo } from '../host/stores.js'
 import type { Address } from '../util/address.js'
+import type { StoreInfo } from '../util/stores.js'
 import type { Collect, First, Gate, HookSpecs, Notify, Settle, Waterfall } from './kinds.js'
 import type { ActionEnd, ManagementAction } from './manage.js'
 

@@ -9,8 +9,6 @@ export function appPlugin(config: ZinConfig): Plugin {
     name: 'app',
     version: '0.0.0',
     description: 'Routes, listeners, commands and migrations of zin.config.ts',
-    // Without it, nothing would run them.
-    dependencies: config.migrations === undefined || config.migrations.length === 0 ? [] : ['database'],
     setup(ctx) {
       ctx.routes(config.routes ?? [])
       ctx.commands(config.commands ?? [])

@@ -1,5 +1,5 @@
 import { messageOf } from '../errors.js'
-import { systemClock } from '../util/clock.js'
+import { systemClock } from './clock.js'
 
 /** One line of `zin doctor`. */
 export interface Finding {
