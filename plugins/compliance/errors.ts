@@ -24,6 +24,13 @@ export const complianceErrors = defineErrors({
     when: 'A filter of the audit log is malformed',
     fix: 'Correct the parameter that the message names',
   },
+  TOO_MANY_SUBJECTS: {
+    status: 400,
+    message: (queue: string, count: number, most: number) =>
+      `A job of the queue "${queue}" names ${count} subjects; at most ${most} are exported and erased. Nothing was added: divide it into several jobs`,
+    when: 'A job names more than 50 subjects, in its data or options',
+    fix: 'Divide it into several jobs',
+  },
   REPORT_OFF: {
     status: 409,
     message: () => 'The compliance report is off: WORKER_SOC2 is false',

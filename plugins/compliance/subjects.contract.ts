@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { definePlugin } from 'zin'
 import { databaseService } from 'zin/plugins/database'
+import { kvService } from 'zin/plugins/kv'
 import { queuesService } from 'zin/plugins/queues'
 import { workersService } from 'zin/plugins/workers'
 import { eventually } from '../../scripts/testing/eventually.js'
@@ -249,6 +250,25 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
       await app.stop()
       assert.deepEqual(await leaksOf(dataDir, note), [])
       await boot()
+    })
+
+    it('leave no attempt of a job that failed through its child before it began', async () => {
+      const data = { user: { id: 'kim' }, note: `own-${randomUUID()}` }
+      const child = { worker: 'orders', data, options: { name: 'fails', attempts: 1 } }
+      const { id } = await workers().enqueueFlow({ worker: 'orders', data, children: [child] })
+      await eventually('it fails', async () => (await state(id)) === 'failed')
+      const attempt = () => app.host.service(kvService).get(`monitor:attempt:orders:${id}:1`)
+      await eventually('its attempt is stored', async () => (await attempt()) !== null)
+      assert.equal((await erase('kim')).erasure.state, 'completed')
+      assert.equal(await attempt(), null)
+    })
+
+    it('are at most 50 in a job: one with more is refused, and nothing of it is stored', async () => {
+      const add = async (count: number) =>
+        workers().enqueue('orders', { user: { id: Array.from({ length: count }, (_, i) => `many-${i}`) } }, { delay: 600_000 })
+      await assert.rejects(add(51), { code: 'TOO_MANY_SUBJECTS', status: 400 })
+      await add(50)
+      assert.equal((await erase('many-49')).erasure.erased, 1)
     })
 
     it('are not reported as erased, to the caller or in the audit log, if a part was not', async () => {

@@ -75,7 +75,8 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
       gone.map(({ id = '', timestamp }) => ({ id, addedAt: timestamp })),
     ),
   )
-  const attempts = new Map(gone.map((job) => [job.id, Math.max(job.attemptsMade, job.attemptsStarted)]))
+  // A job that failed through a child has an attempt without having started.
+  const attempts = new Map(gone.map((job) => [job.id, Math.max(1, job.attemptsMade, job.attemptsStarted)]))
   await parts.after(traces.map(({ id }) => ({ id, attempts: attempts.get(id) })))
   return { removed: [...new Set([...counted, ...forgotten])], running }
 }

@@ -289,6 +289,25 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.equal((await service().verify()).fault, undefined)
     })
 
+    it('names an entry with a NUL in a text on SQLite, which a driver may hide, and filters compare', async () => {
+      const { dialect, tables } = host.service(databaseService)
+      if (dialect !== 'sqlite') return
+      const { sql } = await import('kysely')
+      await app.manage({ action: 'desk.sort', target: 'desk:1' })
+      await service().entries()
+      for (const column of ['action', 'target', 'actor', 'via', 'outcome']) {
+        await sql`update zin_audit set ${sql.ref(column)} = ${sql.ref(column)} || char(0) || 'hidden' where action like 'desk.sort%'`.execute(
+          tables(),
+        )
+        const { fault } = await service().verify()
+        assert.match(fault?.problem ?? '', /^entry \d+ was altered: one of its texts contains the character NUL/, column)
+        await sql`update zin_audit set ${sql.ref(column)} = substr(${sql.ref(column)}, 1, instr(${sql.ref(column)}, char(0)) - 1) where instr(cast(${sql.ref(column)} as blob), x'00') > 0`.execute(
+          tables(),
+        )
+      }
+      assert.equal((await service().verify()).fault, undefined)
+    })
+
     it('is found to be set back together with the table of chains, because kv knows the last seal', async () => {
       const db = host.service(databaseService).tables()
       const rows = (table: string, key: string) => db.selectFrom(table).selectAll().orderBy(key).execute()

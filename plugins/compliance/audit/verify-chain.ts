@@ -7,7 +7,7 @@ import { type Checkpoint, contradiction } from './places/checkpoint.js'
 import type { Witness } from './places/witness.js'
 import type { AuditStore } from './store/contract.js'
 
-export type VerifyReader = Pick<AuditStore, 'chain' | 'chains' | 'entries' | 'hashes' | 'impossibleId'>
+export type VerifyReader = Pick<AuditStore, 'chain' | 'chains' | 'entries' | 'hashes' | 'impossible'>
 
 export interface VerifyOptions {
   readonly store: VerifyReader

@@ -72,7 +72,7 @@ describe('the verification of an audit log', () => {
       store: {
         chain: async (number) => (number === registerChain ? register : chain),
         chains: async (after) => (after < 1 ? [chain] : []),
-        impossibleId: async () => undefined,
+        impossible: async () => undefined,
         hashes: async () => new Map(),
         entries: async ({ after, limit, to }) => {
           if (after < idOf(1, 0) && to <= idOf(1, 0)) return []

@@ -1,7 +1,7 @@
 import { valueAt } from '../encryption/envelope.js'
 
 /** Maximum number of subjects per job, and maximum length of a subject id. */
-const mostSubjects = 50
+export const mostSubjects = 50
 const longestId = 200
 
 /** Paths of the data fields that identify subjects, by queue. */
@@ -30,7 +30,7 @@ export function pathsOf(declarations: Declarations, queue: string): readonly str
 /** Returns the subjects in the data of a job: strings and numbers, also in lists. */
 export function subjectsIn(data: unknown, paths: readonly string[]): readonly string[] {
   const found = paths.flatMap((path) => [valueAt(data, path)].flat()).map((value) => (typeof value === 'number' ? String(value) : value))
-  return [...new Set(found.filter(isSubject))].slice(0, mostSubjects)
+  return [...new Set(found.filter(isSubject))]
 }
 
 export function isSubject(value: unknown): value is string {

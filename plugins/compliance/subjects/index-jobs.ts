@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from 'zin'
 import type { JobAddition, JobOptions, NewJob } from 'zin/plugins/queues'
 import { valueAt } from '../encryption/envelope.js'
+import { complianceErrors } from '../errors.js'
 import type { IndexedJob, SubjectIndex } from '../store/subject-index.js'
-import { type Declarations, isSubject, originOf, pathsOf, subjectsIn } from './declared.js'
+import { type Declarations, isSubject, mostSubjects, originOf, pathsOf, subjectsIn } from './declared.js'
 import { packed, type SubjectDigests, unpacked } from './digest.js'
 
 export interface IndexJobsParts {
@@ -59,5 +60,7 @@ function digestsOf({ data, options }: NewJob, queue: string, declarations: Decla
   const named = known.length === 0 && isSubject(subject) ? [subject] : []
   const inherited = originOf(queue) === undefined ? [] : unpacked(valueAt(data, 'options.subject'))
   const ofData = [...subjectsIn(data, pathsOf(declarations, queue)), ...named].map((one) => digests.of(one))
-  return [...new Set([...known, ...inherited, ...ofData])]
+  const all = [...new Set([...known, ...inherited, ...ofData])]
+  if (all.length > mostSubjects) throw complianceErrors.TOO_MANY_SUBJECTS(queue, all.length, mostSubjects)
+  return all
 }

@@ -29,6 +29,8 @@ export async function scrub(session: PgliteSession): Promise<void> {
   const release = await session.acquire()
   try {
     if (session.closed) return
+    // Those of an index that no row is left in would stay.
+    await run(session, 'DELETE FROM pg_catalog.pg_statistic')
     for (const table of await tables(session)) await run(session, `VACUUM (FULL, ANALYZE) ${table}`)
     await run(session, 'VACUUM (FULL) pg_catalog.pg_statistic')
     await run(session, 'SET wal_recycle = off')

@@ -33,8 +33,11 @@ export interface AuditStore {
   count(query: EntryQuery): Promise<number>
   /** Returns entries with ids above `after` and up to `to`, in id order. */
   entries(range: { readonly after: number; readonly to: number; readonly limit: number }): Promise<readonly AuditEntry[]>
-  /** Returns the id of one entry that no process can have written: of none, of one that is not positive, or of one beyond 2^53. */
-  impossibleId(): Promise<string | undefined>
+  /**
+   * Says what no process can have written, if there is such an entry: one without an id, with one that is not positive or beyond 2^53, or, on
+   * SQLite, a text with the character NUL.
+   */
+  impossible(): Promise<string | undefined>
   /** Returns the hashes of entries, by id, of those that exist. */
   hashes(ids: readonly number[]): Promise<ReadonlyMap<number, string>>
   chain(chain: number): Promise<Chain | undefined>

@@ -15,6 +15,12 @@ const proxied: BatchLimits = { entries: 200, bytes: 100_000 }
 /** Maximum parameters of a proxied statement; direct connections allow many times more. */
 const proxiedParameters = 1_000
 
+/** Columns of an entry that are text. */
+const textColumns = [
+  ...(['action', 'target', 'outcome', 'actor', 'device', 'via', 'digest_before', 'digest_after'] as const),
+  ...(['reason', 'address', 'request_id', 'hash'] as const),
+]
+
 interface Tables {
   [entriesTable]: EntryRow
   [chainsTable]: ChainRow
@@ -130,14 +136,24 @@ export function databaseStore(database: Database): AuditStore {
         .execute()
       return rows.map(entryOfRow)
     },
-    async impossibleId() {
+    async impossible() {
+      const { sql } = await import('kysely')
       const row = await tables()
         .selectFrom(entriesTable)
         .select('id')
         .where((eb) => eb.or([eb('id', '<', 1), eb('id', '>', Number.MAX_SAFE_INTEGER), eb('id', 'is', null)]))
         .limit(1)
         .executeTakeFirst()
-      return row && String(row.id)
+      if (row !== undefined) return `an entry with the id ${row.id} was added: the log has no such ids`
+      if (database.dialect !== 'sqlite') return undefined
+      // A driver of SQLite may read a text up to its first NUL only, but compares the whole one.
+      const altered = await tables()
+        .selectFrom(entriesTable)
+        .select('id')
+        .where((eb) => eb.or(textColumns.map((column) => sql<SqlBool>`instr(cast(${sql.ref(column)} as blob), x'00') > 0`)))
+        .limit(1)
+        .executeTakeFirst()
+      return altered && `entry ${altered.id} was altered: one of its texts contains the character NUL, which the log never writes`
     },
     async hashes(ids) {
       const rows = await tables()

@@ -30,7 +30,10 @@ export function memoryAudit() {
     list: async (_query, { limit, offset }) => [...entries.values()].reverse().slice(offset, offset + limit),
     count: async () => entries.size,
     entries: async ({ after, limit, to }) => range(after, to).slice(0, limit),
-    impossibleId: async () => [...entries.keys()].find((id) => id < 1 || id > Number.MAX_SAFE_INTEGER)?.toString(),
+    impossible: async () => {
+      const id = [...entries.keys()].find((one) => one < 1 || one > Number.MAX_SAFE_INTEGER)
+      return id === undefined ? undefined : `an entry with the id ${id} was added: the log has no such ids`
+    },
     hashes: async (ids) => new Map(ids.flatMap((id) => (entries.has(id) ? [[id, (entries.get(id) as AuditEntry).hash] as const] : []))),
     chain: async (chain) => {
       up()
