@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { defineErrors, definePlugin, Type } from 'zin'
+import { join, resolve } from 'node:path'
+import { defineErrors, defineOptions, definePlugin, Type } from 'zin'
 import { role } from 'zin/plugins'
 import { databaseService } from 'zin/plugins/database'
 import { createProducts, type Tables } from './tables.js'
@@ -41,9 +41,10 @@ export const products = definePlugin({
   description: 'Products with pictures',
   uses: { database: databaseService },
   errors: productErrors,
-  setup({ host, migration, route, services }) {
+  options: defineOptions(Type.Object({ pictures: Type.String({ default: 'pictures', description: 'Folder of the pictures' }) })),
+  setup({ host, migration, options, route, services }) {
     const tables = () => services.database.tables<Tables>()
-    const pictures = join(host.app.rootDir, 'pictures')
+    const pictures = resolve(host.app.rootDir, options.pictures)
     const removePicture = async (name: string | null): Promise<void> => {
       if (name !== null) await rm(join(pictures, name), { force: true })
     }
@@ -139,7 +140,7 @@ export const products = definePlugin({
       },
     })
   },
-  async start({ host }) {
-    await mkdir(join(host.app.rootDir, 'pictures'), { recursive: true })
+  async start({ host, options }) {
+    await mkdir(resolve(host.app.rootDir, options.pictures), { recursive: true })
   },
 })

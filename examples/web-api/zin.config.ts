@@ -1,4 +1,4 @@
-import { defineConfig } from 'zin'
+import { defineConfig, env } from 'zin'
 import {
   bulletproof,
   cluster,
@@ -24,6 +24,8 @@ import { products } from './products.js'
 import { reports } from './reports.js'
 
 /** Origin of the front end's pages. */
+/** With the data of the app where that is set, such as in a container. */
+const pictures = `${env.string('ZIN_DATA_DIR', '.')}/pictures`
 const frontEnd = 'http://localhost:5173'
 
 // Data is stored in .zin/data until REDIS_URL and DB_* are set; nothing else needs to change.
@@ -50,9 +52,9 @@ export default defineConfig({
     uploads({ maxFileSize: 2_000_000, maxFiles: 1 }),
     websocket({ origins: [frontEnd] }),
     accounts(),
-    products(),
+    products({ pictures }),
     orders(),
     reports(),
-    staticFiles({ root: 'pictures', prefix: '/pictures', maxAgeSeconds: 86_400 }),
+    staticFiles({ root: pictures, prefix: '/pictures', maxAgeSeconds: 86_400 }),
   ],
 })
