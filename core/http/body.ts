@@ -131,7 +131,8 @@ export function withBody(
     return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
   }
   const type: BodyType = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
-  const decode = type === 'none' ? undefined : decoders.get(ctx.req.headers['content-encoding']?.trim().toLowerCase() ?? '')
+  const coding = ctx.req.headers['content-encoding']
+  const decode = type === 'none' || coding === undefined ? undefined : decoders.get(coding.trim().toLowerCase())
   const refused = refusalOf(ctx, type, decode === undefined ? decoders : undefined)
   // A proxy may send an empty body as chunked, which shows only at its end. An empty body needs no type.
   if (refused !== undefined && ctx.req.headers['transfer-encoding'] === undefined) throw refused

@@ -136,6 +136,21 @@ describe('schemas of other libraries', () => {
     }
   })
 
+  it('refuse a body of any depth without a fault of the app, and name an inexact number in it', async () => {
+    const host = await hostOf(
+      defineRoute({ method: 'POST', path: '/deep', summary: 'Deep', body: z.object({ a: z.any() }), handler: () => ({ ok: true }) }),
+    )
+    try {
+      const post = async (body: string) =>
+        host.inject({ method: 'POST', path: '/deep', headers: { 'content-type': 'application/json' }, body })
+      assert.equal((await post(`{"a":${'['.repeat(400_000)}${']'.repeat(400_000)}}`)).status, 400)
+      const refused = await post('{"a":{"b":[0,{"c":1e999}]}}')
+      assert.deepEqual([refused.status, (refused.body as { details: { field: string }[] }).details[0]?.field], [400, 'body.a.b[1].c'])
+    } finally {
+      await host.stop()
+    }
+  })
+
   it('convert forms as JSON schemas do', async () => {
     const form = z.object({ n: z.number().int(), ok: z.boolean(), tags: z.array(z.string()) })
     const host = await hostOf(

@@ -65,7 +65,7 @@ export class Schemas {
         if (faults !== undefined) problems = [...problems, ...faults.map((fault) => problemOf(part, fault))]
       }
       if (others.length > 0) return this.#withStandard(parts, others, problems, refuse)
-      refuse(problems)
+      if (problems.length > 0) refuse(problems)
     }
   }
 
@@ -217,7 +217,7 @@ const none: readonly InvalidInput[] = []
 /** Returns the faults of a value; `set` takes what the schema makes of it. */
 type StandardCheck = (value: unknown, set: (made: unknown) => void) => readonly SchemaFault[] | Promise<readonly SchemaFault[]>
 
-/** The first number in a value that stands for another one, see `exactNumber`. */
+/** The first number in a value that stands for another one, see `exactNumber`. The depth of JSON is bounded when it is parsed. */
 function inexactNumber(value: unknown, path: string): SchemaFault | undefined {
   if (typeof value === 'number') return isExact(value) ? undefined : { path, keyword: 'exactNumber', message: inexact }
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return undefined
