@@ -2,60 +2,21 @@ import { AsyncResource } from 'node:async_hooks'
 import { isUtf8 } from 'node:buffer'
 import type { Context } from 'koa'
 import { bodyPieces, onePiece } from './body-pieces.js'
-import type { MaybePromise, Waiting } from './chain.js'
+import type { MaybePromise, Step, Waiting } from './chain.js'
 import { rawResponse } from './context.js'
 import { httpErrors } from './errors.js'
 import { type FormReader, noFiles, serveForm } from './form-reader.js'
 import { announcesBody } from './headers.js'
 import { parseJson } from './json.js'
 import { matchedRoute } from './matched-route.js'
-import { readBytes } from './read-bytes.js'
+import { BodyReading, type BodyWaiter } from './read-bytes.js'
 import type { BodyType, Route } from './route.js'
 
 const captured = Symbol('zin.body')
 const defaultLimit = 1024 * 1024
 
 interface BodyState {
-  [captured]?: Captured
-}
-
-/** The single read of a body. */
-class Captured {
-  /** Maximum size in bytes. */
-  readonly limit: number
-  /** Set when the read is complete, so that later callers need not wait. */
-  bytes: Buffer | undefined
-  #error: Error | undefined
-  readonly #waiting: { readonly done: (bytes: Buffer) => void; readonly fail: (error: Error) => void }[] = []
-
-  constructor(ctx: Context, limit: number) {
-    this.limit = limit
-    if (!announcesBody(ctx.req)) this.bytes = Buffer.alloc(0)
-    else
-      readBytes(
-        ctx.req,
-        rawResponse(ctx),
-        limit,
-        (bytes) => this.#end(bytes, undefined),
-        (error) => this.#end(undefined, error),
-      )
-  }
-
-  #end(bytes: Buffer | undefined, error: Error | undefined): void {
-    this.bytes = bytes
-    this.#error = error
-    for (const { done, fail } of this.#waiting.splice(0)) {
-      if (bytes === undefined) fail(error as Error)
-      else done(bytes)
-    }
-  }
-
-  /** Calls one of them when the body is read: at once if it is. */
-  whenRead(done: (bytes: Buffer) => void, fail: (error: Error) => void): void {
-    if (this.bytes !== undefined) done(this.bytes)
-    else if (this.#error !== undefined) fail(this.#error)
-    else this.#waiting.push({ done, fail })
-  }
+  [captured]?: BodyReading
 }
 
 /**
@@ -68,12 +29,12 @@ class Captured {
 export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   const most = limit ?? limitOf(ctx)
   const reading = readOnce(ctx, most)
-  return new Promise<Buffer>((resolve, reject) => reading.whenRead(resolve, reject)).then((bytes) => within(bytes, most))
+  return new Promise<Buffer>((read, fail) => reading.whenRead({ read, fail })).then((bytes) => within(bytes, most))
 }
 
-function readOnce(ctx: Context, limit: number): Captured {
+function readOnce(ctx: Context, limit: number): BodyReading {
   const state = ctx as BodyState
-  state[captured] ??= new Captured(ctx, limit)
+  state[captured] ??= new BodyReading(ctx.req, rawResponse(ctx), limit)
   return state[captured]
 }
 
@@ -116,55 +77,115 @@ export interface BodyReaders {
 /** Common spellings of the JSON content type, which need no parsing. */
 const jsonTypes: ReadonlySet<unknown> = new Set(['application/json', 'application/json; charset=utf-8', 'application/json;charset=UTF-8'])
 
+/** A step of a request with its parsed body. */
+export type BodyUse = (ctx: Context, body: unknown) => MaybePromise
+
+/** A step of a request with the bytes of its body. */
+type BytesUse = (ctx: Context, bytes: Buffer) => MaybePromise
+
 /**
- * Runs the next step of a request with its parsed body: at once if the request announces none or it has been captured, otherwise when its
+ * Returns a step that runs `serve` with the parsed body: at once if the request announces none or it has been captured, otherwise when its
  * last piece arrives, without a promise. A body that the route does not use is not read. An empty JSON body is `undefined`.
  */
-export function withBody(
-  ctx: Context,
-  route: Route,
-  { decoders, forms }: BodyReaders,
-  serve: (body: unknown) => MaybePromise,
-): MaybePromise {
-  if (!announcesBody(ctx.req)) {
-    if (route.bodyType === 'form') noFiles(ctx, route.files, forms)
-    return serve(route.bodyType === 'raw' ? Buffer.alloc(0) : undefined)
-  }
+export function bodyStep(route: Route, readers: BodyReaders, serve: BodyUse): Step {
   const type: BodyType = route.bodyType ?? (route.body === undefined ? 'none' : 'json')
+  const usePlain: BytesUse = (ctx, bytes) => serve(ctx, jsonOf(bytes))
+  return (ctx) => {
+    if (!announcesBody(ctx.req)) {
+      if (type === 'form') noFiles(ctx, route.files, readers.forms)
+      return serve(ctx, type === 'raw' ? Buffer.alloc(0) : undefined)
+    }
+    if (type === 'json' && isPlainJson(ctx) && ctx.req.headers['content-encoding'] === undefined) return useBytes(ctx, usePlain)
+    return useAnyBody(ctx, type, route, readers, serve)
+  }
+}
+
+/** Uses a body which may be of any type and coding. */
+function useAnyBody(ctx: Context, type: BodyType, route: Route, { decoders, forms }: BodyReaders, serve: BodyUse): MaybePromise {
   const coding = ctx.req.headers['content-encoding']
   const decode = type === 'none' || coding === undefined ? undefined : decoders.get(coding.trim().toLowerCase())
   const refused = refusalOf(ctx, type, decode === undefined ? decoders : undefined)
   // A proxy may send an empty body as chunked, which shows only at its end. An empty body needs no type.
   if (refused !== undefined && ctx.req.headers['transfer-encoding'] === undefined) throw refused
-  if (type === 'none' && (ctx as BodyState)[captured] === undefined) return serve(leaveBody(ctx))
+  const isCaptured = (ctx as BodyState)[captured] !== undefined
+  if (type === 'none' && !isCaptured) return serve(ctx, leaveBody(ctx))
   const isMultipart = type === 'form' && refused === undefined && Boolean(ctx.is('multipart'))
-  if (isMultipart && decode === undefined && forms !== undefined && (ctx as BodyState)[captured] === undefined)
-    return streamForm(ctx, route, serve, forms)
-  const limit = limitOf(ctx)
-  const reading = readOnce(ctx, limit)
+  if (isMultipart && decode === undefined && forms !== undefined && !isCaptured) return streamForm(ctx, route, serve, forms)
   const take = (bytes: Buffer): MaybePromise => {
     if (isMultipart && bytes.length > 0) return bufferedForm(ctx, route, bytes, serve, forms)
     if (type === 'form') noFiles(ctx, route.files, forms)
     const body = parse(ctx, type, bytes, refused)
-    return body instanceof Promise ? body.then((read) => serve(read)) : serve(body)
+    return body instanceof Promise ? body.then((read) => serve(ctx, read)) : serve(ctx, body)
   }
-  const use = (bytes: Buffer): MaybePromise => {
-    const raw = within(bytes, limit)
-    if (decode === undefined || refused !== undefined || raw.length === 0) return take(raw)
-    return decode(raw, limit).then((decoded) => {
+  return useBytes(ctx, (_ctx, bytes) => {
+    if (decode === undefined || refused !== undefined || bytes.length === 0) return take(bytes)
+    const limit = limitOf(ctx)
+    return decode(bytes, limit).then((decoded) => {
       if (decoded === undefined) throw httpErrors.PAYLOAD_TOO_LARGE(limit)
       return take(within(decoded, limit))
     })
-  }
-  return reading.bytes === undefined ? whenRead(reading, use) : use(reading.bytes)
+  })
 }
 
+function useBytes(ctx: Context, use: BytesUse): MaybePromise {
+  const limit = limitOf(ctx)
+  const reading = readOnce(ctx, limit)
+  return reading.bytes === undefined ? new AfterBody(ctx, reading, use) : use(ctx, within(reading.bytes, limit))
+}
+
+/** The rest of a request whose body arrives: it runs in the async context of the request, not in that of its connection. */
+class AfterBody extends AsyncResource implements BodyWaiter, Waiting {
+  readonly #ctx: Context
+  readonly #reading: BodyReading
+  readonly #use: BytesUse
+  #end: (() => void) | undefined = undefined
+  #fail: ((reason: unknown) => void) | undefined = undefined
+
+  constructor(ctx: Context, reading: BodyReading, use: BytesUse) {
+    super('ZIN_BODY', manual)
+    this.#ctx = ctx
+    this.#reading = reading
+    this.#use = use
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: it stands for a promise
+  then(end: () => void, fail: (reason: unknown) => void): void {
+    this.#end = end
+    this.#fail = fail
+    this.#reading.whenRead(this)
+  }
+
+  read(bytes: Buffer): void {
+    this.runInAsyncScope(this.#run, this, bytes)
+  }
+
+  fail(error: unknown): void {
+    this.runInAsyncScope(this.#fail as (reason: unknown) => void, undefined, error)
+  }
+
+  #run(bytes: Buffer): void {
+    try {
+      const rest = this.#use(this.#ctx, within(bytes, limitOf(this.#ctx)))
+      if (rest)
+        rest.then(
+          () => this.#end?.(),
+          (reason) => this.#fail?.(reason),
+        )
+      else this.#end?.()
+    } catch (error) {
+      this.#fail?.(error)
+    }
+  }
+}
+
+const manual = { requireManualDestroy: true }
+
 /** Hands a multipart form to its reader as it arrives. */
-async function streamForm(ctx: Context, route: Route, serve: (body: unknown) => MaybePromise, forms: FormReader): Promise<void> {
+async function streamForm(ctx: Context, route: Route, serve: BodyUse, forms: FormReader): Promise<void> {
   const { files, bodyLimit, streamFile } = route
   const pieces = bodyPieces(ctx.req, rawResponse(ctx), bodyLimit ?? forms.limit(files))
   try {
-    await serveForm(ctx, await forms.read(ctx, { pieces, files, bodyLimit, streamFile }), serve)
+    await serveForm(ctx, await forms.read(ctx, { pieces, files, bodyLimit, streamFile }), (fields) => serve(ctx, fields))
   } finally {
     pieces.stop()
   }
@@ -175,41 +196,14 @@ async function bufferedForm(
   ctx: Context,
   { files, bodyLimit, streamFile }: Route,
   bytes: Buffer,
-  serve: (body: unknown) => MaybePromise,
+  serve: BodyUse,
   forms: FormReader | undefined,
 ): Promise<void> {
   const form =
     forms === undefined
       ? await import('./form.js').then(({ parseMultipart }) => parseMultipart(ctx, bytes))
       : await forms.read(ctx, { pieces: onePiece(bytes), files, bodyLimit, streamFile })
-  await serveForm(ctx, form, serve)
-}
-
-/** The rest of a request whose body arrives: it runs in the async context of the request, not in that of its connection. */
-function whenRead(reading: Captured, use: (bytes: Buffer) => MaybePromise): Waiting {
-  const context = new AsyncResource('ZIN_BODY', { requireManualDestroy: true })
-  return {
-    // biome-ignore lint/suspicious/noThenProperty: it stands for a promise
-    then(end, fail) {
-      const run = (bytes: Buffer): void => {
-        try {
-          const rest = use(bytes)
-          if (rest)
-            rest.then(
-              () => end(),
-              (reason) => fail(reason),
-            )
-          else end()
-        } catch (error) {
-          fail(error)
-        }
-      }
-      reading.whenRead(
-        (bytes) => context.runInAsyncScope(run, undefined, bytes),
-        (error) => context.runInAsyncScope(fail, undefined, error),
-      )
-    },
-  }
+  await serveForm(ctx, form, (fields) => serve(ctx, fields))
 }
 
 /** Why a body of this type and coding is not read; undefined if it is. `decoders` are those of other codings. */
@@ -230,6 +224,11 @@ function parse(ctx: Context, type: BodyType, bytes: Buffer, refused: Error | und
   if (type === 'form') return import('./form.js').then(({ parseUrlencoded }) => parseUrlencoded(ctx, bytes))
   const charset = isPlainJson(ctx) ? '' : ctx.request.charset.toLowerCase()
   if (charset !== '' && charset !== 'utf-8' && charset !== 'utf8') throw httpErrors.UNSUPPORTED_MEDIA_TYPE('JSON in UTF-8')
+  return jsonOf(bytes)
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined
   if (!isUtf8(bytes)) throw httpErrors.INVALID_JSON('it is not UTF-8')
   return parseJson(bytes)
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from '../log/types.js'
-import { type BodyReaders, withBody } from './body.js'
+import { type BodyReaders, bodyStep } from './body.js'
 import { chain, type MaybePromise, type Step } from './chain.js'
 import { type ContextFactory, hasHeader, rawResponse, requestIdOf } from './context.js'
 import type { ErrorResponder } from './error-responder.js'
@@ -181,7 +181,10 @@ export class Pipeline {
     const { koa, hosts, appName } = this.#parts
     const { req } = ctx
     const { headers } = req
-    if (headers.host === undefined && req.httpVersion === '1.1') throw httpErrors.HOST_MISSING()
+    if (headers.host === undefined && req.httpVersion === '1.1') {
+      rawResponse(ctx).shouldKeepAlive = false
+      throw httpErrors.HOST_MISSING()
+    }
     // Behind a trusted proxy `ctx.host` comes from X-Forwarded-Host.
     const isServed = hosts === undefined || (hosts.accepts(headers.host) && (!koa.proxy || hosts.accepts(ctx.host)))
     if (!isServed) throw httpErrors.MISDIRECTED()
@@ -331,7 +334,7 @@ export function routeSteps(route: Route, steps: RouteMiddlewares, readers: BodyR
   if (route.probe) return (ctx) => serve(ctx, undefined)
 
   // 7. middleware of the route, 8. limits of known callers, 9. body
-  const run = chain([...guards, ...guarded], (ctx) => withBody(ctx, route, readers, (body) => serve(ctx, body)))
+  const run = chain([...guards, ...guarded], bodyStep(route, readers, serve))
   if (upgrade?.prepare === undefined) return run
   return (ctx) => {
     if (upgradeOf(ctx)) upgrade.prepare?.(ctx)

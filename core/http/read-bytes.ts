@@ -1,83 +1,112 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ZinError } from '../errors.js'
 import { httpErrors } from './errors.js'
+import { announcesBody } from './headers.js'
 import { isFragmented } from './incoming.js'
 
-/** Copies the pieces of a body into one buffer, which grows with the received bytes and never beyond the limit. */
-class BodyBuffer {
-  readonly #limit: number
-  #bytes: Buffer = Buffer.alloc(0)
-  #size = 0
+const reading = Symbol('zin.reading')
 
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  add(piece: Buffer): void {
-    const size = this.#size + piece.length
-    // Nearly every body arrives in one piece, which is kept without a copy.
-    if (this.#size === 0) this.#bytes = piece
-    else {
-      if (size > this.#bytes.length) this.#grow(size)
-      piece.copy(this.#bytes, this.#size)
-    }
-    this.#size = size
-  }
-
-  end(): Buffer {
-    return this.#bytes.length === this.#size ? this.#bytes : this.#bytes.subarray(0, this.#size)
-  }
-
-  #grow(size: number): void {
-    const grown = Buffer.allocUnsafeSlow(Math.max(size, Math.min(this.#limit, 2 * this.#bytes.length)))
-    this.#bytes.copy(grown, 0, 0, this.#size)
-    this.#bytes = grown
-  }
+/** What waits for the bytes of a body. */
+export interface BodyWaiter {
+  read(bytes: Buffer): void
+  fail(error: Error): void
 }
 
 /**
- * Reads the body of a request into one buffer, and calls `done` with it or `fail`, once, as soon as that is known: with a ZinError 413
+ * The single read of a body into one buffer, which grows with the received bytes and never beyond the limit. It fails with a ZinError 413
  * `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED`, 400 `BODY_ABORTED`, 500 `BODY_CONSUMED`.
  */
-export function readBytes(
-  req: IncomingMessage,
-  res: ServerResponse,
-  limit: number,
-  done: (bytes: Buffer) => void,
-  fail: (error: ZinError) => void,
-): void {
-  const problem = unreadable(req, limit)
-  if (problem !== undefined) {
-    fail(problem)
-    return
+export class BodyReading {
+  /** Set when the read is complete, so that later callers need not wait. */
+  bytes: Buffer | undefined = undefined
+  readonly #limit: number
+  #error: Error | undefined = undefined
+  #waiters: readonly BodyWaiter[] = none
+  #held: Buffer = nothing
+  #size = 0
+
+  /** @param limit maximum size in bytes. */
+  constructor(req: IncomingMessage, res: ServerResponse, limit: number) {
+    this.#limit = limit
+    const problem = announcesBody(req) ? unreadable(req, limit) : undefined
+    if (problem !== undefined) this.#error = problem
+    else if (!announcesBody(req)) this.bytes = nothing
+    else {
+      allowReading(req, res)
+      ;(req as Read)[reading] = this
+      // An aborted request closes; Node emits its error only to those who listen for it.
+      req.on('data', onData).on('end', onEnd).on('close', onClose)
+    }
   }
-  allowReading(req, res)
-  const body = new BodyBuffer(limit)
-  let size = 0
-  const onData = (piece: Buffer): void => {
-    size += piece.length
-    if (size > limit) refuse(httpErrors.PAYLOAD_TOO_LARGE(limit))
-    else if (isFragmented(req)) refuse(httpErrors.BODY_FRAGMENTED())
-    else body.add(piece)
+
+  /** Calls one of its methods when the body is read: at once if it is. */
+  whenRead(waiter: BodyWaiter): void {
+    if (this.bytes !== undefined) waiter.read(this.bytes)
+    else if (this.#error !== undefined) waiter.fail(this.#error)
+    else this.#waiters = this.#waiters === none ? [waiter] : [...this.#waiters, waiter]
   }
-  let ended = false
-  const refuse = (error: ZinError): void => {
-    req.pause()
-    stop(error)
+
+  /** Adds a piece. Returns why no more is read, if so. */
+  add(req: IncomingMessage, piece: Buffer): ZinError | undefined {
+    const size = this.#size + piece.length
+    if (size > this.#limit) return httpErrors.PAYLOAD_TOO_LARGE(this.#limit)
+    if (isFragmented(req)) return httpErrors.BODY_FRAGMENTED()
+    // Nearly every body arrives in one piece, which is kept without a copy.
+    if (this.#size === 0) this.#held = piece
+    else {
+      if (size > this.#held.length) this.#grow(size)
+      piece.copy(this.#held, this.#size)
+    }
+    this.#size = size
+    return undefined
   }
-  const onEnd = (): void => {
-    ended = true
-    done(body.end())
+
+  end(): void {
+    this.bytes = this.#held.length === this.#size ? this.#held : this.#held.subarray(0, this.#size)
+    for (const waiter of this.#taken()) waiter.read(this.bytes)
   }
-  // A request also closes after it was read and its response was sent.
-  const onAbort = (): void => {
-    if (!ended) stop(httpErrors.BODY_ABORTED())
+
+  fail(req: IncomingMessage, error: Error): void {
+    req.off('data', onData).off('end', onEnd).off('close', onClose)
+    this.#error = error
+    for (const waiter of this.#taken()) waiter.fail(error)
   }
-  const stop = (error: ZinError): void => {
-    req.off('data', onData).off('end', onEnd).off('error', onAbort).off('close', onAbort)
-    fail(error)
+
+  #taken(): readonly BodyWaiter[] {
+    const waiters = this.#waiters
+    this.#waiters = none
+    return waiters
   }
-  req.on('data', onData).on('end', onEnd).on('error', onAbort).on('close', onAbort)
+
+  #grow(size: number): void {
+    const grown = Buffer.allocUnsafeSlow(Math.max(size, Math.min(this.#limit, 2 * this.#held.length)))
+    this.#held.copy(grown, 0, 0, this.#size)
+    this.#held = grown
+  }
+}
+
+const none: readonly BodyWaiter[] = []
+const nothing = Buffer.alloc(0)
+
+/** A request whose body is read. Its listeners are shared by all requests. */
+type Read = IncomingMessage & { [reading]: BodyReading }
+
+function onData(this: IncomingMessage, piece: Buffer): void {
+  const body = (this as Read)[reading]
+  const refused = body.add(this, piece)
+  if (refused === undefined) return
+  this.pause()
+  body.fail(this, refused)
+}
+
+function onEnd(this: IncomingMessage): void {
+  ;(this as Read)[reading].end()
+}
+
+/** A request also closes after it was read and its response was sent. */
+function onClose(this: IncomingMessage): void {
+  const body = (this as Read)[reading]
+  if (body.bytes === undefined) body.fail(this, httpErrors.BODY_ABORTED())
 }
 
 /** Why the body of a request cannot be read; undefined if it can. */

@@ -20,8 +20,9 @@ export function sendHeld(ctx: Context): boolean {
   const text = textOf(ctx, res.statusCode, body)
   const bytes = Buffer.byteLength(text)
   noteLength(ctx, bytes)
-  const headers = ['x-request-id', requestIdOf(ctx), 'Content-Type', jsonType, 'Content-Length', String(bytes), ...headersOfHeld(ctx)]
-  res.writeHead(res.statusCode, headers)
+  const held = headersOfHeld(ctx)
+  const headers = ['x-request-id', requestIdOf(ctx), 'Content-Type', jsonType, 'Content-Length', String(bytes)]
+  res.writeHead(res.statusCode, held.length === 0 ? headers : [...headers, ...held])
   if (ctx.req.method === 'HEAD') res.end()
   else res.end(text, bytes === text.length ? 'latin1' : 'utf8')
   return true

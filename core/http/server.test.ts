@@ -95,7 +95,9 @@ test('invalid HTTP gets an error body, and the connection is closed', async (t) 
   }
   const large = await exchange(port, rawRequest('GET /hello', [`X: ${'x'.repeat(20_000)}`]))
   assert.equal(statusOf(large), 431)
-  assert.equal(statusOf(await exchange(port, 'GET /hello HTTP/1.1\r\n\r\n')), 400)
+  const hostless = await exchange(port, 'GET /hello HTTP/1.1\r\n\r\n')
+  assert.equal(statusOf(hostless), 400)
+  assert.match(hostless, /^connection: close\r$/im)
   assert.equal(
     statusOf(await exchange(port, rawRequest('POST /echo', ['Content-Length: 3', 'Transfer-Encoding: chunked'], '0\r\n\r\n'))),
     400,
