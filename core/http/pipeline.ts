@@ -1,8 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
-import type { Logger } from '../log/types.js'
-import { type BodyReaders, bodyStep } from './body.js'
 import { chain, type MaybePromise, type Step } from './chain.js'
 import { type ContextFactory, hasHeader, rawResponse, requestIdOf } from './context.js'
 import type { ErrorResponder } from './error-responder.js'
@@ -11,17 +9,14 @@ import { inboundRequestId, keepTrusted, repeatedHeader } from './headers.js'
 import type { HostCheck } from './host-check.js'
 import { closeAfterUnreadBody } from './linger.js'
 import { type MatchedRoute, matchedRoute, setMatchedRoute } from './matched-route.js'
-import { parseQuery } from './query.js'
 import { type RequestContext, requestContext, runInRequest } from './request-context.js'
 import { followToEnd, type RequestEndParts } from './request-end.js'
 import type { RequestIds } from './request-ids.js'
 import type { Route } from './route.js'
-import { routeHandler } from './route-handler.js'
 import { RouteTable } from './router.js'
 import { sendHeld, sendResponse } from './send-response.js'
-import { originForm, pathOf, queryOf, targetProblem } from './target.js'
-import { acceptUpgrade, asksFor, isTaken, type OpenedUpgrade, setUpgrade, switchingProtocols, upgradeOf } from './upgrade.js'
-import type { RequestParts, Schemas } from './validate.js'
+import { originForm, pathOf, targetProblem } from './target.js'
+import { asksFor, isTaken, type OpenedUpgrade, setUpgrade, switchingProtocols } from './upgrade.js'
 
 /** Handles a request whose path no route has: true if it has answered. */
 export type Fallback = (ctx: Context) => boolean | Promise<boolean>
@@ -56,20 +51,6 @@ export interface PipelineRoute extends MatchedRoute {
   readonly hasGlobals: boolean
   /** Phases 7 to 12. */
   readonly run: Step
-}
-
-/** The middleware of a route. */
-export interface RouteMiddlewares extends OfEveryRoute {
-  /** Those that its `use` lists. */
-  readonly guards: readonly Middleware[]
-}
-
-/** Middleware that runs for every route. */
-export interface OfEveryRoute {
-  /** After the middleware of the route. */
-  readonly guarded: readonly Middleware[]
-  /** Once the body has been read, before it is validated. */
-  readonly parsed: readonly Middleware[]
 }
 
 /**
@@ -299,46 +280,6 @@ export class Pipeline {
       closeAfterUnreadBody(req, raw)
     }
     if (!sendHeld(ctx)) sendResponse(koa, ctx, (reason) => this.#fail(ctx, reason))
-  }
-}
-
-/**
- * Creates phases 7 to 12 of a route.
- *
- * @param steps its middleware, and that of every route, in order.
- * @param warn logger for responses that do not match their schema; undefined: they are not checked.
- */
-export function routeSteps(route: Route, steps: RouteMiddlewares, readers: BodyReaders, schemas: Schemas, warn: Logger | undefined): Step {
-  const validate = schemas.validator(route)
-  const handler = routeHandler(route, schemas, warn)
-  const { upgrade } = route
-  const { guards, guarded, parsed } = steps
-  const check = schemas.reader(upgrade?.message)
-  const accept = (ctx: Context): MaybePromise => {
-    const opened = upgrade && upgradeOf(ctx)
-    return opened ? acceptUpgrade(ctx, upgrade, opened, check) : handler(ctx)
-  }
-  const last = upgrade === undefined ? handler : accept
-  // 11. validation, 12. handler
-  const valid = (ctx: Context): MaybePromise => {
-    const checked = validate?.(ctx.input as RequestParts)
-    return checked === undefined ? last(ctx) : checked.then(() => last(ctx))
-  }
-  // 10. middleware of requests whose body has been read
-  const handle = route.probe ? valid : chain(parsed, valid)
-  const serve = (ctx: Context, body: unknown): MaybePromise => {
-    const input: RequestParts = { params: ctx.params ?? {}, query: parseQuery(queryOf(ctx.originalUrl)), body }
-    ctx.input = input
-    return handle(ctx)
-  }
-  if (route.probe) return (ctx) => serve(ctx, undefined)
-
-  // 7. middleware of the route, 8. limits of known callers, 9. body
-  const run = chain([...guards, ...guarded], bodyStep(route, readers, serve))
-  if (upgrade?.prepare === undefined) return run
-  return (ctx) => {
-    if (upgradeOf(ctx)) upgrade.prepare?.(ctx)
-    return run(ctx)
   }
 }
 
