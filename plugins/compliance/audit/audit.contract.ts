@@ -308,6 +308,48 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       assert.equal((await service().verify()).fault, undefined)
     })
 
+    it('names a number that SQLite stores as a text, which JavaScript reads as the same number and filters compare differently', async () => {
+      const { dialect, tables } = host.service(databaseService)
+      if (dialect !== 'sqlite') return
+      const { sql } = await import('kysely')
+      await app.manage({ action: 'desk.sort', target: 'desk:1' })
+      await service().entries()
+      const places = [
+        ['zin_audit', 'id', ['at', 'ref']],
+        ['zin_compliance_chains', 'chain', ['opened_at', 'entries', 'purged', 'counter']],
+      ] as const
+      for (const [table, key, columns] of places) {
+        for (const row of await tables().selectFrom(table).selectAll().orderBy(key, 'desc').limit(2).execute()) {
+          for (const column of columns.filter((one) => row[one] !== null)) {
+            const set = (value: unknown) =>
+              sql`update ${sql.ref(table)} set ${sql.ref(column)} = ${value} where ${sql.ref(key)} = ${row[key]}`
+            for (const text of [`0x${Number(row[column]).toString(16)}`, `${row[column]}\u00a0`, 'x']) {
+              await set(text).execute(tables())
+              const { intact } = await host.service(complianceService).verify()
+              assert.equal(intact, false, `${table}.${column} ${text}`)
+              await set(row[column]).execute(tables())
+            }
+          }
+        }
+      }
+      assert.equal((await service().verify()).fault, undefined)
+    })
+
+    it('names a register whose node or time was changed', async () => {
+      const db = host.service(databaseService).tables()
+      const { node, opened_at } = await db
+        .selectFrom('zin_compliance_chains')
+        .select(['node', 'opened_at'])
+        .where('chain', '=', 0)
+        .executeTakeFirstOrThrow()
+      for (const changed of [{ node: 'someone' }, { opened_at: 1 }]) {
+        await db.updateTable('zin_compliance_chains').set(changed).where('chain', '=', 0).execute()
+        assert.match((await service().verify()).fault?.problem ?? '', /^the register of chains does not match its opening/)
+        await db.updateTable('zin_compliance_chains').set({ node, opened_at }).where('chain', '=', 0).execute()
+      }
+      assert.equal((await service().verify()).fault, undefined)
+    })
+
     it('is found to be set back together with the table of chains, because kv knows the last seal', async () => {
       const db = host.service(databaseService).tables()
       const rows = (table: string, key: string) => db.selectFrom(table).selectAll().orderBy(key).execute()

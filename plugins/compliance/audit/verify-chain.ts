@@ -81,6 +81,7 @@ async function readChain(options: VerifyOptions, { chain, known, opening }: Chai
     faults.add(idOf(number, 1), `chain ${number} does not follow the chain before it`)
   if (fault === undefined) await compare(options, chain, known, faults)
   await compareStart(options, chain, known, faults)
+  await findDeleted(options, chain, faults)
   count(keys, chain, known, walk)
   const ends = byEnd(known)
   let previous: string | undefined = chain.purgedHash
@@ -143,6 +144,13 @@ async function compareStart(
     const what = missingEntriesText(idOf(chain.chain, start + 1), idOf(chain.chain, chain.purged))
     faults.add(idOf(chain.chain, start + 1), `${what}, but ${name} does not know that retention deleted anything there`)
   }
+}
+
+/** Finds an entry where retention has deleted all: it was added. They are deleted in the same transaction that moves the start. */
+async function findDeleted({ store }: VerifyOptions, { chain, purged }: Chain, faults: Faults): Promise<void> {
+  if (purged === 0) return
+  const [entry] = await store.entries({ after: idOf(chain, 0), to: idOf(chain, purged), limit: 1 })
+  if (entry !== undefined) faults.add(entry.id, `entry ${entry.id} was added where retention had deleted the start of chain ${chain}`)
 }
 
 /** Groups checkpoints by the last entry that they cover. */

@@ -68,16 +68,25 @@ export function valuesOfEntries(entries: readonly AuditEntry[]) {
   return { columns: used.map(([column]) => column), values }
 }
 
-/** Drivers return numbers as number, string or bigint. */
+/**
+ * Drivers return numbers as number, string or bigint. SQLite also stores other texts in such a column, which it compares as texts, so they must
+ * not count as the number that JavaScript reads them as. Returns -1 for what no process writes, which no hash and no seal matches.
+ */
+function wholeNumber(value: unknown): number {
+  if (typeof value === 'string' && !/^-?\d+$/.test(value)) return -1
+  const number = typeof value === 'object' ? Number.NaN : Number(value)
+  return Number.isSafeInteger(number) ? number : -1
+}
+
 export function entryOfRow({ id, at, ref, digest_before, digest_after, request_id, ...same }: EntryRow): AuditEntry {
   return {
     ...same,
     id: Number(id),
-    at: Number(at),
+    at: wholeNumber(at),
     before: digest_before,
     after: digest_after,
     requestId: request_id,
-    ref: ref === null ? null : Number(ref),
+    ref: ref === null ? null : wholeNumber(ref),
   }
 }
 
@@ -105,19 +114,19 @@ export function rowOfChain(chain: Chain): ChainRow {
 /** A table that was not migrated yet has no columns of the chain of seals, and a row of the older format has their defaults. */
 export function chainOfRow(row: ChainRow): Chain {
   return {
-    chain: Number(row.chain),
+    chain: wholeNumber(row.chain),
     node: row.node,
-    openedAt: Number(row.opened_at),
+    openedAt: wholeNumber(row.opened_at),
     keyId: row.key_id,
     opening: row.opening,
-    entries: Number(row.entries),
+    entries: wholeNumber(row.entries),
     lastHash: row.last_hash,
-    closed: Number(row.closed) === 1,
-    counter: Number(row.counter ?? 0),
+    closed: wholeNumber(row.closed) === 1,
+    counter: wholeNumber(row.counter ?? 0),
     previousSeal: row.previous_seal ?? '',
     sealKeyId: row.seal_key_id || row.key_id,
     seal: row.seal,
-    purged: Number(row.purged),
+    purged: wholeNumber(row.purged),
     purgedHash: row.purged_hash,
     purgedKeyId: row.purged_key_id,
     purgedSeal: row.purged_seal,
