@@ -52,7 +52,17 @@ function search(jobs: Map<string, Place>, onRead: (read: number, place: Place) =
   } as unknown as SubjectDigests
   const declarations = { orders: ['user'] }
   const stored = new StoredSubjects({ queues, declarations, digests })
-  const finding = new SubjectJobs({ queues, index, marks, declarations, digests, stored, clock, pauseMs: 0 })
+  const finding = new SubjectJobs({
+    queues,
+    index,
+    marks,
+    copies: { match: async () => true, renew: async () => undefined },
+    declarations,
+    digests,
+    stored,
+    clock,
+    pauseMs: 0,
+  })
   return {
     indexed: () => rows.size,
     marked: () => written.size > 0,

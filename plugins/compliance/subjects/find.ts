@@ -5,12 +5,14 @@ import type { IndexedJob, SubjectIndex } from '../store/subject-index.js'
 import { walk, walkDeleted } from '../walk.js'
 import { type Declarations, pathsOf } from './declared.js'
 import type { SubjectDigests } from './digest.js'
+import type { StoreCopies } from './store-copies.js'
 import { type StoredJob, type StoredSubjects, templateOf } from './stored.js'
 
 export interface FindParts {
   readonly queues: Queues
   readonly index: SubjectIndex
   readonly marks: Marks
+  readonly copies: Pick<StoreCopies, 'match' | 'renew'>
   readonly declarations: Declarations
   readonly digests: SubjectDigests
   readonly stored: StoredSubjects
@@ -48,31 +50,35 @@ export class SubjectJobs {
 
   /**
    * Yields the jobs of a subject. A queue is walked after its subjects were declared, until walks in both orders find nothing new, which
-   * indexes the jobs of all subjects; after that, only the index is used. A job may be yielded twice.
+   * indexes the jobs of all subjects; after that, only the index is used, until Redis or the tables were set back to a copy. A job may be
+   * yielded twice.
    */
   async *find(subject: string, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {
-    const { digests, marks, queues } = this.#parts
+    const { copies, digests, marks, queues } = this.#parts
     const { digests: wanted } = await digests.allOf(subject)
+    const isSetBack = !(await copies.match())
     const scheduled = new Set<string>()
     for await (const step of this.#indexed(wanted)) {
       if (step.schedules.length > 0) scheduled.add(step.queue)
       yield step
     }
-    let hasWalked = false
+    let [hasWalked, areSettled] = [false, true]
     for (const queue of await queues.names()) {
       if (signal.aborted) return
       const declared = this.#declarationOf(queue)
-      const isIndexed = (await marks.get(markOf(queue))) === declared
+      const isIndexed = !isSetBack && (await marks.get(markOf(queue))) === declared
       // The store itself adds the jobs of a schedule, so only a walk finds them.
       if (isIndexed && !scheduled.has(queue)) continue
       hasWalked = true
       const isSettled = yield* this.#walked(queue, new Set(wanted), signal)
       if (signal.aborted) return
+      areSettled &&= isSettled
       if (!isSettled) yield { queue, jobs: [], schedules: [], unsettled: true }
       else if (!isIndexed) await marks.set(markOf(queue), declared)
     }
     // Another process may have indexed jobs that these walks have not come upon.
     if (hasWalked) yield* this.#indexed(wanted)
+    if (isSetBack && areSettled) await copies.renew()
   }
 
   /** Yields dead letters of a subject's jobs, from the index. */

@@ -44,6 +44,7 @@ function twoProcesses(
       scrub: async () => undefined,
     },
     stored: { purge: async (name: string, ids: readonly string[]) => purge(name, ids), names: async () => true },
+    copies: { keepUp: async () => undefined },
     jobs: {
       /** Finds the job, and ends when `release` is called or its process stops. */
       async *find(_subject: string, signal: AbortSignal): AsyncGenerator<FoundJobs, void, undefined> {

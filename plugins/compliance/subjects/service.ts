@@ -12,12 +12,14 @@ import { subjectErrors } from './errors.js'
 import { exportSubject } from './export.js'
 import { type SubjectJobs, unsettledText } from './find.js'
 import { scheduleRow } from './index-jobs.js'
+import type { StoreCopies } from './store-copies.js'
 import type { StoredSubjects } from './stored.js'
 
 export interface SubjectsParts {
   readonly enabled: boolean
   readonly queues: Queues
   readonly jobs: SubjectJobs
+  readonly copies: Pick<StoreCopies, 'keepUp'>
   readonly stored: StoredSubjects
   readonly index: SubjectIndex
   readonly erasures: Erasures
@@ -281,7 +283,7 @@ export class Subjects {
 
   /** Erases pending jobs as they end, and the dead letters of those that failed permanently. */
   async #awaitPending(running: RunningErasure): Promise<void> {
-    const { erasures, log } = this.#parts
+    const { copies, erasures, log } = this.#parts
     const { id } = running.current
     for (let pending = await erasures.pending(id); pending.length > 0; pending = await erasures.pending(id)) {
       const awaited = byQueue(pending)
@@ -293,6 +295,8 @@ export class Subjects {
     }
     if (this.#closing.signal.aborted) return
     await this.#scrub()
+    // A copy from before has another value from now on.
+    await copies.keepUp()
     const { error } = running.current
     if (error !== null) log.warn({ erasure: id }, `erasure ${id} failed: ${error}`)
     await this.#save(running, { state: error === null ? 'completed' : 'failed', pending: 0 })

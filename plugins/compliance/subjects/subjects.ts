@@ -14,6 +14,7 @@ import { indexJobs, indexUpdates } from './index-jobs.js'
 import { pruneIndex } from './prune.js'
 import { subjectRoutes } from './routes.js'
 import { erasureText, Subjects } from './service.js'
+import { StoreCopies } from './store-copies.js'
 import { StoredSubjects } from './stored.js'
 
 const resumeMs = 15_000
@@ -32,11 +33,13 @@ export function subjectsPart(
   const index = databaseIndex(database)
   const erasures = databaseErasures(database)
   const stored = new StoredSubjects({ queues, declarations, digests })
-  const jobs = new SubjectJobs({ queues, index, marks, declarations, digests, stored, clock })
+  const copies = new StoreCopies(marks, services.kv)
+  const jobs = new SubjectJobs({ queues, index, marks, copies, declarations, digests, stored, clock })
   const subjects = new Subjects({
     enabled,
     queues,
     jobs,
+    copies,
     stored,
     index,
     erasures,
@@ -80,6 +83,7 @@ export function subjectsPart(
     }
     ctx.every(resumeMs, () => (leadership.leads ? subjects.resume() : undefined))
     ctx.every(resumeMs, () => (leadership.leads ? sweepErased({ queues, stored, index, clock }) : undefined))
+    ctx.every(pruneMs, () => (leadership.leads ? copies.keepUp() : undefined))
     ctx.every(pruneMs, () =>
       leadership.leads
         ? pruneIndex({ queues, index, now: clock.now(), before: clock.now() - settings.WORKER_DATA_RETENTION * dayMs })
