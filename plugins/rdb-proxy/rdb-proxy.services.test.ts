@@ -259,6 +259,16 @@ describe('the relational proxy', () => {
       const failed = await insert(failing.tx.baton, 1)
       assert.deepEqual([failed.code, failed.details.rolledBack], ['CONSTRAINT_VIOLATION', true])
 
+      for (const sql of ['commit', `truncate table ${table}`, 'insert into nothing values (?)']) {
+        const { tx: before } = await tx({ action: 'begin' })
+        const refused = await tx({ action: 'exec', baton: before.baton, sql })
+        assert.deepEqual(
+          [refused.details?.rolledBack, (await tx({ action: 'commit', baton: before.baton })).code],
+          [true, 'TX_UNKNOWN'],
+          sql,
+        )
+      }
+
       const left = await tx({ action: 'begin' })
       const { tx: state } = await insert(left.tx.baton, 5)
       // Waits for the lock of the open transaction; fails if that was committed.

@@ -115,16 +115,16 @@ export class Transactions {
     })
   }
 
-  /** Runs a statement; a failure rolls the transaction back immediately. */
+  /** Runs a statement; a failure or a refusal rolls the transaction back immediately. */
   async #run(call: Call, request: TxStatement): Promise<TxResponse> {
     const { proxy } = this.#options
     const { action, options = {}, params = [] } = request
-    const allowed = proxy.parts.permissions.check(call.key, action === 'exec' ? 'exec' : 'query', { ...request, params })
-    if (allowed.ddl) throw new WireError('DDL_IN_TRANSACTION', 'MySQL commits the transaction before it changes the schema')
-    if (options.idempotencyKey !== undefined)
-      throw new WireError('VALIDATION_ERROR', 'Interactive transactions do not support idempotency keys')
     const { value, keep, end } = this.#open.take(request.baton, call.key.id)
     try {
+      const allowed = proxy.parts.permissions.check(call.key, action === 'exec' ? 'exec' : 'query', { ...request, params })
+      if (allowed.ddl) throw new WireError('DDL_IN_TRANSACTION', 'MySQL commits the transaction before it changes the schema')
+      if (options.idempotencyKey !== undefined)
+        throw new WireError('VALIDATION_ERROR', 'Interactive transactions do not support idempotency keys')
       const result = await proxy.parts.gateway.runOn(value.session, { ...proxy.runOf(call, allowed, options), reads: value.reads })
       const { requestId } = call
       const body =

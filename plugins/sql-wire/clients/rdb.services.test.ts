@@ -5,7 +5,15 @@ import { eq, gt, sql as raw } from 'drizzle-orm'
 import { bigint, boolean, datetime, decimal, int, json, mysqlTable, timestamp, varchar } from 'drizzle-orm/mysql-core'
 import { drizzle } from 'drizzle-orm/mysql-proxy'
 import { Kysely, MysqlDialect, sql } from 'kysely'
-import { createProxyClient, drizzleMigrations, drizzleMysql, kyselyMysql, type ProxyClient, type ProxyClientOptions } from 'zin/clients'
+import {
+  createProxyClient,
+  drizzleMigrations,
+  drizzleMysql,
+  kyselyMysql,
+  type ProxyClient,
+  type ProxyClientOptions,
+  ProxyError,
+} from 'zin/clients'
 import { rdbProxy } from 'zin/plugins/rdb-proxy'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
@@ -91,6 +99,21 @@ describe('a client of the relational proxy', () => {
     assert.equal(second.open, false)
     await second.rollback()
     assert.equal(await count(), 2)
+  })
+
+  it('ends a transaction also when the proxy refuses a statement: its locks do not outlive the call', async () => {
+    const client = clientOf()
+    await client.exec('create table refused (id int primary key)')
+    const tooLong = `insert into refused values (3) /* ${'x'.repeat(40_000)} */`
+    for (const sql of ['commit', 'truncate table refused', 'insert into refused values (?)', 'select 1; select 2', tooLong]) {
+      const transaction = await client.begin()
+      await transaction.exec('insert into refused values (1)')
+      await assert.rejects(transaction.exec(sql), ProxyError, sql.slice(0, 30))
+      assert.equal(transaction.open, false)
+      // Would wait for the lock of a transaction that is still open.
+      await client.exec('insert into refused values (1)', [], { timeoutMs: 2_000 })
+      await client.exec('delete from refused')
+    }
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Isolation, StatementSource, TxState } from '../wire.js'
 import type { CallOptions, ProxyTransaction, Result, WriteOptions } from './contract.js'
 import { encodeParams } from './params.js'
-import { localError } from './proxy-error.js'
+import { localError, ProxyError } from './proxy-error.js'
 import { resultOf } from './result.js'
 import { type DecodeOptions, decodeOptions } from './rows.js'
 import type { Transport } from './transport.js'
@@ -18,6 +18,11 @@ export interface BeginOptions extends CallOptions {
   readonly readOnly?: boolean
 }
 
+/** Whether the proxy refused a request before it came to the transaction, which then holds its locks and its connection. */
+function isLeftOpen(error: unknown): boolean {
+  return error instanceof ProxyError && error.status > 0 && error.details?.rolledBack !== true && error.code !== 'TX_UNKNOWN'
+}
+
 /** Begins an interactive transaction. Its requests run sequentially, each with the baton of the previous response. */
 export async function beginTransaction({ transport, decode, sourceOf }: TransactionDeps, given: BeginOptions): Promise<ProxyTransaction> {
   let baton: string | undefined
@@ -30,7 +35,12 @@ export async function beginTransaction({ transport, decode, sourceOf }: Transact
       return body
     } catch (error) {
       // Without the next baton the transaction cannot be used any more; the proxy rolls it back.
+      const held = baton
       baton = undefined
+      if (held !== undefined && fields.action !== 'rollback' && isLeftOpen(error))
+        await transport
+          .send({ path: 'tx', body: { action: 'rollback', baton: held }, repeatable: false, signal, timeoutMs })
+          .catch(() => undefined)
       throw error
     }
   }
