@@ -50,7 +50,26 @@ export const oldPlace = (dataDir: string, env: Place['env'] = {}): Place => ({ d
 
 /** Starts it; without roles, nothing runs. */
 export const startApp = ({ dataDir, env }: Place, roles?: readonly []): Promise<TestHost> =>
-  createTestHost({ plugins: oldApp(), dataDir, env: { ...env, WORKER_PERSISTENCE_DRIVER: 'db', WORKER_AUTO_START: 'true' }, ...(roles && { roles }) })
+  createTestHost({
+    plugins: oldApp(),
+    dataDir,
+    env: { ...env, WORKER_PERSISTENCE_DRIVER: 'db', WORKER_AUTO_START: 'true' },
+    ...(roles && { roles }),
+  })
+
+/** The audit log of revision 7e7bb45 has no fault, goes on, and shows a changed entry. */
+export async function keepsAudit(host: TestHost): Promise<void> {
+  const audit = host.service(complianceService)
+  const { entries, fault } = await audit.verify()
+  assert.deepEqual([fault, entries >= factsOf<{ entries: number }>('7e7bb45').entries], [undefined, true])
+  await host.service(workersService).update('mailer', { concurrency: 7 })
+  const later = await audit.verify()
+  assert.deepEqual([later.fault, later.entries > entries, later.chains >= 3], [undefined, true, true])
+  const tables = host.service(databaseService).tables()
+  const ended = await tables.selectFrom('zin_audit').select('id').where('action', '=', 'job.end').limit(1).executeTakeFirstOrThrow()
+  await tables.updateTable('zin_audit').set({ actor: 'someone else' }).where('id', '=', ended.id).execute()
+  assert.notEqual((await audit.verify()).fault, undefined)
+}
 
 /** Everything that the version before has stored, while nothing runs. */
 export async function holdsAll(host: TestHost): Promise<void> {
@@ -83,7 +102,13 @@ async function holdsTables(host: TestHost): Promise<void> {
 
   const service = host.service(workersService)
   const { workers: listed } = await service.list({ includeInactive: true })
-  const shown = listed.map(({ name, desired, desiredVersion, paused, concurrency }) => ({ name, desired, desiredVersion, paused, concurrency }))
+  const shown = listed.map(({ name, desired, desiredVersion, paused, concurrency }) => ({
+    name,
+    desired,
+    desiredVersion,
+    paused,
+    concurrency,
+  }))
   assert.deepEqual(
     shown.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(({ concurrency: _, ...one }) => one),
     [
@@ -93,11 +118,11 @@ async function holdsTables(host: TestHost): Promise<void> {
     ],
   )
   assert.equal(shown.find(({ name }) => name === 'mailer')?.concurrency, 3)
+  assert.deepEqual((await service.versions('mailer')).map(({ version }) => version).toSorted(), ['1.0.0', '1.1.0'])
   assert.deepEqual(
-    (await service.versions('mailer')).map(({ version }) => version).toSorted(),
-    ['1.0.0', '1.1.0'],
+    (await service.schedules('mailer')).map(({ id }) => id),
+    ['daily'],
   )
-  assert.deepEqual((await service.schedules('mailer')).map(({ id }) => id), ['daily'])
   const { count } = await tables
     .selectFrom('zin_worker_health')
     .select((eb) => eb.fn.countAll<number>().as('count'))
@@ -160,7 +185,8 @@ export async function worksOn(host: TestHost): Promise<void> {
   )
   await eventually('the jobs have run', () => Promise.resolve(ran.length === 14))
   await Promise.all(taking.map((worker) => worker.close()))
-  for (const one of ['busy runs', 'grown waits', 'parent of 2', 'waiting lifo', 'once holder']) assert.ok(ran.includes(one), `${one} in ${ran}`)
+  for (const one of ['busy runs', 'grown waits', 'parent of 2', 'waiting lifo', 'once holder'])
+    assert.ok(ran.includes(one), `${one} in ${ran}`)
   const workersOf = host.service(workersService)
   await eventually('the worker runs', async () => (await workersOf.status('mailer')).state === 'running')
   const { completed } = await workersOf.metrics('mailer')

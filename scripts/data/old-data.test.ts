@@ -5,7 +5,19 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { complianceService } from 'zin/plugins/compliance'
 import { unpackOld } from './fixtures/old-data.js'
-import { holdsAll, oldPlace, startApp, worksOn } from './old-app.js'
+import { holdsAll, keepsAudit, oldPlace, startApp, worksOn } from './old-app.js'
+
+describe('the audit log of revision 7e7bb45', () => {
+  it('is verified after its migration, and goes on', { timeout: 60_000 }, async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'zin-old-'))
+    t.after(() => rm(folder, { recursive: true, force: true }))
+    const place = oldPlace(join(folder, 'data'))
+    await unpackOld('7e7bb45', place.dataDir)
+    const host = await startApp(place)
+    t.after(() => host.stop())
+    await keepsAudit(host)
+  })
+})
 
 describe('the data of revision 360da2d', () => {
   it('is migrated by the first start, with jobs in every state, and works', { timeout: 120_000 }, async (t) => {
