@@ -8,6 +8,7 @@ import { after, before, describe, it } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { mysqlServer } from '../../scripts/testing/mysql-server.js'
 import { type RedisServer, redisServer } from '../../scripts/testing/redis-server.js'
 
 type Env = Readonly<Record<string, string>>
@@ -238,6 +239,34 @@ describe('zin doctor on Redis and MariaDB', () => {
     assert.deepEqual(
       problems.map(({ check }) => check),
       [`Redis at ${redisOf(server)}`],
+    )
+  })
+
+  it('names a MariaDB that is read-only, one that hangs, and one that has ended', { timeout: 120_000 }, async () => {
+    const server = await mysqlServer()
+    const check = `database zin on 127.0.0.1:${server.env.DB_PORT}`
+    try {
+      const { DB_HOST: host, DB_PORT: port, DB_USERNAME: name, DB_PASSWORD: password } = server.env
+      const connection = await createConnection({ host, port: Number(port), user: name, password })
+      await connection.query('set global read_only = 1')
+      await connection.end()
+      const readOnly = (await doctor(server.env)).problems
+      assert.deepEqual(
+        readOnly.map((one) => [one.check, /is read-only, as a replica is/.test(one.message)]),
+        [[`writes to ${check}`, true]],
+      )
+      server.hang()
+      assert.deepEqual(
+        (await doctor(server.env)).problems.map((one) => one.check),
+        [check],
+      )
+      server.resume()
+    } finally {
+      await server.stop()
+    }
+    assert.deepEqual(
+      (await doctor(server.env)).problems.map((one) => one.check),
+      [check],
     )
   })
 
