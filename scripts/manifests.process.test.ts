@@ -54,7 +54,7 @@ const named = strict({ name: text })
 /** Those fields of KEDA's resources (keda.sh/v1alpha1) that the example uses. */
 const kedaSpecs: Readonly<Record<string, object>> = {
   TriggerAuthentication: strict({
-    secretTargetRef: { type: 'array', minItems: 1, items: strict({ parameter: { enum: ['token', 'apiKey'] }, name: text, key: text }) },
+    secretTargetRef: { type: 'array', minItems: 1, items: strict({ parameter: { const: 'apiKey' }, name: text, key: text }) },
   }),
   ScaledObject: strict({
     scaleTargetRef: named,
@@ -72,7 +72,9 @@ const kedaSpecs: Readonly<Record<string, object>> = {
           url: { type: 'string', pattern: '^http://' },
           valueLocation: text,
           targetValue: { type: 'string', pattern: '^\\d+$' },
-          authMode: { const: 'bearer' },
+          // Without `keyParamName`, the header is X-API-KEY.
+          authMode: { const: 'apiKey' },
+          method: { const: 'header' },
         }),
         authenticationRef: named,
       }),
@@ -205,12 +207,46 @@ describe('the Kubernetes manifests of the example full', () => {
       await host.stop()
     }
     const refused = await checked({ ...production, ...secrets })
-    for (const name of ['APP_KEY', 'BULLETPROOF_SIGNING_SECRET'])
+    for (const name of ['APP_KEY', 'BULLETPROOF_SIGNING_SECRET', 'AUTOSCALE_KEY'])
       assert.ok(
         refused.problems.some((problem) => problem.includes(name)),
         refused.problems.join('\n'),
       )
   })
+})
+
+it('KEDA reads the desired number with the key of the secret, and nothing else', async () => {
+  const [target] = oneOf<{ spec: { secretTargetRef: readonly { name: string; key: string }[] } }>('TriggerAuthentication').spec
+    .secretTargetRef
+  assert.equal(target?.name, oneOf<Secret>('Secret').metadata.name)
+  const keys = Object.fromEntries(Object.keys(secrets).map((name) => [name, `${name} `.padEnd(44, 'x')]))
+  const key = keys[target?.key ?? ''] ?? ''
+  assert.ok(key.length > 0)
+  const { OPS_AUTH = '', WORKER_AUTO_SCALING_ENABLED = '' } = settings
+  const temporary = temporaryFolder()
+  const { exported } = await loadConfig(resolve(folder), {})
+  const env = { ...keys, NODE_ENV: 'test', APP_NAME: 'zin-app', DEMO_PASSWORD: 'p'.repeat(20), OPS_AUTH, WORKER_AUTO_SCALING_ENABLED }
+  const host = new Host(exported as ConstructorParameters<typeof Host>[0], {
+    rootDir: resolve(folder),
+    env: plainEnv({ ...env, ZIN_DATA_DIR: temporary.path }),
+    log: memoryLogger(),
+    runFile: false,
+  })
+  try {
+    await host.start({ listen: false })
+    const { metadata } = oneOf<{ spec: { triggers: readonly { metadata: Readonly<Record<string, string>> }[] } }>('ScaledObject').spec
+      .triggers[0] as { metadata: Readonly<Record<string, string>> }
+    const { pathname: path } = new URL(metadata.url ?? '')
+    const read = (headers: Readonly<Record<string, string>>, at = path) => host.http.inject({ method: 'GET', path: at, headers })
+    const answer = await read({ 'X-API-KEY': key })
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+    assert.ok(Number.isInteger((answer.body as Readonly<Record<string, unknown>>)[metadata.valueLocation ?? '']))
+    assert.equal((await read({})).status, 401)
+    assert.equal((await read({ 'X-API-KEY': key }, '/api/workers')).status, 401)
+  } finally {
+    await host.stop()
+    temporary.remove()
+  }
 })
 
 describe('the compose file of the example full', () => {

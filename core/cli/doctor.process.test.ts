@@ -20,7 +20,8 @@ const vault = definePlugin({
   setup({ hooks }) {
     hooks.on('collectStores', () => [
       { where: 'vault at 10.0.0.1', check: async () => [await checkClock('vault at 10.0.0.1', async () => Date.now() + Number(process.env.AHEAD_MS ?? 0))] },
-      { where: 'vault at 10.0.0.1', check: () => { throw new Error('it is checked twice') } },
+      // Another plugin that uses the same store: what it finds is shown once.
+      { where: 'vault at 10.0.0.1', check: async () => [await checkClock('vault at 10.0.0.1', async () => Date.now())] },
       ...(process.env.BROKEN ? [{ where: 'broken vault', check: async () => { throw new Error('no route to 10.0.0.2. Start it') } }] : []),
     ])
   },

@@ -14,14 +14,12 @@ const uses = (...services: string[]) => services.map((service) => ({ service, op
 
 function graphOf(...nodes: GraphNode[]): PluginGraph {
   const result = buildGraph(nodes)
-  assert.ok('graph' in result, 'problems' in result ? result.problems.join('\n') : '')
+  assert.deepEqual([result.problems, result.leftOut.size], [[], 0])
   return result.graph
 }
 
 function problemsOf(...nodes: GraphNode[]): readonly string[] {
-  const result = buildGraph(nodes)
-  assert.ok('problems' in result)
-  return result.problems
+  return buildGraph(nodes).problems
 }
 
 describe('the plugin graph', () => {
@@ -49,7 +47,31 @@ describe('the plugin graph', () => {
   })
 
   it('counts external services as provided', () => {
-    assert.ok('graph' in buildGraph([node('x', { uses: uses('kv') })], new Set(['kv'])))
+    assert.deepEqual(buildGraph([node('x', { uses: uses('kv') })], new Set(['kv'])).problems, [])
+  })
+
+  it('sorts what nothing is wrong with, and reports only what is wrong itself', () => {
+    const result = buildGraph([
+      node('fine', { provides: ['fine'] }),
+      node('also-fine', { uses: uses('fine') }),
+      node('lacks', { provides: ['lacks'], dependencies: ['nothing-like-it'] }),
+      node('user', { provides: ['user'], uses: [{ service: 'lacks', optional: true }] }),
+      node('user-of-user', { dependencies: ['user'] }),
+      ...['one', 'two'].map((name) => node(name, { provides: [name], uses: uses(name === 'one' ? 'two' : 'one') })),
+      node('behind', { uses: uses('one') }),
+      node('first', { provides: ['same'] }),
+      node('second', { provides: ['same'] }),
+      node('of-same', { uses: uses('same') }),
+      node('twice'),
+      node('twice'),
+      node('self', { provides: ['self'], dependencies: ['self'] }),
+    ])
+    assert.deepEqual(result.graph.order, ['fine', 'first', 'also-fine', 'of-same'])
+    assert.deepEqual(
+      result.problems.map((problem) => problem.slice(0, problem.indexOf(':'))),
+      ['twice', 'second', 'lacks', 'one', 'self'],
+    )
+    assert.deepEqual([...result.leftOut], ['lacks', 'user', 'user-of-user', 'one', 'two', 'behind', 'second', 'twice', 'self'])
   })
 
   it('prints the path of a cycle with the reason of each step', () => {

@@ -31,7 +31,19 @@ export interface PluginGraph {
   closureOf(names: readonly string[]): ReadonlySet<string>
 }
 
-export type GraphResult = { readonly graph: PluginGraph } | { readonly problems: readonly string[] }
+export interface GraphResult {
+  /** Of all plugins that nothing is wrong with, so that their own problems can be found. */
+  readonly graph: PluginGraph
+  readonly problems: readonly string[]
+  /** Plugins with a problem, and those that use them. */
+  readonly leftOut: ReadonlySet<string>
+}
+
+interface GraphProblem {
+  readonly message: string
+  /** Those that cannot be sorted because of it. */
+  readonly plugins: readonly string[]
+}
 
 interface DirectedEdge extends Edge {
   readonly hard: boolean
@@ -42,6 +54,27 @@ interface DirectedEdge extends Edge {
  * `external` lists services that are not provided by plugins.
  */
 export function buildGraph(nodes: readonly GraphNode[], external: ReadonlySet<string> = new Set()): GraphResult {
+  const problems: GraphProblem[] = []
+  for (let rest = nodes; ; ) {
+    const result = sortAll(rest, external)
+    if ('graph' in result) {
+      const sorted = new Set(result.graph.order)
+      return {
+        graph: result.graph,
+        problems: problems.map(({ message }) => message),
+        leftOut: new Set(nodes.map(({ name }) => name).filter((name) => !sorted.has(name))),
+      }
+    }
+    problems.push(...result.problems)
+    const out = withUsers(new Set(result.problems.flatMap(({ plugins }) => plugins)), rest)
+    rest = rest.filter(({ name }) => !out.has(name))
+  }
+}
+
+function sortAll(
+  nodes: readonly GraphNode[],
+  external: ReadonlySet<string>,
+): { readonly graph: PluginGraph } | { readonly problems: readonly GraphProblem[] } {
   const problems = [...duplicateNames(nodes), ...duplicateProviders(nodes)]
   const byName = new Map(nodes.map((node) => [node.name, node]))
   const providerOf = new Map(nodes.flatMap((node) => node.provides.map((service) => [service, node.name] as const)))
@@ -52,25 +85,44 @@ export function buildGraph(nodes: readonly GraphNode[], external: ReadonlySet<st
     nodes.map((node) => node.name),
     edges,
   )
-  if ('cycle' in sorted) return { problems: [describeCycle(sorted.cycle, edges)] }
+  if ('cycle' in sorted) return { problems: [{ message: describeCycle(sorted.cycle, edges), plugins: sorted.cycle }] }
   return { graph: makeGraph(sorted.levels, edges) }
 }
 
-function duplicateNames(nodes: readonly GraphNode[]): string[] {
-  const names = nodes.map((node) => node.name)
-  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(
-    (name) => `${name}: registered twice; remove one of the two entries from "plugins"`,
-  )
+/** Adds the plugins that use one of these: what they lack then is no problem of theirs. */
+function withUsers(out: Set<string>, nodes: readonly GraphNode[]): ReadonlySet<string> {
+  const providers = (service: string): readonly GraphNode[] => nodes.filter(({ provides }) => provides.includes(service))
+  const isGone = (service: string): boolean => {
+    const all = providers(service)
+    return all.length > 0 && all.every(({ name }) => out.has(name))
+  }
+  for (let before = -1; before < out.size; ) {
+    before = out.size
+    for (const { name, dependencies, uses } of nodes)
+      if (dependencies.some((one) => out.has(splitRange(one)[0] ?? '')) || uses.some(({ service }) => isGone(service))) out.add(name)
+  }
+  return out
 }
 
-function duplicateProviders(nodes: readonly GraphNode[]): string[] {
+function duplicateNames(nodes: readonly GraphNode[]): GraphProblem[] {
+  const names = nodes.map((node) => node.name)
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map((name) => ({
+    message: `${name}: registered twice; remove one of the two entries from "plugins"`,
+    plugins: [name],
+  }))
+}
+
+function duplicateProviders(nodes: readonly GraphNode[]): GraphProblem[] {
   const seen = new Map<string, string>()
-  const problems: string[] = []
+  const problems: GraphProblem[] = []
   for (const node of nodes) {
     for (const service of node.provides) {
       const first = seen.get(service)
       if (first !== undefined && first !== node.name)
-        problems.push(`${node.name}: provides service "${service}", which ${first} already provides; enable one of them`)
+        problems.push({
+          message: `${node.name}: provides service "${service}", which ${first} already provides; enable one of them`,
+          plugins: [node.name],
+        })
       seen.set(service, node.name)
     }
   }
@@ -82,15 +134,16 @@ function edgesFrom(
   byName: ReadonlyMap<string, GraphNode>,
   providerOf: ReadonlyMap<string, string>,
   external: ReadonlySet<string>,
-  problems: string[],
+  problems: GraphProblem[],
 ): DirectedEdge[] {
   const edges: DirectedEdge[] = []
+  const complain = (message: string): void => void problems.push({ message, plugins: [node.name] })
   for (const dependency of node.dependencies) {
     const [name = '', range] = splitRange(dependency)
     const found = byName.get(name)
-    if (found === undefined) problems.push(missingPlugin(node.name, name, [...byName.keys()]))
+    if (found === undefined) complain(missingPlugin(node.name, name, [...byName.keys()]))
     else if (range !== undefined && !satisfies(found.version, range))
-      problems.push(`${node.name}: needs ${name}@${range}, but ${name} is ${found.version}; upgrade one of them`)
+      complain(`${node.name}: needs ${name}@${range}, but ${name} is ${found.version}; upgrade one of them`)
     else edges.push({ on: name, why: `depends on ${dependency}`, hard: true })
   }
   for (const use of node.uses) {
@@ -98,7 +151,7 @@ function edgesFrom(
     if (provider === node.name) continue
     if (provider !== undefined) edges.push({ on: provider, why: `uses ${use.service}`, hard: !use.optional })
     else if (!use.optional && !external.has(use.service)) {
-      problems.push(missingService(node.name, use.service, [...providerOf.keys()]))
+      complain(missingService(node.name, use.service, [...providerOf.keys()]))
     }
   }
   for (const { before = [], name } of byName.values())

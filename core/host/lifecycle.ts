@@ -42,7 +42,7 @@ export class Lifecycle {
 
   /**
    * Checks the options and settings of these plugins and sorts them. Returns the problems with which the other plugins can still be set up,
-   * to find theirs. Throws a {@link BootError} that lists every problem if the plugins cannot be sorted.
+   * to find theirs. Throws a {@link BootError} that lists every problem if plugins are declared wrongly.
    */
   adopt(units: readonly PluginUnit[]): readonly BootCause[] {
     const causes: BootCause[] = []
@@ -73,14 +73,11 @@ export class Lifecycle {
       causes.push({ plugin: unit.name, phase: 'configuration', error: hostErrors.ZIN_PACKAGE_MISSING(missing, addCommand(spec, missing)) })
       lost.add(unit.name)
     }
-    const result = buildGraph(units.map(nodeOf), this.#options.external)
-    if ('problems' in result) {
-      for (const problem of result.problems) complain(problem.slice(0, problem.indexOf(':')), problem)
-      throw new BootError(causes)
-    }
-    this.graph = result.graph
+    const { graph, leftOut, problems } = buildGraph(units.map(nodeOf), this.#options.external)
+    for (const problem of problems) complain(problem.slice(0, problem.indexOf(':')), problem)
+    this.graph = graph
     this.#faulty = faulty
-    this.#lost = lost
+    this.#lost = new Set([...lost, ...leftOut])
     return causes
   }
 

@@ -14,8 +14,8 @@ export interface Finding {
 /** A store that a plugin keeps its data in. `zin info` shows where it is; `zin doctor` checks it. */
 export interface StoreInfo {
   /**
-   * What and where it is, without secrets: `Redis at localhost:6379`. Plugins that share a store return the same text: it is shown and checked
-   * once.
+   * What and where it is, without secrets: `Redis at localhost:6379`. Plugins that share a store return the same text: it is shown once. Each
+   * of them checks what it needs of it, and lines that say the same are shown once.
    */
   readonly where: string
   /**

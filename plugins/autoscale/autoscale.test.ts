@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
 import { decisions, decisionsService } from 'zin/plugins/decisions'
+import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queuesService } from 'zin/plugins/queues'
@@ -100,6 +101,55 @@ describe('the routes of autoscale', () => {
       assert.match(answer.body.message, message)
     })
   }
+})
+
+describe('AUTOSCALE_KEY', () => {
+  const key = 'scaler-canary-'.padEnd(32, 'x')
+  const path = '/api/workers/emails/autoscale'
+
+  it('reads the desired number of a worker, and permits nothing else', async () => {
+    const host = await createTestHost({
+      services: [fullQueues],
+      plugins: [...dependencies(), jwt(), autoscale()],
+      env: { OPS_AUTH: 'required', AUTOSCALE_KEY: `${key}\n`, WORKER_AUTO_SCALING_ENABLED: 'true' },
+    })
+    try {
+      await host.service(workersService).create({ name: 'emails', queueName: 'emails', features: { autoScaling: true } })
+      const get = async (url: string, sent: Readonly<Record<string, string>>, method = 'GET') =>
+        (await host.inject({ method, path: url, headers: sent })).status
+      const right = { 'x-api-key': key }
+      const answer = await host.inject({ method: 'GET', path, headers: right })
+      assert.deepEqual([answer.status, typeof answer.body.desired, answer.headers['cache-control']], [200, 'number', 'no-store'])
+      for (const wrong of [key.slice(1), `${key}x`, '', 'undefined'])
+        assert.equal(await get(path, { 'x-api-key': wrong }), 401, `"${wrong}"`)
+      assert.equal(await get(path, {}), 401)
+      assert.equal(await get(path, { authorization: `Bearer ${key}` }), 401)
+      const { token } = await host.service(tokensService).issue({ sub: '1', role: 'admin' })
+      assert.equal(await get(path, { authorization: `Bearer ${token}` }), 200)
+      for (const { method, path: route, use } of host.host.view.routes())
+        if (use.includes('ops')) assert.equal(await get(route, right, method), 401, `${method} ${route}`)
+      assert.doesNotMatch(host.logText(), /canary/)
+    } finally {
+      await host.stop()
+    }
+  })
+
+  it('does not open the route when it is empty, and must be long in production', async () => {
+    const options = (env: Readonly<Record<string, string>>) => ({
+      services: [fullQueues],
+      plugins: [...dependencies(), jwt(), autoscale()],
+      env,
+    })
+    const host = await createTestHost(options({ OPS_AUTH: 'required', AUTOSCALE_KEY: ' ' }))
+    assert.equal((await host.inject({ method: 'GET', path, headers: { 'x-api-key': '' } })).status, 401)
+    await host.stop()
+    const production = { NODE_ENV: 'production', APP_NAME: 'shop', APP_KEY: 'k'.repeat(32), OPS_AUTH: 'required', REDIS_URL: '' }
+    await assert.rejects(createTestHost(options({ ...production, AUTOSCALE_KEY: key.slice(1) })), (error: Error) => {
+      assert.match(error.message, /AUTOSCALE_KEY has 31 bytes and production requires 32 or more/)
+      assert.doesNotMatch(error.message, /canary/)
+      return true
+    })
+  })
 })
 
 describe('autoscale', () => {

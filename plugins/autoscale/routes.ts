@@ -5,8 +5,8 @@ import { listResponse, nameParams, statusResponse } from './schema.js'
 const use = ['ops']
 const tag = 'autoscale'
 
-/** Routes for the status of the autoscaler. */
-export function autoscaleRoutes(autoscale: Autoscale): readonly Route[] {
+/** Routes for the status of the autoscaler. `guard`: key of the middleware of the one that a scaler reads. */
+export function autoscaleRoutes(autoscale: Autoscale, guard: 'ops' | 'scaler'): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -25,7 +25,7 @@ export function autoscaleRoutes(autoscale: Autoscale): readonly Route[] {
       path: '/api/workers/:name/autoscale',
       summary: 'Desired number of one worker, with the reason; also for the metrics-api scaler of KEDA',
       tag,
-      use,
+      use: [guard],
       params: nameParams,
       response: { 200: statusResponse },
       handler: async ({ input }) => ({ ok: true, ...(await autoscale.get(input.params.name)) }),

@@ -1,6 +1,13 @@
 import { defineSettings } from 'zin'
 
 export const autoscaleSettings = defineSettings({
+  AUTOSCALE_KEY: {
+    type: 'string',
+    default: '',
+    secret: true,
+    summary:
+      'Key with which a scaler such as KEDA reads `GET /api/workers/:name/autoscale`, in the header `x-api-key`; it permits nothing else. At least 32 bytes in production',
+  },
   WORKER_AUTO_SCALING_ENABLED: {
     type: 'bool',
     default: false,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type AppFolder, appFolder } from '../../scripts/testing/app-folder.js'
 
 const config = (plugins: string): string => `
-import { defineConfig } from 'zin'
+import { defineConfig, definePlugin, defineService } from 'zin'
 import { bulletproof } from 'zin/plugins/bulletproof'
 import { database } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
@@ -78,6 +78,36 @@ describe('zin config:check', () => {
       assert.deepEqual([invalid.code, complaints(invalid.err, 'config:check').length], [1, 6], invalid.err)
       assert.match(invalid.err, /core: PORT=eighty: expected an integer from 0 to 65535 \(set in the environment, read by core\)/)
     }))
+
+  it('reports what plugins lack beside those that cannot be sorted, also in production', () => {
+    const own = (name: string, more: string): string => `definePlugin({ name: '${name}', version: '1.0.0', ${more} setup() {} })()`
+    const [here, there] = ['here', 'there'].map((name) => `defineService('${name}')`)
+    const plugins = [
+      'database(), jwt(), bulletproof(), ops()',
+      own('shop', "dependencies: ['mail'],"),
+      own('here', `provides: [${here}], uses: { there: ${there} },`),
+      own('there', `provides: [${there}], uses: { here: ${here} },`),
+      own('behind', `uses: { here: ${here} },`),
+    ].join(', ')
+    return withApp(plugins, async (app) => {
+      const env = { NODE_ENV: 'production', OPS_AUTH: 'open', DB_STATEMENT_TIMEOUT_MS: '1', BULLETPROOF_SIGNING_SECRET: 'short' }
+      for (const command of ['config:check', 'start']) {
+        const { code, err } = await app.zin([command], env)
+        const problems = complaints(err, command)
+        for (const expected of [
+          /^shop: depends on plugin "mail", which is not enabled/,
+          /^here: circular dependency: here → there .* → here/,
+          /^database: DB_STATEMENT_TIMEOUT_MS=1/,
+          /^jwt: HS256 tokens require JWT_SECRET or APP_KEY/,
+          /^bulletproof: BULLETPROOF_SIGNING_SECRET has 5 bytes/,
+          /^bulletproof: APP_KEY encrypts the device secrets/,
+          /^ops: OPS_AUTH=open is refused in production/,
+        ])
+          assert.equal(problems.filter((problem) => expected.test(problem)).length, 1, `${expected} in\n${problems.join('\n')}`)
+        assert.deepEqual([code, problems.length], [1, 7], problems.join('\n'))
+      }
+    })
+  })
 
   it('reports everything at once: an app in which only that is set right starts', () =>
     withApp("database(), jwt(), bulletproof({ deviceStore: 'memory' }), ops()", async (app) => {

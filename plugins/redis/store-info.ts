@@ -37,14 +37,16 @@ export function redisStoreInfo({ target, connectTimeoutMs, keyPrefix, strict, lo
         const info = await client.info().catch(() => '')
         const version = /^redis_version:(\S+)/m.exec(info)?.[1]
         const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+        // Before a write: a replica that refuses it is left by the client, which connects again.
+        const clock = await checkClock(where, async () => {
+          const [seconds = 0, micros = 0] = await client.time()
+          return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+        })
         return [
           { check: where, message: `it responds${version === undefined ? '' : `, version ${version}`}` },
           await checkAccount(client, where),
           ...(policy === undefined ? [] : [policyFinding(where, policy, strict)]),
-          await checkClock(where, async () => {
-            const [seconds = 0, micros = 0] = await client.time()
-            return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-          }),
+          clock,
         ]
       } finally {
         client.closeAll()

@@ -1,7 +1,7 @@
 // The names that snippets in documents and docstrings can use without declaring them: the `ctx` of a plugin, services by their usual names, a
 // request, and parts of an app that they do not show. Plugins are imported separately.
 import type { Context } from 'koa'
-import { defineOptions, definePlugin, type PluginContext, Type } from 'zin'
+import { type DataStore, defineOptions, definePlugin, type PluginContext, Type } from 'zin'
 import type { clusterService } from 'zin/plugins/cluster'
 import type { databaseService } from 'zin/plugins/database'
 import type { kvService } from 'zin/plugins/kv'
@@ -37,6 +37,10 @@ export declare const caches: { clear(name: string): void }
 export declare const directory: { check(email: string, password: string): Promise<{ id: string; email: string; role: string } | undefined> }
 export declare const reports: { start(epoch: number): void; stop(): void }
 export declare function writeReport(): Promise<void>
+export declare const searchIndex: {
+  open(): Promise<{ version: string; time(): Promise<number>; close(): Promise<void> }>
+  data(): DataStore
+}
 export declare const sessions: { find(id: string | undefined): Promise<{ id: string; userId: string; endsAt: number } | undefined> }
 export declare const tenants: { find(key: string): Promise<{ id: string } | undefined> }
 export declare const telemetry: Parameters<Queues['setTelemetry']>[0]

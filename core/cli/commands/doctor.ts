@@ -66,7 +66,7 @@ async function examine({ host, loaded }: OpenApp): Promise<readonly Finding[]> {
     ...(problems.length > 0 ? configuration : [{ check: 'configuration', message: 'it is complete' }]),
     ...(await checkFiles(rootDir, dataDir)),
     ...failures.map(({ plugin, reason }) => ({ check: `stores of ${plugin}`, message: reason, fix: 'Correct the plugin' })),
-    ...(await Promise.all(stores.map(checkStore))).flat(),
+    ...merged((await Promise.all(stores.map(checkStore))).flat()),
   ]
 }
 
@@ -76,6 +76,19 @@ async function checkStore({ where, check }: StoreInfo): Promise<readonly Finding
   } catch (error) {
     return [{ check: where, message: messageOf(error), fix: 'Do what the message says, and try again' }]
   }
+}
+
+/** What several plugins found in the same store, once: every problem with another remedy, or that there is none. */
+function merged(findings: readonly Finding[]): readonly Finding[] {
+  const found = new Map<string, Finding>()
+  const hasProblem = new Set(findings.filter(({ fix }) => fix !== undefined).map(({ check }) => check))
+  for (const finding of findings) {
+    const { check, fix } = finding
+    if (fix === undefined && hasProblem.has(check)) continue
+    const key = fix === undefined ? check : `${check}: ${fix}`
+    if (!found.has(key)) found.set(key, finding)
+  }
+  return [...found.values()]
 }
 
 function configurationProblems(error: unknown): readonly Finding[] {

@@ -29,7 +29,7 @@ export const infoCommand = defineCommand({
         app: { name, environment, folder: rootDir, configuration: loaded.file, running: running === undefined ? 'no' : urlOf(running) },
         plugins: Object.fromEntries(plugins.map((one) => [one.name, one.version])),
         packages: Object.fromEntries(packages),
-        data: { directory: dataDir, stores: stores.map(({ where }) => where) },
+        data: { directory: dataDir, stores: [...new Set(stores.map(({ where }) => where))] },
       })
     } finally {
       await app.close()

@@ -70,14 +70,23 @@ export function tableData({ birthKey, clock, database }: TableDataParts): DataSt
     },
     async *read() {
       let nameless = 0
+      let birth: Entry | undefined
       for (let last = ''; ; ) {
         const rows = await tables().selectFrom('zin_kv').selectAll().where('id', '>', last).orderBy('id').limit(atOnce).execute()
         for (const { expires_at, id, name, value } of rows) {
           if (id === markId || (expires_at !== null && Number(expires_at) <= clock.now())) continue
-          if (name === null) nameless++
-          yield recordOf({ id, key: name ?? undefined, value, expiresAt: expires_at === null ? undefined : Number(expires_at) })
+          const entry = { id, key: name ?? undefined, value, expiresAt: expires_at === null ? undefined : Number(expires_at) }
+          if (id === idOf(birthKey)) birth = entry
+          else {
+            if (name === null) nameless++
+            yield recordOf(entry)
+          }
         }
-        if (rows.length < atOnce) return nameless === 0 ? [] : [unnamedNote(nameless)]
+        if (rows.length < atOnce) {
+          // Who leaves out entries without keys leaves out revocations: a store without its birth refuses every token from before the import.
+          if (birth !== undefined) yield recordOf({ ...birth, key: nameless === 0 ? birthKey : undefined })
+          return nameless === 0 ? [] : [unnamedNote(nameless)]
+        }
         last = rows.at(-1)?.id ?? ''
       }
     },
