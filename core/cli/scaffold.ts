@@ -57,10 +57,12 @@ export function withAppName(text: string, name: string): string {
 
 /** Replaces `generate` in each line `NAME=generate` with 32 random bytes as `base64:…`. */
 export function generateKeys(text: string): string {
-  return text.replace(
-    /^([A-Za-z_]\w*)=generate[ \t]*$/gm,
-    (_line, name: string) => `${name}=base64:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`,
-  )
+  return text.replace(/^([A-Za-z_]\w*)=generate[ \t]*$/gm, (_line, name: string) => `${name}=${newKey()}`)
+}
+
+/** 32 random bytes as `base64:…`. */
+export function newKey(): string {
+  return `base64:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
 }
 
 /**
