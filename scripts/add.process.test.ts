@@ -50,6 +50,19 @@ describe('zin add', () => {
     )
   })
 
+  it('makes a key for the first plugin that reads one, and keeps it', async () => {
+    assert.doesNotMatch(text('.env'), /APP_KEY/)
+    const { code, stdout, stderr } = await runCli(['add', 'jwt', '--skip-install'], app)
+    assert.equal(code, 0)
+    assert.match(stdout, /^zin\.config\.ts: jwt$/m)
+    assert.match(stdout, /^\.env: APP_KEY, a new random key; do not commit it$/m)
+    assert.match(text('.env'), /^APP_KEY='base64:[\w+/]{43}='$/m)
+    assert.doesNotMatch(stdout + stderr, /base64:|APP_KEY is set/, 'neither the key nor a warning that it is missing')
+    const before = text('.env')
+    assert.doesNotMatch((await runCli(['add', 'sessions', '--skip-install'], app)).stdout, /APP_KEY/)
+    assert.equal(text('.env'), before)
+  })
+
   it('refuses an unknown name with the nearest one, and changes nothing', async () => {
     const before = text('zin.config.ts')
     const { code, stderr } = await runCli(['add', 'quues'], app)

@@ -1,5 +1,5 @@
 // Checks that every plugin has a README with the common sections and a test that compares it with the code (describePlugin), that links
-// between documents are valid, and that the scripts named in CONTRIBUTING.md exist.
+// between documents are valid, that the scripts named in CONTRIBUTING.md exist, and that README.md has every key of the configuration.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -53,6 +53,19 @@ function scriptProblems(path: string): readonly string[] {
   return named.filter((name) => !(name in scripts)).map((name) => `${path}: package.json has no script "${name}"`)
 }
 
-const problems = [...pluginFolders.flatMap(pluginProblems), ...documents('.').flatMap(linkProblems), ...scriptProblems('CONTRIBUTING.md')]
+function configProblems(): readonly string[] {
+  const [, body = ''] = /interface ZinConfig \{\n([\s\S]*?)\n\}/.exec(readFileSync('core/host/define-config.ts', 'utf8')) ?? []
+  const keys = [...body.matchAll(/^ {2}readonly (\w+)\?/gm)].map((match) => match[1] ?? '')
+  const readme = readFileSync('README.md', 'utf8')
+  const missing = keys.filter((key) => !new RegExp(`^\\| \`${key}[.\`]`, 'm').test(readme))
+  return keys.length === 0 ? ['ZinConfig was not found'] : missing.map((key) => `README.md: the key "${key}" of defineConfig is missing`)
+}
+
+const problems = [
+  ...configProblems(),
+  ...pluginFolders.flatMap(pluginProblems),
+  ...documents('.').flatMap(linkProblems),
+  ...scriptProblems('CONTRIBUTING.md'),
+]
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length > 0 ? 1 : 0

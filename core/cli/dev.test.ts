@@ -11,7 +11,8 @@ import { isSource, watchSources } from './watch.js'
 
 async function watched(t: TestContext) {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-watch-'))
-  for (const folder of ['src/deep', 'data', 'node_modules/x', '.zin/data', 'dist']) await mkdir(join(rootDir, folder), { recursive: true })
+  for (const folder of ['src/deep', 'data', 'web/src', 'node_modules/x', '.zin/data', 'dist'])
+    await mkdir(join(rootDir, folder), { recursive: true })
   let arrived: () => void = () => undefined
   const seen = new Set<string>()
   const watcher = await watchSources(
@@ -20,7 +21,7 @@ async function watched(t: TestContext) {
       for (const file of files) seen.add(relative(rootDir, file))
       arrived()
     },
-    { debounceMs: 10, ignored: join(rootDir, 'data') },
+    { debounceMs: 10, ignored: [join(rootDir, 'data'), join(rootDir, 'web')] },
   )
   t.after(async () => {
     watcher.close()
@@ -45,18 +46,39 @@ test('a change of a source file is detected, including in folders that are creat
   }
 })
 
-test('changes of data, packages, builds and other files are ignored', async (t) => {
+test('changes of data, packages, builds, ignored folders, tests and other files are ignored', async (t) => {
   const { rootDir, change, seen } = await watched(t)
-  for (const name of ['data/run.json', 'node_modules/x/index.js', '.zin/data/a.json', 'dist/a.js', 'notes.txt'])
+  for (const name of [
+    'data/run.json',
+    'node_modules/x/index.js',
+    '.zin/data/a.json',
+    'dist/a.js',
+    'web/src/a.ts',
+    'src/a.test.ts',
+    'notes.txt',
+  ])
     await writeFile(join(rootDir, name), 'x')
   await writeFile(join(rootDir, 'last.ts'), 'x')
   await change('last.ts')
   assert.deepEqual([...seen], ['last.ts'])
 })
 
-test('sources are TypeScript, JavaScript, JSON and .env files', () => {
-  const names = ['a.ts', 'a.mts', '.env', '.env.local', '.env.new', '.env.new.1.x', 'a.json', 'a.md', 'Makefile']
-  assert.deepEqual(names.filter(isSource), ['a.ts', 'a.mts', '.env', '.env.local', 'a.json'])
+test('sources are TypeScript, JavaScript, JSON and .env files, except tests', () => {
+  const names = [
+    'a.ts',
+    'a.mts',
+    '.env',
+    '.env.local',
+    '.env.new',
+    '.env.new.1.x',
+    'a.json',
+    'a.md',
+    'Makefile',
+    'a.test.ts',
+    'a.spec.mjs',
+    'test.ts',
+  ]
+  assert.deepEqual(names.filter(isSource), ['a.ts', 'a.mts', '.env', '.env.local', 'a.json', 'test.ts'])
 })
 
 test('a restart stops the old process before it spawns the new one, and a burst of restarts is merged', async (t) => {

@@ -116,14 +116,15 @@ test('a job of ${path} returns its id, and fails without one', async () => {
 
   migration({ path, name, file }) {
     const migration = `${factoryName(name)}Migration`
-    const number = file.slice(0, 4)
-    const table = path.replaceAll(/[/-]/g, '_')
+    const id = `${file.slice(0, 4)}_${path.replaceAll(/[/-]/g, '_')}`
+    // `create-products` makes the table `products`.
+    const table = path.replace(/(^|\/)create-/, '$1').replaceAll(/[/-]/g, '_')
     return {
       listed: { imports: migration, list: `migrations: [${migration}]` },
       code: `import { defineMigration } from 'zin/plugins/database'
 
 export const ${migration} = defineMigration({
-  id: '${number}_${table}',
+  id: '${id}',
   up: (db) =>
     db.schema
       .createTable('${table}')

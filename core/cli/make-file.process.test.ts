@@ -60,6 +60,9 @@ test('what make:<kind> writes type-checks, passes lint and its test, and nothing
     }
   }
   assert.match(await readFile(join(app.folder, 'migrations', 'shop', '0002-orders.ts'), 'utf8'), /id: '0002_shop_orders'/)
+  assert.match((await app.zin(['make:migration', 'create_products'])).out, /created migrations\/0004-create-products\.ts/)
+  const created = await readFile(join(app.folder, 'migrations', '0004-create-products.ts'), 'utf8')
+  assert.match(created, /id: '0004_create_products'[\s\S]*createTable\('products'\)/)
 
   // As the output of the commands says.
   await writeFile(
@@ -93,7 +96,7 @@ export default defineConfig({
   ])
   const tested = await app.zin(['test'])
   assert.equal(tested.code, 0, tested.out)
-  assert.match(tested.out, /pass 14/)
+  assert.match(tested.out, /pass 15/)
   const listed = await app.zin(['late-orders', '--json'])
   assert.deepEqual([listed.code, listed.err], [0, ''])
   assert.ok((JSON.parse(listed.out) as { path: string }[]).some(({ path }) => path === '/shop/orders/:id'))

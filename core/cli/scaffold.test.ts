@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -110,6 +110,28 @@ test('every generated key is different', () => {
     .map((line) => line.slice(2))
   assert.equal(new Set(keys).size, 2)
   assert.equal(Buffer.from(keys[0]?.replace('base64:', '') ?? '', 'base64').length, 32)
+})
+
+test('the app gets the tarball from which its zin was installed, so that it can be installed without a registry', async (t) => {
+  const checkout = await zinIn(t)
+  const project = join(checkout.root, 'project')
+  const root = join(project, 'node_modules', 'zin')
+  await cp(join(checkout.root, 'examples'), join(root, 'examples'), { recursive: true })
+  await writeFile(join(project, 'zin-1.2.3.tgz'), 'packed')
+  const made = async (folder: string, resolved: string): Promise<unknown> => {
+    const lock = { packages: { 'node_modules/zin': { resolved } } }
+    await writeFile(join(project, 'node_modules', '.package-lock.json'), JSON.stringify(lock))
+    await scaffold({ target: join(checkout.root, folder), example: 'minimal', zin: { root, version: '1.2.3', installed: true } })
+    return JSON.parse(await readFile(join(checkout.root, folder, 'package.json'), 'utf8')).dependencies.zin
+  }
+  assert.equal(await made('one', 'file:zin-1.2.3.tgz'), 'file:./zin-1.2.3.tgz')
+  assert.equal(await readFile(join(checkout.root, 'one', 'zin-1.2.3.tgz'), 'utf8'), 'packed')
+  assert.equal(await made('two', 'https://registry.npmjs.org/zin/-/zin-1.2.3.tgz'), '^1.2.3')
+  assert.equal(await made('three', 'file:../gone/zin-1.2.3.tgz'), '^1.2.3')
+  assert.deepEqual(
+    (await readdir(join(checkout.root, 'two'))).filter((name) => name.endsWith('.tgz')),
+    [],
+  )
 })
 
 test('the app depends on the version of an installed zin', () => {

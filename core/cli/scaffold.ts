@@ -1,5 +1,6 @@
-import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { statSync } from 'node:fs'
+import { copyFile, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { cliErrors } from './errors.js'
 import { ciWorkflow, editorConfig } from './new-files.js'
 import type { ZinPackage } from './package-root.js'
@@ -30,7 +31,9 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   await mkdir(target, { recursive: true })
   await cp(source, target, { recursive: true, filter: (path) => !skipped.has(basename(path)) })
   const manifest = join(target, 'package.json')
-  const text = manifestFor(await readFile(manifest, 'utf8'), basename(target), zin)
+  const tarball = await tarballOf(zin)
+  if (tarball !== undefined) await copyFile(tarball, join(target, basename(tarball)))
+  const text = manifestFor(await readFile(manifest, 'utf8'), basename(target), zin, tarball)
   await writeFile(manifest, text)
   // npm omits .gitignore from packages. Temporary files of updateEnvFile contain secrets, too.
   await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\nbuild/\n.zin/\n.env\n.env.new*\n')
@@ -54,18 +57,36 @@ export function withAppName(text: string, name: string): string {
 
 /** Replaces `generate` in each line `NAME=generate` with 32 random bytes as `base64:…`. */
 export function generateKeys(text: string): string {
-  return text.replace(
-    /^([A-Za-z_]\w*)=generate[ \t]*$/gm,
-    (_line, name: string) => `${name}=base64:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`,
-  )
+  return text.replace(/^([A-Za-z_]\w*)=generate[ \t]*$/gm, (_line, name: string) => `${name}=${newKey()}`)
 }
 
-/** Adapts the example's package.json: the app's name, and a dependency on zin from the same source as this one. */
-export function manifestFor(text: string, folder: string, zin: ZinPackage): string {
+/** 32 random bytes as `base64:…`. */
+export function newKey(): string {
+  return `base64:${Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64')}`
+}
+
+/**
+ * Adapts the example's package.json: the app's name, and a dependency on zin from the same source as this one.
+ *
+ * @param tarball the packed zin that is copied beside the package.json.
+ */
+export function manifestFor(text: string, folder: string, zin: ZinPackage, tarball?: string): string {
   const { optionalDependencies, ...manifest } = JSON.parse(text) as Record<string, unknown>
-  const dependencies = { ...(manifest.dependencies as object | undefined), zin: zin.installed ? `^${zin.version}` : `file:${zin.root}` }
+  const packed = tarball === undefined ? `^${zin.version}` : `file:./${basename(tarball)}`
+  const dependencies = { ...(manifest.dependencies as object | undefined), zin: zin.installed ? packed : `file:${zin.root}` }
   const stand = needsStandIns() && optionalDependencies !== undefined ? { optionalDependencies } : {}
   return `${JSON.stringify({ ...manifest, name: packageName(folder), dependencies, ...stand }, null, 2)}\n`
+}
+
+/** The tarball from which npm installed zin, as its lock file in `node_modules` says. A registry may not have that version. */
+async function tarballOf({ installed, root }: ZinPackage): Promise<string | undefined> {
+  const folder = dirname(root)
+  const lock = installed ? await readText(join(folder, '.package-lock.json')) : undefined
+  if (lock === undefined) return undefined
+  const { packages = {} } = JSON.parse(lock) as { readonly packages?: Readonly<Record<string, { readonly resolved?: string }>> }
+  const { resolved = '' } = packages[`node_modules/${basename(root)}`] ?? {}
+  const tarball = resolve(dirname(folder), resolved.replace(/^file:/, ''))
+  return resolved.startsWith('file:') && statSync(tarball, { throwIfNoEntry: false })?.isFile() === true ? tarball : undefined
 }
 
 /** Whether this Node lacks what the optional dependencies of the examples stand in for: `node:sqlite`, complete since 22.16. */

@@ -6,8 +6,11 @@ import { extname, join } from 'node:path'
 const skipped = new Set(['node_modules', '.zin', '.git', 'dist', 'build', 'build.new', 'coverage'])
 const extensions = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'])
 
+const testFile = /\.(?:test|spec)\.[cm]?[jt]s$/
+
 /** Whether a change of this file should restart the app. */
 export function isSource(name: string): boolean {
+  if (testFile.test(name)) return false
   // Updates of `.env` use temporary files whose names start with `.env.new`.
   return extensions.has(extname(name)) || name === '.env' || (name.startsWith('.env.') && !name.startsWith('.env.new'))
 }
@@ -18,8 +21,8 @@ export interface SourceWatcher {
 
 export interface WatchOptions {
   readonly debounceMs?: number
-  /** A folder that the app writes to. */
-  readonly ignored?: string
+  /** Absolute paths of folders, such as the one that the app writes to. */
+  readonly ignored?: readonly string[]
 }
 
 /**
@@ -29,7 +32,7 @@ export interface WatchOptions {
 export async function watchSources(
   rootDir: string,
   onChange: (files: readonly string[]) => void,
-  { debounceMs = 100, ignored }: WatchOptions = {},
+  { debounceMs = 100, ignored = [] }: WatchOptions = {},
 ): Promise<SourceWatcher> {
   const watchers = new Map<string, FSWatcher>()
   const burst = new Set<string>()
@@ -50,7 +53,7 @@ export async function watchSources(
     watchers.delete(folder)
   }
   const add = async (folder: string, report: boolean): Promise<void> => {
-    if (closed || watchers.has(folder) || (folder === ignored && folder !== rootDir)) return
+    if (closed || watchers.has(folder) || (ignored.includes(folder) && folder !== rootDir)) return
     try {
       const watcher = watch(folder, (_event, name) => {
         if (name === null) return

@@ -1,5 +1,6 @@
 import type { Static, TObject, TUnsafe } from 'typebox'
 import { Type } from 'typebox'
+import { functionKeyword } from '../util/schema-faults.js'
 import { isStandardSchema, jsonSchemaOf, type StandardSchema } from '../util/standard-schema.js'
 
 /** The options of a plugin, created by {@link defineOptions}. */
@@ -71,9 +72,6 @@ export function defineOptions(schema: TObject | StandardSchema<unknown, object>)
 export function functionOption<F extends AnyFunction>(options: { readonly description: string }): TUnsafe<F> {
   return Type.Unsafe<F>({ ...options, [functionKeyword]: true })
 }
-
-/** Schema keyword: the value is a function. */
-export const functionKeyword = 'x-function'
 
 /**
  * Returns the problems of an options declaration. At boot, defaults are compared only with the simple keywords of their schema, which is

@@ -14,6 +14,9 @@ const mail = definePlugin({
       mode: Type.Union([Type.Literal('direct'), Type.Literal('queued')], { default: 'direct', description: 'Mode' }),
       server: Type.Optional(Type.Object({ port: Type.Integer() }, { additionalProperties: false })),
       onSent: Type.Optional(functionOption<(id: string) => void>({ description: 'Called after each mail' })),
+      from: Type.Optional(
+        Type.Union([Type.Literal('sender'), Type.Literal('app'), functionOption<(id: string) => string>({ description: 'Address' })]),
+      ),
     }),
   ),
   setup: ({ options }) => void options.url.length,
@@ -52,6 +55,13 @@ describe('options of a plugin', () => {
     assert.deepEqual(problems({ url, onSent: () => {} }), [])
     assert.deepEqual(problems({ url, onSent: 'log' }), [
       'slow-mail: option "onSent" must be a function (zin.config.ts: slowMail({ onSent: … }))',
+    ])
+  })
+
+  it('that may be a word or a function are refused with both', () => {
+    assert.deepEqual(problems({ url, from: () => 'ada@example.com' }), [])
+    assert.deepEqual(problems({ url, from: 'sendr' }), [
+      'slow-mail: option "from" must be sender or app or a function (zin.config.ts: slowMail({ from: … }))',
     ])
   })
 

@@ -1,10 +1,10 @@
 import { Ajv, type ValidateFunction } from 'ajv'
 import ajvFormats from 'ajv-formats'
 import { factoryName } from '../util/factory-name.js'
-import { schemaFaults } from '../util/schema-faults.js'
+import { functionKeyword, schemaFaults } from '../util/schema-faults.js'
 import { type StandardSchema, validateStandard } from '../util/standard-schema.js'
 import { suggest } from '../util/suggest.js'
-import { functionKeyword, isRequired, type OptionsDeclaration } from './options.js'
+import { isRequired, type OptionsDeclaration } from './options.js'
 
 export type OptionsResult = { readonly options: object } | { readonly problems: readonly string[] }
 

@@ -19,6 +19,9 @@ export function schemaFaults(errors: readonly ErrorObject[]): readonly SchemaFau
   return mergeUnions(errors).map(faultOf)
 }
 
+/** Marks the schema of a function. */
+export const functionKeyword = 'x-function'
+
 /** Maximum number of values and names in one message. */
 const maxListed = 20
 
@@ -80,9 +83,14 @@ function mergeUnions(errors: readonly ErrorObject[]): readonly ErrorObject[] {
     let start = merged.length
     if (error.keyword === 'anyOf' || error.keyword === 'oneOf') while (start > 0 && isInside(merged[start - 1], error)) start--
     const inside = merged.splice(start)
-    merged.push(...(inside.length === 0 ? [error] : faultsOfUnion(error, inside)))
+    merged.push(...(inside.length === 0 ? [error] : faultsOfUnion(error, inside.map(typeOfFunction))))
   }
   return merged
+}
+
+/** A branch for a function is one more type that the value may have. */
+function typeOfFunction(error: ErrorObject): ErrorObject {
+  return error.keyword === functionKeyword ? { ...error, keyword: 'type', params: { type: 'a function' } } : error
 }
 
 function isInside(error: ErrorObject | undefined, union: ErrorObject): boolean {

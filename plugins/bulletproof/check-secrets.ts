@@ -35,7 +35,7 @@ export function checkSecrets(facts: SecretFacts): { readonly errors: readonly Zi
   const warnings = [
     short && !production ? `${shared.source} has ${shared.bytes} bytes; production refuses fewer than ${MIN_SECRET_BYTES}` : '',
     unsealed && !production
-      ? 'APP_KEY is not set: device secrets are encrypted with a key of this process, so devices are lost when it ends'
+      ? 'APP_KEY is not set: device secrets are encrypted with a key of this process, so devices are lost when it ends; set APP_KEY in .env'
       : '',
     weakSeal && !production ? `APP_KEY has ${appKeyBytes} bytes; production refuses fewer than ${MIN_SECRET_BYTES}` : '',
     uses && shared.source !== undefined && shared.source !== 'BULLETPROOF_SIGNING_SECRET'

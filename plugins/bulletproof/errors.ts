@@ -1,4 +1,5 @@
 import { defineErrors, storeUnavailable, type WaitBudget } from 'zin'
+import { newSecretCommand } from 'zin/plugins/jwt'
 import type { Pending } from './pending.js'
 
 export const bulletproofErrors = defineErrors({
@@ -29,7 +30,7 @@ export const bulletproofErrors = defineErrors({
   },
   BULLETPROOF_APP_KEY_MISSING: {
     message: (driver: string) =>
-      `bulletproof: APP_KEY encrypts the device secrets in the ${driver} store; set it to 32 random bytes or more in the environment or .env`,
+      `bulletproof: APP_KEY encrypts the device secrets in the ${driver} store; set it to 32 random bytes or more in the environment or .env. A new secret: ${newSecretCommand}`,
     when: 'At boot in production: devices are stored and `APP_KEY` is empty',
     fix: 'Set it to 32 random bytes or more',
   },

@@ -1,6 +1,7 @@
 import { defineErrors } from 'zin'
 
-const generate = `node -e "console.log(require('crypto').randomBytes(32).toString('base64url'))"`
+/** A command that prints a new secret. */
+export const newSecretCommand = `node -e "console.log(require('crypto').randomBytes(32).toString('base64url'))"`
 
 export const jwtErrors = defineErrors({
   UNAUTHORIZED: {
@@ -22,13 +23,13 @@ export const jwtErrors = defineErrors({
   },
   JWT_KEY_MISSING: {
     message: (algorithm: string, names: string) =>
-      `jwt: ${algorithm} tokens require ${names}; set it in the environment or .env. A new secret: ${generate}`,
+      `jwt: ${algorithm} tokens require ${names}; set it in the environment or .env. A new secret: ${newSecretCommand}`,
     when: 'At boot: no key is set. Or a token is issued without the private key',
     fix: 'Set the key that the message names',
   },
   JWT_KEY_TOO_SHORT: {
     message: (name: string, bytes: number) =>
-      `jwt: ${name} has ${bytes} bytes and production needs 32 or more; set a longer one in the environment or .env. A new one: ${generate}`,
+      `jwt: ${name} has ${bytes} bytes and production needs 32 or more; set a longer one in the environment or .env. A new one: ${newSecretCommand}`,
     when: 'At boot in production: a secret has fewer than 32 bytes',
     fix: 'Set a new one; the message contains the command',
   },
@@ -51,7 +52,7 @@ export const jwtErrors = defineErrors({
   },
   JWT_DEV_NO_KEY: {
     message: () =>
-      `neither JWT_SECRET nor APP_KEY is set, so no other process would accept the token; set one in the environment or .env. A new secret: ${generate}`,
+      `neither JWT_SECRET nor APP_KEY is set, so no other process would accept the token; set one in the environment or .env. A new secret: ${newSecretCommand}`,
     when: '`jwt:dev` without a key, so that no other process would accept the token',
     fix: 'Set `JWT_SECRET` or `APP_KEY`',
   },

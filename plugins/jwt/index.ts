@@ -15,6 +15,7 @@ import { jwtSettings } from './settings.js'
 export { checkedClaims, inTime, maxTokenBytes } from './claims.js'
 export type { Claims, Credential, CredentialKind, Credentials, PublicJwk, Refused, Tokens } from './contract.js'
 export { bearerScheme, credentialsService, tokensService } from './contract.js'
+export { newSecretCommand } from './errors.js'
 export type { JwtHooks } from './hooks.js'
 // The types of `ctx.state` and `ctx.request.user` in routes with the key `auth`.
 export type {} from './middleware.js'

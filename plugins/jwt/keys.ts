@@ -52,7 +52,8 @@ function secretKeys(material: KeyMaterial): Keyring {
   const [name, text] = material.secret !== '' ? (['JWT_SECRET', material.secret] as const) : (['APP_KEY', material.appKey] as const)
   if (text === '') {
     if (production) throw jwtErrors.JWT_KEY_MISSING(algorithm, 'JWT_SECRET or APP_KEY')
-    const warning = 'neither JWT_SECRET nor APP_KEY is set: tokens are signed with a random key and are valid only until this process ends'
+    const warning =
+      'neither JWT_SECRET nor APP_KEY is set: tokens are signed with a random key and are valid only until this process ends; set APP_KEY in .env'
     return { ...randomKeys(), warnings: [warning] }
   }
   const bytes = Buffer.from(text, 'utf8')

@@ -1,4 +1,5 @@
 import { defineErrors } from 'zin'
+import { newSecretCommand } from 'zin/plugins/jwt'
 
 export const sessionsErrors = defineErrors({
   CSRF_TOKEN_INVALID: {
@@ -37,7 +38,7 @@ export const sessionsErrors = defineErrors({
   },
   SESSION_SECRET_MISSING: {
     message: () =>
-      'sessions: neither SESSION_SECRET nor APP_KEY is set; set one of them to 32 random bytes or more in the environment or .env',
+      `sessions: neither SESSION_SECRET nor APP_KEY is set; set one of them to 32 random bytes or more in the environment or .env. A new secret: ${newSecretCommand}`,
     when: 'At boot in production: there is no secret that signs cookies',
     fix: 'Set `SESSION_SECRET` or `APP_KEY`',
   },

@@ -213,7 +213,7 @@ export function assemble(input: AssembleInput): WorkerParts {
   const health = new Health({ shared, jobs, hooks, queues: services.queues, now })
   const versions = new Versions({ writes, shared, check, code, now })
   const changes = new Changes({ hooks, ops: services.ops, log })
-  const declarations = new Declarations({ changes, records, versions, registry, storeRegistry, log })
+  const declarations = new Declarations({ changes, records, versions, registry, storeRegistry, rule, log })
   const listeners = new Set<(event: WorkerEvent) => void>()
   const emit = (event: WorkerEvent): void => {
     for (const listener of [...listeners]) {

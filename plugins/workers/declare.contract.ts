@@ -31,12 +31,12 @@ export function declareContract(title: string, env: Readonly<Record<string, stri
       const hosts: TestHost[] = []
       try {
         await writeProcessors(rootDir, { 'a.mjs': 'export default () => "a"', 'b.mjs': 'export default () => "b"' })
-        await work(async (declare, roles) => {
+        await work(async (declare, roles, more) => {
           const host = await createTestHost({
             plugins: [database(), kv(), cluster(), queues(), ops(), workers({ declare: [...declare] })],
             rootDir,
             dataDir: join(rootDir, 'data'),
-            env: { WORKER_AUTO_START: 'true', ...env, ...own },
+            env: { WORKER_AUTO_START: 'true', ...env, ...own, ...more },
             ...(roles === undefined ? {} : { roles }),
           })
           hosts.push(host)
@@ -47,7 +47,11 @@ export function declareContract(title: string, env: Readonly<Record<string, stri
         await rm(rootDir, { recursive: true, force: true })
       }
     }
-    type Boot = (declare: readonly CreateWorker[], roles?: readonly ('http' | 'worker')[]) => Promise<TestHost>
+    type Boot = (
+      declare: readonly CreateWorker[],
+      roles?: readonly ('http' | 'worker')[],
+      more?: Readonly<Record<string, string>>,
+    ) => Promise<TestHost>
     const [name, queueName] = [`mails-${run}`, `mails-${run}`]
 
     it('are created when absent, and changed where their declaration differs; the rest is up to operators', async () => {
@@ -90,6 +94,38 @@ export function declareContract(title: string, env: Readonly<Record<string, stri
         const line = host.logs.find(({ msg }) => msg?.includes('no longer declared'))
         assert.ok(line?.msg?.includes(`${name} (zin.config)`), host.logText())
         assert.equal((await host.service(workersService).get(name)).name, name)
+      })
+    })
+
+    it('are named at the start with what to set, if they are wanted and no setting lets them start', async () => {
+      await inFolder(async (boot) => {
+        const named = (host: TestHost): readonly string[] =>
+          host.logs.flatMap(({ msg = '' }) => (msg.includes('does not start:') ? [msg] : []))
+        const off = { WORKER_AUTO_START: 'false' }
+        const wanted: CreateWorker = { name, queueName, processor: 'a.mjs', autoStart: true }
+        const others: CreateWorker[] = [
+          { name: `${name}-off`, queueName, processor: 'a.mjs', autoStart: false },
+          { name: `${name}-open`, queueName, processor: 'a.mjs' },
+        ]
+        let host = await boot([wanted, ...others], undefined, off)
+        const [line = '', ...more] = named(host)
+        assert.deepEqual(more, [], 'only the one that is declared to start')
+        assert.match(line, /WORKER_AUTO_START is not true; set WORKER_AUTO_START=true .* "zin worker:start mails-/)
+        await host.service(workersService).start(name)
+        await host.service(workersService).stop(name)
+        await host.stop()
+
+        host = await boot([wanted, ...others], undefined, off)
+        assert.deepEqual(named(host), [], 'an operator stopped it')
+        await host.service(workersService).start(name)
+        await host.stop()
+
+        host = await boot([wanted], undefined, off)
+        assert.deepEqual(named(host), [line], 'a start by an operator does not outlast the process')
+        await host.stop()
+
+        host = await boot([wanted, ...others])
+        assert.deepEqual(named(host), [])
       })
     })
 

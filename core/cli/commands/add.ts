@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
+import { updateEnvFile } from '../../config/update-env-file.js'
 import { messageOf } from '../../errors.js'
 import { defineCommand, type Printer } from '../../host/command.js'
 import { hostErrors } from '../../host/errors.js'
@@ -16,17 +17,18 @@ import { withPlugins } from '../config-text.js'
 import { cliErrors } from '../errors.js'
 import { openApp } from '../open-app.js'
 import { zinPackage } from '../package-root.js'
+import { newKey } from '../scaffold.js'
 
 export const addCommand = defineCommand({
   name: 'add',
-  summary: 'Add a plugin of zin/plugins: install its packages, and list it in zin.config.ts',
+  summary: 'Add a plugin of zin/plugins: install its packages, list it in zin.config.ts, and make the key that it reads',
   needs: 'nothing',
   args: [{ name: 'plugin', summary: 'name of the plugin, such as queues' }],
   options: {
     all: { type: 'boolean', summary: 'Also install the packages that only some of its options and settings need' },
-    'skip-install': { type: 'boolean', summary: 'Only change zin.config.ts and package.json' },
+    'skip-install': { type: 'boolean', summary: 'Install nothing; only change zin.config.ts, package.json and .env' },
   },
-  async run({ args, options, cwd, print }) {
+  async run({ args, options, cwd, env, print }) {
     const found = await findConfig(cwd)
     if (found === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
     const known = await ownPlugins()
@@ -36,10 +38,12 @@ export const addCommand = defineCommand({
     const missing = await listPackages(rootDir, packages)
     await listPlugins(
       file,
+      relative(cwd, file),
       plugins.map(({ factory }) => factory),
       print,
     )
     if (missing.length > 0) print.line(`package.json: ${missing.join(', ')}`)
+    if (await addKey(rootDir, plugins, env)) print.line('.env: APP_KEY, a new random key; do not commit it')
     if (missing.length > 0 && options['skip-install'] === true) print.line(`Then run: ${managerOf(rootDir)} install`)
     else {
       if (missing.length > 0) await install(rootDir)
@@ -118,17 +122,33 @@ async function listPackages(rootDir: string, names: readonly string[]): Promise<
   return missing
 }
 
-async function listPlugins(file: string, factories: readonly string[], print: Printer): Promise<void> {
+async function listPlugins(file: string, shown: string, factories: readonly string[], print: Printer): Promise<void> {
   const before = await readFile(file, 'utf8')
   const after = withPlugins(before, factories)
-  if (after === before) return print.line(`${file} already lists ${factories.join(', ')}`)
+  if (after === before) return print.line(`${shown} already lists ${factories.join(', ')}`)
   if (after === undefined) {
     throw cliErrors.ZIN_COMMAND_FAILED(
-      `${file} has no list "plugins" that can be changed: add import { ${factories.join(', ')} } from 'zin/plugins', and ${factories.map((one) => `${one}()`).join(', ')} to its plugins`,
+      `${shown} has no list "plugins" that can be changed: add import { ${factories.join(', ')} } from 'zin/plugins', and ${factories.map((one) => `${one}()`).join(', ')} to its plugins`,
     )
   }
   await writeFile(file, after)
-  print.line(`${file}: ${factories.filter((name) => !new RegExp(`\\b${name}\\b`).test(before)).join(', ') || factories.join(', ')}`)
+  print.line(`${shown}: ${factories.filter((name) => !new RegExp(`\\b${name}\\b`).test(before)).join(', ') || factories.join(', ')}`)
+}
+
+/**
+ * Gives an app whose plugins read `APP_KEY` a random one, unless it has one: without it, tokens and sessions end with the process, and a
+ * production app does not start. Not where `.env` has yet to be made from `.env.example`.
+ */
+async function addKey(rootDir: string, plugins: readonly OwnPlugin[], env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+  const file = join(rootDir, '.env')
+  if ((env.APP_KEY ?? '') !== '' || (!existsSync(file) && existsSync(`${file}.example`))) return false
+  if (!plugins.some(({ spec }) => 'APP_KEY' in ((spec.settings ?? {}) as object))) return false
+  let isNew = false
+  await updateEnvFile(file, ({ APP_KEY = '' }) => {
+    isNew = APP_KEY === ''
+    return isNew ? { APP_KEY: newKey() } : {}
+  })
+  return isNew
 }
 
 const lockFiles = { 'pnpm-lock.yaml': 'pnpm', 'yarn.lock': 'yarn', 'bun.lock': 'bun' } as const

@@ -24,6 +24,7 @@ export const devCommand = defineCommand({
   options: {
     host: { type: 'string', summary: 'Address to listen on' },
     port: { type: 'int', summary: 'Port to listen on', min: 0, max: 65_535 },
+    ignore: { type: 'string', summary: 'Folders whose changes do not restart the app, comma-separated, such as web' },
   },
   async run({ cwd, options, print }) {
     const found = await findConfig(cwd)
@@ -81,7 +82,9 @@ export const devCommand = defineCommand({
       retried = false
       await restart(`${relative(rootDir, first)}${others.length === 0 ? '' : ` and ${others.length} more`} changed`)
     }
-    const sources = await watchSources(rootDir, (files) => void onChange(files), { ignored: await dataFolder(rootDir) })
+    const { ignore = '' } = options
+    const ignored = [await dataFolder(rootDir), ...ignore.split(',').map((folder) => resolve(rootDir, folder.trim()))]
+    const sources = await watchSources(rootDir, (files) => void onChange(files), { ignored })
     const { done, stop } = untilSignal(() => app.kill())
     const { stdin } = process
     const endKeys = stdin.isTTY

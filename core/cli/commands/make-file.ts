@@ -23,7 +23,8 @@ function makeFileCommand(kind: FileKind, commandNames: () => readonly string[]):
     needs: 'nothing',
     args: [{ name: 'name', summary: 'kebab-case: late-orders, or in a folder: shop/late-orders' }],
     async run({ args, cwd, print }) {
-      const path = args.name ?? ''
+      // The ids of migrations have underscores.
+      const path = kind === 'migration' ? (args.name ?? '').replaceAll('_', '-') : (args.name ?? '')
       const parts = path.split('/')
       if (path.length > 60 || parts.length > 4 || !parts.every((part) => pluginNamePattern.test(part))) throw cliErrors.ZIN_FILE_NAME(path)
       const name = parts.at(-1) as string

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Logger, messageOf, ZinError } from 'zin'
 import type { Actor } from 'zin/plugins/ops'
+import { type AutoStartSettings, autoStart } from '../auto-start.js'
 import { refuse, workerErrors } from '../errors.js'
 import type { ProcessorRegistry } from '../processors/registry.js'
 import { problemsOf } from '../record/checks.js'
@@ -18,6 +19,7 @@ export interface DeclarationsParts {
   readonly versions: Versions
   readonly registry: ProcessorRegistry
   readonly storeRegistry: StoreRegistry
+  readonly rule: AutoStartSettings
   readonly log: Logger
 }
 
@@ -65,12 +67,13 @@ export class Declarations {
     }
   }
 
-  /** Applies the declarations of this process, and names the workers that code no longer declares. */
+  /** Applies the declarations of this process, and names the workers that code no longer declares, and those that it wants and nobody starts. */
   async begin(): Promise<void> {
     this.#begun = true
     await this.apply()
     try {
       const stored = await this.#parts.storeRegistry.all()
+      this.#nameIdle(stored)
       const gone = stored.flatMap(({ declaredBy, record: { name } }) =>
         declaredBy === undefined || this.#declared.has(name) ? [] : [{ name, declaredBy }],
       )
@@ -84,6 +87,21 @@ export class Declarations {
       )
     } catch (error) {
       this.#parts.log.warn({ err: error }, `whether workers are no longer declared was not checked: ${messageOf(error)}`)
+    }
+  }
+
+  /** Names the workers that are declared with `autoStart: true` and that no setting lets start: their jobs would wait without a word. */
+  #nameIdle(stored: readonly StoredWorker[]): void {
+    const { log, rule } = this.#parts
+    for (const { desired, record } of stored) {
+      const isStopped = desired.state === 'stopped' && desired.by === 'operator'
+      if (isStopped || this.#declared.get(record.name)?.worker.autoStart !== true) continue
+      const { reason, setting, start } = autoStart(rule, record, desired)
+      if (start || setting === undefined) continue
+      log.warn(
+        { worker: record.name },
+        `worker "${record.name}" is declared with autoStart: true and does not start: ${reason}; set ${setting} in the environment or .env, or start it with "zin worker:start ${record.name}"`,
+      )
     }
   }
 
