@@ -271,21 +271,76 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
       await service().entries()
       const row = await db.selectFrom('zin_audit').selectAll().orderBy('id').executeTakeFirstOrThrow()
       // A primary key of SQLite may be null, or text.
-      const ids = ['0', '-5', '-9000000000', '9007199254740993', '9223372036854775807', ...(dialect === 'sqlite' ? [null, 'x'] : [])]
+      const ids = [
+        '0',
+        '-5',
+        '-9000000000',
+        '9007199254740993',
+        '9223372036854775807',
+        ...(dialect === 'sqlite' ? [null, 'x', 1e9 + 1.5] : []),
+      ]
       const found = []
       for (const id of ids) {
         await db
           .insertInto('zin_audit')
           .values({ ...row, id, actor: 'user:innocent' })
           .execute()
-        const { fault, faultCount } = await service().verify()
-        found.push([fault?.problem, faultCount])
+        const { fault, faultCount, intact } = await service().verify()
+        found.push(fault?.problem)
+        // A fraction lies between two entries, so it also interrupts their chain.
+        assert.ok(!intact && (faultCount === 1 || id === 1e9 + 1.5))
         await db.deleteFrom('zin_audit').where('actor', '=', 'user:innocent').execute()
       }
       assert.deepEqual(
         found,
-        ids.map((id) => [`an entry with the id ${id} was added: the log has no such ids`, 1]),
+        ids.map((id) => `an entry with the id ${id} was added: the log has no such ids`),
       )
+      assert.equal((await service().verify()).fault, undefined)
+    })
+
+    it('names chains with numbers that the register never gives', async () => {
+      const { dialect, tables } = host.service(databaseService)
+      const db = tables()
+      const { chain: _, ...row } = await db
+        .selectFrom('zin_compliance_chains')
+        .selectAll()
+        .orderBy('chain', 'desc')
+        .executeTakeFirstOrThrow()
+      const ids = ['-1', '-7', '9007199', '9007199254740993', '9223372036854775807', ...(dialect === 'sqlite' ? [null, 'x', 0.5, 1.5] : [])]
+      for (const chain of ids) {
+        await db
+          .insertInto('zin_compliance_chains')
+          .values({ ...row, chain, node: 'innocent' })
+          .execute()
+        const { fault, faultCount } = await service().verify()
+        await db.deleteFrom('zin_compliance_chains').where('node', '=', 'innocent').execute()
+        assert.deepEqual([fault?.problem, faultCount], [`a chain with the number ${chain} was added: the log has no such numbers`, 1])
+      }
+      assert.equal((await service().verify()).fault, undefined)
+    })
+
+    it('names the register when any of its columns was changed', async () => {
+      const { dialect, tables } = host.service(databaseService)
+      const { sql } = await import('kysely')
+      const db = tables()
+      const register = () => db.updateTable('zin_compliance_chains').where('chain', '=', 0)
+      const { chain: _, ...row } = await db.selectFrom('zin_compliance_chains').selectAll().where('chain', '=', 0).executeTakeFirstOrThrow()
+      const missed: string[] = []
+      for (const [column, value] of Object.entries(row)) {
+        const isText = typeof value === 'string' && !/^\d{1,15}$/.test(value)
+        const hidden = sql`${sql.ref(column)} || char(0) || 'hidden'`
+        const changes = isText ? [`x${value.slice(1)}`, ...(dialect === 'sqlite' ? [hidden] : [])] : [Number(value) + 1]
+        for (const change of changes) {
+          await register()
+            .set({ [column]: change })
+            .execute()
+          if ((await service().verify()).intact) missed.push(column)
+          await register()
+            .set({ [column]: value })
+            .execute()
+        }
+      }
+      assert.deepEqual(missed, [])
       assert.equal((await service().verify()).fault, undefined)
     })
 
@@ -344,7 +399,7 @@ export function auditContract(title: string, env: () => Readonly<Record<string, 
         .executeTakeFirstOrThrow()
       for (const changed of [{ node: 'someone' }, { opened_at: 1 }]) {
         await db.updateTable('zin_compliance_chains').set(changed).where('chain', '=', 0).execute()
-        assert.match((await service().verify()).fault?.problem ?? '', /^the register of chains does not match its opening/)
+        assert.match((await service().verify()).fault?.problem ?? '', /^the register of chains does not match its seal/)
         await db.updateTable('zin_compliance_chains').set({ node, opened_at }).where('chain', '=', 0).execute()
       }
       assert.equal((await service().verify()).fault, undefined)

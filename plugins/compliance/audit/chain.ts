@@ -32,7 +32,10 @@ export interface Chain {
   readonly purgedSeal: string
 }
 
-type Sealed = Pick<Chain, 'chain' | 'counter' | 'previousSeal' | 'keyId' | 'opening' | 'entries' | 'lastHash' | 'closed'>
+type Sealed = Pick<
+  Chain,
+  'chain' | 'node' | 'openedAt' | 'counter' | 'previousSeal' | 'keyId' | 'opening' | 'entries' | 'lastHash' | 'closed'
+>
 
 export const registerChain = 0
 
@@ -48,11 +51,24 @@ export function openingOf(
   return mac(key, ['opening', previous, chain, node, openedAt, key.id])
 }
 
-/** Returns the seal of the head of a chain. A chain with a counter never matches a seal of the older format, nor the other way round. */
-export function sealOf(key: DerivedKey, { chain, closed, counter, entries, keyId, lastHash, opening, previousSeal }: Sealed): string {
-  return counter === 0
-    ? mac(key, ['head', chain, opening, entries, lastHash, closed])
-    : mac(key, ['head/v2', chain, counter, previousSeal, keyId, opening, entries, lastHash, closed])
+/**
+ * Returns the seal of the head of a chain. A chain with a counter never matches a seal of the older format, nor the other way round. That of
+ * the register also covers its node and time, which the opening of any other chain does.
+ */
+export function sealOf(key: DerivedKey, chain: Sealed): string {
+  const { chain: number, closed, counter, entries, lastHash, node, openedAt, opening } = chain
+  if (counter === 0) return mac(key, ['head', number, opening, entries, lastHash, closed])
+  return number === registerChain ? mac(key, ['head/v3', ...coveredBy(chain), node, openedAt]) : mac(key, ['head/v2', ...coveredBy(chain)])
+}
+
+/** Whether a chain matches its seal. A register also matches one from before it covered node and time, which the next process replaces. */
+export function isSealed(key: DerivedKey, chain: Chain): boolean {
+  if (sealOf(key, chain) === chain.seal) return true
+  return chain.chain === registerChain && chain.counter > 0 && mac(key, ['head/v2', ...coveredBy(chain)]) === chain.seal
+}
+
+function coveredBy({ chain, closed, counter, entries, keyId, lastHash, opening, previousSeal }: Sealed): readonly unknown[] {
+  return [chain, counter, previousSeal, keyId, opening, entries, lastHash, closed]
 }
 
 export function purgedSealOf(key: DerivedKey, { chain, purged, purgedHash }: Pick<Chain, 'chain' | 'purged' | 'purgedHash'>): string {

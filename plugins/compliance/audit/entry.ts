@@ -40,6 +40,8 @@ export interface AuditEntry extends AuditFacts {
 
 /** Maximum number of entries per chain. */
 export const perChain = 1_000_000_000
+/** Highest number of a chain: all ids of its entries are below 2^53. */
+export const lastChain = Math.floor(Number.MAX_SAFE_INTEGER / perChain) - 1
 
 export const idOf = (chain: number, number: number): number => chain * perChain + number
 export const chainOf = (id: number): number => Math.floor(id / perChain)

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test'
 import type { DerivedKey, KeyRing } from '../keys.js'
 import { purgeAudit } from '../retention/purge-audit.js'
 import { type Chain, newChain, registerChain, withHead, withoutStart } from './chain.js'
-import { idOf } from './entry.js'
-import { append, type SealedLog as Log, rewrite, ringOf, sealedLog } from './testing/sealed-log.js'
+import { entryOf, idOf } from './entry.js'
+import { append, factsOf, type SealedLog as Log, remove, removeChains, rewrite, ringOf, sealedLog } from './testing/sealed-log.js'
 
 const problemsOf = async (log: Log, witnesses?: Parameters<Log['verify']>[0], keys?: KeyRing): Promise<readonly string[]> =>
   (await log.verify(witnesses, keys)).faults.map(({ problem }) => problem)
@@ -330,5 +330,44 @@ describe('chains in the older format', () => {
     assert.match((await log.verify([])).fault?.problem ?? '', /^chain 1 does not match its seal/)
     log.store.setChain({ ...olderFormat(keys.current, { ...chain, previousSeal: '' }), counter: 5 })
     assert.match((await log.verify([])).fault?.problem ?? '', /^chain 1 does not match its seal/)
+  })
+})
+
+describe('the register of chains', () => {
+  it('is sealed with its node and time, also if an earlier version sealed it, once a process starts', async () => {
+    const log = sealedLog(ringOf('k'))
+    await log.chain(2)
+    const register = await log.row(registerChain)
+    for (const change of [{ node: 'another' }, { openedAt: 4711 }]) {
+      log.store.setChain({ ...register, ...change })
+      assert.deepEqual(await problemsOf(log), [
+        'the register of chains does not match its seal: its length, its last hash or what else it covers was changed',
+      ])
+    }
+    // The format is fixed: tables contain it.
+    const { closed, counter, entries, keyId, lastHash, opening, previousSeal } = register
+    const fields = ['head/v2', registerChain, counter, previousSeal, keyId, opening, entries, lastHash, closed]
+    const seal = createHmac('sha256', log.keys.current.key).update(JSON.stringify(fields)).digest('hex')
+    log.store.setChain({ ...register, seal })
+    assert.deepEqual(await problemsOf(log), [])
+    await log.chain(1)
+    assert.deepEqual(await problemsOf(log), [])
+    log.store.setChain({ ...(await log.row(registerChain)), node: 'another' })
+    assert.equal((await problemsOf(log)).length, 1)
+  })
+
+  it('names chains and entries that were added where retention deleted them', async () => {
+    const log = sealedLog(ringOf('k'))
+    await log.chain(2)
+    await log.chain(4)
+    const [first] = [await log.row(1)]
+    await removeChains(log, 1)
+    await remove(log, 2, 3)
+    assert.deepEqual(await problemsOf(log, []), [])
+    log.store.setChain(first)
+    assert.deepEqual(await problemsOf(log, []), ['chain 1 was added: the chains up to 1 were deleted'])
+    log.store.removeChain(1)
+    log.store.addEntry(entryOf(factsOf(4711), idOf(2, 2), 'a'.repeat(64)))
+    assert.deepEqual(await problemsOf(log, []), ['entry 2000000002 was added where retention had deleted the start of chain 2'])
   })
 })

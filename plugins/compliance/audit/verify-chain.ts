@@ -1,6 +1,6 @@
 import type { KeyRing } from '../keys.js'
 import { isMissed, keptSince, type RetentionNow } from './age.js'
-import { type Chain, openingOf, purgedSealOf, registerChain, sealOf } from './chain.js'
+import { type Chain, isSealed, openingOf, purgedSealOf, registerChain } from './chain.js'
 import { hashOf, idOf, numberOf, perChain } from './entry.js'
 import { Faults } from './faults.js'
 import { type Checkpoint, contradiction } from './places/checkpoint.js'
@@ -181,7 +181,7 @@ function unknownKeyText(what: 'sealed' | 'written', id: string): string {
 export function sealFault(keys: Pick<KeyRing, 'find' | 'ageOf'>, chain: Chain): string | undefined {
   const [key, startKey] = [keys.find(chain.sealKeyId), keys.find(chain.purgedKeyId)]
   if (key === undefined || startKey === undefined) return unknownKeyText('sealed', key === undefined ? chain.sealKeyId : chain.purgedKeyId)
-  if (sealOf(key, chain) !== chain.seal) return 'does not match its seal: its length or its last hash was changed'
+  if (!isSealed(key, chain)) return 'does not match its seal: its length, its last hash or what else it covers was changed'
   if (purgedSealOf(startKey, chain) !== chain.purgedSeal) return 'does not match the seal of its start'
   if (chain.counter > 0 && (keys.ageOf(startKey.id) ?? 0) > (keys.ageOf(key.id) ?? 0))
     return `has a start that was sealed with the earlier key ${startKey.id} after the key ${key.id} had replaced it`

@@ -34,14 +34,14 @@ export interface AuditStore {
   /** Returns entries with ids above `after` and up to `to`, in id order. */
   entries(range: { readonly after: number; readonly to: number; readonly limit: number }): Promise<readonly AuditEntry[]>
   /**
-   * Says what no process can have written, if there is such an entry: one without an id, with one that is not positive or beyond 2^53, or, on
-   * SQLite, a text with the character NUL.
+   * Says what no process can have written, if there is such a row: an entry or a chain without a number, with one that is negative, not whole
+   * or too high, or, on SQLite, a text with the character NUL.
    */
   impossible(): Promise<string | undefined>
   /** Returns the hashes of entries, by id, of those that exist. */
   hashes(ids: readonly number[]): Promise<ReadonlyMap<number, string>>
   chain(chain: number): Promise<Chain | undefined>
-  /** Returns chains above `after`, ordered by number, without the register. */
+  /** Returns chains above `after`, ordered by number, without the register and rows that `impossible` names. */
   chains(after: number, limit: number): Promise<readonly Chain[]>
   /** Replaces the seals of a chain whose process has ended; returns false if the chain has changed since it was read. */
   replaceSeals(read: Chain, sealed: Chain): Promise<boolean>

@@ -1,7 +1,7 @@
 import type { Expression, SqlBool } from 'kysely'
 import { type Database, inList, maxParameters } from 'zin/plugins/database'
 import { type Chain, registerChain } from '../chain.js'
-import type { AuditEntry } from '../entry.js'
+import { type AuditEntry, lastChain } from '../entry.js'
 import type { AuditStore, BatchLimits, EntryQuery } from './contract.js'
 import { type ChainRow, chainOfRow, type EntryRow, entryOfRow, mostColumns, rowOfChain, valuesOfEntries } from './rows.js'
 
@@ -21,6 +21,9 @@ const textColumns = [
   ...(['reason', 'address', 'request_id', 'hash'] as const),
 ]
 
+/** Columns of a chain that are text, without those that the fourth migration adds. */
+const chainTexts = ['node', 'key_id', 'opening', 'last_hash', 'seal', 'purged_hash', 'purged_key_id', 'purged_seal'] as const
+
 interface Tables {
   [entriesTable]: EntryRow
   [chainsTable]: ChainRow
@@ -31,6 +34,10 @@ function insertText(dialect: Database['dialect'], columns: readonly string[], ro
   const unlessThere = dialect === 'mysql' ? `on duplicate key update id = ${entriesTable}.id` : 'on conflict (id) do nothing'
   const row = `(${columns.map(() => '?').join(', ')})`
   return `insert into ${entriesTable} (${columns.join(', ')}) values ${Array(rows).fill(row).join(', ')} ${unlessThere}`
+}
+
+function nulText(what: string): string {
+  return `${what} was altered: one of its texts contains the character NUL, which the log never writes`
 }
 
 /** Stores the audit log in two tables, on every kind of connection of the plugin database. */
@@ -138,22 +145,29 @@ export function databaseStore(database: Database): AuditStore {
     },
     async impossible() {
       const { sql } = await import('kysely')
-      const row = await tables()
-        .selectFrom(entriesTable)
-        .select('id')
-        .where((eb) => eb.or([eb('id', '<', 1), eb('id', '>', Number.MAX_SAFE_INTEGER), eb('id', 'is', null)]))
-        .limit(1)
-        .executeTakeFirst()
-      if (row !== undefined) return `an entry with the id ${row.id} was added: the log has no such ids`
-      if (database.dialect !== 'sqlite') return undefined
+      const isSqlite = database.dialect === 'sqlite'
+      // A primary key of SQLite may be null, a fraction or text.
+      const isOdd = (column: 'id' | 'chain', [least, most]: readonly [number, number]): Expression<SqlBool> =>
+        isSqlite
+          ? sql<SqlBool>`(typeof(${sql.ref(column)}) <> 'integer' or ${sql.ref(column)} not between ${least} and ${most})`
+          : sql<SqlBool>`${sql.ref(column)} not between ${least} and ${most}`
+      const ids = [1, Number.MAX_SAFE_INTEGER] as const
+      const entry = await tables().selectFrom(entriesTable).select('id').where(isOdd('id', ids)).limit(1).executeTakeFirst()
+      if (entry !== undefined) return `an entry with the id ${entry.id} was added: the log has no such ids`
+      const numbers = [registerChain, lastChain] as const
+      const chain = await tables().selectFrom(chainsTable).select('chain').where(isOdd('chain', numbers)).limit(1).executeTakeFirst()
+      if (chain !== undefined) return `a chain with the number ${chain.chain} was added: the log has no such numbers`
+      if (!isSqlite) return undefined
       // A driver of SQLite may read a text up to its first NUL only, but compares the whole one.
-      const altered = await tables()
-        .selectFrom(entriesTable)
-        .select('id')
-        .where((eb) => eb.or(textColumns.map((column) => sql<SqlBool>`instr(cast(${sql.ref(column)} as blob), x'00') > 0`)))
-        .limit(1)
-        .executeTakeFirst()
-      return altered && `entry ${altered.id} was altered: one of its texts contains the character NUL, which the log never writes`
+      const hasNul = (columns: readonly string[]): Expression<SqlBool> =>
+        sql<SqlBool>`(${sql.join(
+          columns.map((column) => sql`instr(cast(${sql.ref(column)} as blob), x'00') > 0`),
+          sql` or `,
+        )})`
+      const [altered] = await tables().selectFrom(entriesTable).select('id').where(hasNul(textColumns)).limit(1).execute()
+      if (altered !== undefined) return nulText(`entry ${altered.id}`)
+      const [changed] = await tables().selectFrom(chainsTable).select('chain').where(hasNul(chainTexts)).limit(1).execute()
+      return changed && nulText(Number(changed.chain) === registerChain ? 'the register of chains' : `chain ${changed.chain}`)
     },
     async hashes(ids) {
       const rows = await tables()
@@ -168,7 +182,9 @@ export function databaseStore(database: Database): AuditStore {
       return row && chainOfRow(row)
     },
     async chains(after, limit) {
-      const rows = await tables().selectFrom(chainsTable).selectAll().where('chain', '>', after).orderBy('chain').limit(limit).execute()
+      const above = tables().selectFrom(chainsTable).selectAll().where('chain', '>', after).where('chain', '<=', lastChain)
+      const whole = database.dialect === 'sqlite' ? above.where((eb) => eb(eb.fn<string>('typeof', ['chain']), '=', 'integer')) : above
+      const rows = await whole.orderBy('chain').limit(limit).execute()
       return rows.map(chainOfRow)
     },
     async replaceSeals(read, sealed) {

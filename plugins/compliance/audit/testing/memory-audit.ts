@@ -1,5 +1,5 @@
 import { type Chain, registerChain } from '../chain.js'
-import type { AuditEntry } from '../entry.js'
+import { type AuditEntry, lastChain } from '../entry.js'
 import type { AuditStore } from '../store/contract.js'
 
 /** An in-memory audit store whose rows a test can change. */
@@ -31,8 +31,10 @@ export function memoryAudit() {
     count: async () => entries.size,
     entries: async ({ after, limit, to }) => range(after, to).slice(0, limit),
     impossible: async () => {
-      const id = [...entries.keys()].find((one) => one < 1 || one > Number.MAX_SAFE_INTEGER)
-      return id === undefined ? undefined : `an entry with the id ${id} was added: the log has no such ids`
+      const id = [...entries.keys()].find((one) => one < 1 || !Number.isSafeInteger(one))
+      if (id !== undefined) return `an entry with the id ${id} was added: the log has no such ids`
+      const chain = [...chains.keys()].find((one) => one < registerChain || one > lastChain || !Number.isInteger(one))
+      return chain === undefined ? undefined : `a chain with the number ${chain} was added: the log has no such numbers`
     },
     hashes: async (ids) => new Map(ids.flatMap((id) => (entries.has(id) ? [[id, (entries.get(id) as AuditEntry).hash] as const] : []))),
     chain: async (chain) => {
@@ -41,7 +43,7 @@ export function memoryAudit() {
     },
     chains: async (after, limit) =>
       [...chains.values()]
-        .filter(({ chain }) => chain > after)
+        .filter(({ chain }) => chain > after && chain <= lastChain && Number.isInteger(chain))
         .sort((a, b) => a.chain - b.chain)
         .slice(0, limit),
     async replaceSeals(read, sealed) {
