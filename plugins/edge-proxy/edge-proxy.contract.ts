@@ -1,4 +1,5 @@
 import { after, describe } from 'node:test'
+import { describeConstraints } from './constraints.contract.js'
 import { describeQueries } from './queries.contract.js'
 import { describeRefusals } from './refusals.contract.js'
 import { describeRegistryMode } from './registry.contract.js'
@@ -17,6 +18,7 @@ export function describeEdgeProxy(runtime: string, proxies: Proxies): void {
       describeQueries(mode)
       describeRefusals(mode)
       describeWrites(mode)
+      describeConstraints(mode)
       describeValues(() => mode.client)
     })
     describeRegistryMode(proxies)

@@ -29,11 +29,31 @@ export interface ReadyStatement {
 type Source = Pick<ParsedStatement, 'sql' | 'statementId' | 'params'>
 
 /** Looks up or checks the statement of a caller. Throws a {@link WireError}. */
-export function readyStatement(
-  { sql, statementId, params }: Source,
-  { mode, registry, scopes }: EdgeConfig,
-  keyId: string,
-): ReadyStatement {
+export function readyStatement(source: Source, config: EdgeConfig, keyId: string): ReadyStatement {
+  const statement = foundStatement(source, config, keyId)
+  const { sql } = statement
+  const aborting = abortingSql(sql, statement.tokens)
+  return aborting === sql ? statement : { ...statement, sql: aborting, tokens: tokensOf(aborting, 'sqlite').tokens }
+}
+
+/**
+ * Returns the SQL with the conflict clause ABORT instead of ROLLBACK. Every request is one transaction that fails as a whole, so both mean the
+ * same; but ROLLBACK ends the transaction of D1 inside of D1, whose error then does not say why.
+ */
+function abortingSql(sql: string, tokens: readonly SqlToken[]): string {
+  const word = (index: number): string => (tokens[index]?.kind === 'word' ? (tokens[index]?.text ?? '') : '')
+  let aborting = sql
+  for (const [index, { at }] of tokens.entries()) {
+    if (word(index) !== 'ROLLBACK') continue
+    const clause = `${word(index - 2)} ${word(index - 1)}`
+    if (clause !== 'INSERT OR' && clause !== 'UPDATE OR' && clause !== 'ON CONFLICT') continue
+    // As long as the word that it replaces.
+    aborting = `${aborting.slice(0, at)}ABORT   ${aborting.slice(at + 'ROLLBACK'.length)}`
+  }
+  return aborting
+}
+
+function foundStatement({ sql, statementId, params }: Source, { mode, registry, scopes }: EdgeConfig, keyId: string): ReadyStatement {
   if (statementId === undefined && mode === 'registry')
     throw new WireError(
       'SQL_MODE_DISABLED',

@@ -149,6 +149,43 @@ export function wireContract(proxy: ProxyUnderTest): void {
       assert.equal((await send('batch', keyed)).body.meta.replayed, true)
     })
 
+    it('names the kind of a violated constraint, for each write that can violate it', async () => {
+      const [parents, held] = [`${table}_parents`, `${table}_held`]
+      const run = async (sql: string): Promise<void> => assert.equal((await send('exec', { sql })).status, 200, sql)
+      await run(`create table ${parents} (id integer primary key)`)
+      const foreign = `foreign key (parent) references ${parents} (id)`
+      const columns = 'id integer primary key, name varchar(20) unique, must integer not null, small integer, parent integer'
+      await run(`create table ${held} (${columns}, check (small < 1000), ${foreign})`)
+      try {
+        await run(`insert into ${parents} values (1)`)
+        await run(`insert into ${held} values (1, 'ada', 1, 1, 1), (2, 'grace', 1, 1, 1)`)
+        const violations = [
+          ['unique', "(1, 'new', 1, 1, 1)", 'id = 1'],
+          ['unique', "(10, 'ada', 1, 1, 1)", "name = 'ada'"],
+          ['not_null', "(10, 'new', null, 1, 1)", 'must = null'],
+          ['check', "(10, 'new', 1, 5000, 1)", 'small = 5000'],
+          ['foreign_key', "(10, 'new', 1, 1, 99)", 'parent = 99'],
+        ] as const
+        for (const [kind, values, update] of violations) {
+          const writes = [`insert into ${held} values ${values}`, `update ${held} set ${update} where id = 2`]
+          // It replaces a row with the same key, and violates anything else.
+          if (kind !== 'unique') writes.push(`replace into ${held} values ${values}`)
+          for (const write of writes) {
+            const { body } = await refused(409, 'CONSTRAINT_VIOLATION', 'exec', { sql: write })
+            assert.deepEqual([body.details.kind, body.retryable], [kind, false], write)
+          }
+        }
+        const { body } = await send('query', { sql: `select id, name from ${held} order by id`, options: { rowMode: 'array' } })
+        assert.deepEqual(body.rows, [
+          [1, 'ada'],
+          [2, 'grace'],
+        ])
+      } finally {
+        await run(`drop table ${held}`)
+        await run(`drop table ${parents}`)
+      }
+    })
+
     it('refuses malformed requests, naming the place', async () => {
       await refused(400, 'INVALID_JSON', 'query', '{')
       await refused(400, 'INVALID_JSON', 'query', '')
