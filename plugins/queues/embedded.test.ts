@@ -10,6 +10,7 @@ import { after, before, describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createTestHost } from 'zin/testing'
 import { runnable } from '../../scripts/testing/runnable.js'
+import { filesWith } from '../compliance/testing/store-dump.js'
 import { openEmbedded } from './embedded/open.js'
 import { encodeValue } from './embedded/values.js'
 import { queues, queuesService } from './index.js'
@@ -125,6 +126,30 @@ describe('the embedded queue store', () => {
     assert.ok((await size()) <= grown * 1.1, 'freed rows are reused')
     await store.close()
     await assert.rejects(store.pool.query('select 1'), { message: 'Cannot use a pool after calling end on the pool' })
+  })
+
+  it('leaves nothing of removed rows in its files after a scrub, also not in the planner statistics of an index that no row is left in', async () => {
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    // As the fields are indexed that the option `search` declares.
+    await store.pool.query('create table bullmq.searched (queue text, value text)')
+    await store.pool.query("create index on bullmq.searched (lower(value)) where queue = 'orders'")
+    await store.pool.query(
+      "insert into bullmq.searched select q, 'marker-' || q from generate_series(1, 50), unnest(array['orders', 'mails']) q",
+    )
+    const statistics = async (): Promise<number> => {
+      const { rows } = await store.pool.query<{ found: string }>(
+        "select count(*) as found from pg_catalog.pg_statistic s where s::text like '%marker-orders%'",
+      )
+      return Number(rows[0]?.found)
+    }
+    await store.maintain()
+    const before = await statistics()
+    await store.pool.query("delete from bullmq.searched where queue = 'orders'")
+    await store.scrub()
+    const after = await statistics()
+    await store.pool.query('drop table bullmq.searched')
+    await store.close()
+    assert.deepEqual([before > 0, after, await filesWith(dataDir(), 'marker-orders')], [true, 0, []])
   })
 
   it('reports maintenance that fails, and closes all the same', async () => {
