@@ -12,6 +12,7 @@ import { workersService } from 'zin/plugins/workers'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { complianceService } from './contract.js'
 import type { Erasure } from './store/erasures.js'
+import type { ShownErasure } from './subjects/awaited.js'
 import { packed } from './subjects/digest.js'
 import type { SubjectExport } from './subjects/export.js'
 import { type ComplianceApp, complianceApp, type Env } from './testing/app.js'
@@ -177,15 +178,19 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
 
       const started = await erase('ann', 0)
       assert.equal(started.status, 202, started.text)
-      let last: Erasure | undefined
+      let last: ShownErasure | undefined
       const read = async () => {
         const response = await app.host.inject({ method: 'GET', path: `/api/compliance/erasures/${started.erasure.id}` })
-        last = (JSON.parse(response.text) as { erasure: Erasure }).erasure
+        last = (JSON.parse(response.text) as { erasure: ShownErasure }).erasure
         return last.state
       }
       await eventually('it waits for the running job', async () => (await read()) === 'waiting')
       for (const id of [done, failed, delayed, waiting]) assert.equal(await state(id), undefined)
       assert.equal(await state(running), 'active')
+      const [awaits] = last?.waitsFor ?? []
+      assert.deepEqual([last?.waitsFor.length, awaits?.queue, awaits?.job, awaits?.lost], [1, 'orders', running, false])
+      assert.ok(Date.parse(awaits?.runningSince ?? '') <= Date.parse(awaits?.since ?? ''))
+      assert.match(last?.advice ?? '', new RegExp(`^The job ${running} of the queue orders has run since .*, and is erased when it ends.`))
       finish()
       await eventually('it is complete', async () => !['running', 'waiting'].includes(await read()))
       assert.deepEqual([last?.state, last?.pending, last?.elsewhere, last?.error], ['completed', 0, 1, null])

@@ -129,6 +129,11 @@ export interface PurgeOptions {
    * is: it can be that of a later one. Default: all jobs.
    */
   readonly only?: (job: PurgedData) => boolean | Promise<boolean>
+  /**
+   * Whether jobs count as waiting whose lock has ended, because their process has ended or is blocked; see `unlocked`. If it ends one of them
+   * later, the outcome is refused, and nothing of it is stored. Default false.
+   */
+  readonly unlocked?: boolean
 }
 
 export interface RewriteOptions {
@@ -279,6 +284,13 @@ export interface Queues extends Flows, Copying {
    * })
    */
   purge(queue: string, ids: readonly string[], options?: PurgeOptions): Promise<Purged>
+  /**
+   * Those of some running jobs whose lock has ended: their process has ended, or is blocked. A process that can go on takes the lock again, so
+   * look twice, at least 30 s apart. Takes one round trip.
+   *
+   * @param ids at most 1,000.
+   */
+  unlocked(queue: string, ids: readonly string[]): Promise<readonly string[]>
   /**
    * Deletes a job so that it can be restored for a limited time, with its log, its attempts and its position. A job on which a parent, a
    * child or a schedule depends is not deleted. A queue keeps at most 20,000 deleted jobs and 64 MiB of them; beyond that, the deletion is

@@ -8,6 +8,8 @@ import type { PurgedJob } from './hooks.js'
 export interface PurgeParts {
   /** Which jobs are purged; undefined: all. */
   readonly only: PurgeOptions['only']
+  /** Whether jobs whose lock has ended are purged. */
+  readonly unlocked: boolean
   readonly backend: QueueBackend
   readonly find: (id: string) => Promise<QueueJob | undefined>
   /** Fails a waiting job, with the usual effect on its parent. */
@@ -119,9 +121,9 @@ async function purgeJob(
   queue: Queue,
   id: string,
   { job, state }: QueueJob,
-  { ask, backend, fail, forgetError }: PurgeParts,
+  { ask, backend, fail, forgetError, unlocked }: PurgeParts,
 ): Promise<boolean> {
-  if (state === 'active') {
+  if (state === 'active' && !(unlocked && (await ask(() => backend.flows.release(queue.name, id))))) {
     // Otherwise, data about the same subject would be added when it ends.
     if (job.deduplicationId !== undefined) await ask(() => backend.dropNext(queue, job.deduplicationId ?? ''))
     return false

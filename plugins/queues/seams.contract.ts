@@ -208,6 +208,45 @@ export function seamsContract(name: string, makeOptions: () => Promise<TestHostO
       await worker.close()
     })
 
+    it('purge running jobs whose process no longer holds them, if asked to, and refuse what it reports about them later', async () => {
+      const queue = fresh()
+      const of = (options: object = {}) => queues.add(queue, 'x', { marker: 'lost' }, options)
+      const flow = await queues.addFlow({
+        name: 'parent',
+        queueName: fresh(),
+        children: [{ name: 'child', queueName: queue, opts: { jobId: 'child', failParentOnFailure: true } }],
+      })
+      for (const options of [{ jobId: 'plain' }, { jobId: 'urgent', priority: 3 }, { jobId: 'only', deduplication: { id: 'd' } }])
+        await of(options)
+      await queues.schedule(queue, 'yearly', { every: 31_536_000_000 }, { name: 'x' })
+      const worker = queues.worker(queue, async () => undefined, { autorun: false, lockDuration: 1_500 })
+      // As a process that is killed: it takes jobs, and does not renew their locks.
+      const taken: Job[] = []
+      for (let job = await worker.getNextJob('t', { block: false }); job; job = await worker.getNextJob('t', { block: false }))
+        taken.push(job as Job)
+      const ids = taken.map(({ id = '' }) => id)
+      assert.deepEqual([ids.length, ids.includes('child')], [5, true])
+      const [held] = taken.filter(({ id }) => id === 'plain')
+      await held?.extendLock('t', 600_000)
+      const lost = ids.filter((id) => id !== 'plain')
+      await eventually('the locks end', async () => (await queues.unlocked(queue, ids)).length === lost.length)
+      assert.deepEqual((await queues.unlocked(queue, [...ids, 'nobody'])).toSorted(), lost.toSorted())
+      assert.deepEqual(await queues.purge(queue, ids), { removed: [], running: ids })
+      const { removed, running } = await queues.purge(queue, ids, { unlocked: true })
+      assert.deepEqual([removed.toSorted(), running], [lost.toSorted(), ['plain']])
+      for (const job of taken.filter(({ id }) => id !== 'plain')) {
+        await assert.rejects(job.moveToCompleted('a late marker', 't', false))
+        await assert.rejects(job.moveToFailed(new Error('a late marker'), 't', false))
+        await assert.rejects(job.updateProgress({ late: 'marker' }))
+        assert.equal(await queues.job(queue, job.id ?? ''), undefined)
+      }
+      assert.notEqual((await queues.job(flow.job.queueName, flow.job.id ?? ''))?.state, 'waiting-children')
+      assert.deepEqual(await queues.purge(queue, ids, { unlocked: true }), { removed: [], running: ['plain'] })
+      assert.equal((await queues.counts(queue)).waiting, 0)
+      await held?.moveToCompleted('done', 't', false)
+      await worker.close()
+    })
+
     it('permanently fail a job whose payload cannot be restored, before its processor receives it', async () => {
       const queue = fresh('sealed')
       await queues.queue(queue).add('foreign', 'not sealed', { attempts: 3 })

@@ -301,9 +301,11 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     change: (work) => ask(work, repeatable),
     storedText: (name, text, part) => payloads.transformText(name, text, part),
     restoredText: (name, text, part) => payloads.shownText(name, text, part),
-    purge: (name, ids, { only } = {}) =>
+    unlocked: (name, ids) => ask(() => opened().flows.unlocked(name, ids)),
+    purge: (name, ids, { only, unlocked = false } = {}) =>
       purgeJobs(queue(name), ids, {
         only,
+        unlocked,
         backend: opened(),
         find: (id) => ask(() => findJob(name, id)),
         fail: async (id) => (await fail(name, id, 'Purged')) !== undefined,

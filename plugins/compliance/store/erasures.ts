@@ -26,6 +26,11 @@ export interface PendingJob {
   readonly job: string
 }
 
+/** A pending job, with when the erasure began to wait for it, in ms since 1970. */
+export interface AwaitedJob extends PendingJob {
+  readonly at: number
+}
+
 export interface Erasures {
   /** @param digests of the subject under all keys. */
   save(erasure: Erasure, digests: readonly string[]): Promise<void>
@@ -35,7 +40,7 @@ export interface Erasures {
   /** Returns the newest erasures that failed since a time (ms since 1970), without those whose subject was erased later. At most 100. */
   failed(since: number): Promise<readonly Erasure[]>
   addPending(id: string, jobs: readonly PendingJob[]): Promise<void>
-  pending(id: string): Promise<readonly PendingJob[]>
+  pending(id: string): Promise<readonly AwaitedJob[]>
   removePending(id: string, queue: string, jobs: readonly string[]): Promise<void>
 }
 
@@ -116,7 +121,15 @@ export function databaseErasures(database: Database): Erasures {
       const rows = jobs.map(({ job, queue }) => ({ erasure: id, queue, job, at: Date.now() }))
       await upsertRows(tables(), { table: pendingTable, key: ['erasure', 'queue', 'job'], rows, existing: 'replace' })
     },
-    pending: (id) => tables().selectFrom(pendingTable).select(['queue', 'job']).where('erasure', '=', id).limit(mostPending).execute(),
+    async pending(id) {
+      const rows = await tables()
+        .selectFrom(pendingTable)
+        .select(['queue', 'job', 'at'])
+        .where('erasure', '=', id)
+        .limit(mostPending)
+        .execute()
+      return rows.map(({ at, job, queue }) => ({ queue, job, at: Number(at) }))
+    },
     async removePending(id, queue, jobs) {
       await tables()
         .deleteFrom(pendingTable)

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Command, defineCommand } from 'zin'
-import type { Erasure } from '../store/erasures.js'
+import type { ShownErasure } from './awaited.js'
 import type { SubjectExport } from './export.js'
 
 const subjectArgument = { name: 'subject', summary: 'The id of the subject as it appears in the job data', required: true } as const
@@ -44,11 +44,14 @@ export const subjectCommands: readonly Command[] = [
     confirms: true,
     run: async ({ app, args: { subject = '' }, confirm, print, signal }) => {
       await confirm('This erases all jobs of the subject, with their results, errors and logs')
-      let { erasure } = await app.request<{ erasure: Erasure }>({ method: 'DELETE', path: pathOf(subject) })
+      let { erasure } = await app.request<{ erasure: ShownErasure }>({ method: 'DELETE', path: pathOf(subject) })
+      let advice: string | null = null
       while (erasure.state === 'running' || erasure.state === 'waiting') {
         if (!print.json) print.line(`${erasure.erased} erased${erasure.pending > 0 ? `, ${erasure.pending} still running` : ''} …`)
+        if (!print.json && erasure.advice !== null && erasure.advice !== advice) print.line(erasure.advice)
+        advice = erasure.advice
         await wait(2_000, undefined, { signal })
-        erasure = (await app.request<{ erasure: Erasure }>({ method: 'GET', path: `/api/compliance/erasures/${erasure.id}` })).erasure
+        erasure = (await app.request<{ erasure: ShownErasure }>({ method: 'GET', path: `/api/compliance/erasures/${erasure.id}` })).erasure
       }
       if (print.json) print.record(erasure)
       else if (erasure.error === null)

@@ -25,6 +25,17 @@ const erasure = Type.Object({
   erased: Type.Integer({ description: 'Jobs and schedules that were erased' }),
   pending: Type.Integer({ description: 'Jobs that are still running' }),
   elsewhere: Type.Integer({ description: 'Records that other plugins erased' }),
+  waitsFor: Type.Array(
+    Type.Object({
+      queue: Type.String(),
+      job: Type.String(),
+      since: iso,
+      runningSince: isoOrNull,
+      lost: Type.Boolean({ description: 'Its process has ended or is blocked: it is erased after 30 s, with or without a worker' }),
+    }),
+    { description: 'The running jobs that it waits for, longest first, at most 20' },
+  ),
+  advice: Type.Union([Type.String(), Type.Null()], { description: 'What it waits for, and what can be done' }),
   error: Type.Union([Type.String(), Type.Null()]),
   actor: Type.Object({ kind: Type.String(), id: Type.String(), via: Type.String() }),
   requestedAt: iso,

@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { fakeClock, memoryLogger } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
-import type { Erasure, PendingJob } from '../store/erasures.js'
+import type { AwaitedJob, Erasure, PendingJob } from '../store/erasures.js'
 import type { FoundJobs } from './find.js'
 import { Subjects, type SubjectsParts } from './service.js'
 
@@ -16,9 +16,9 @@ function twoProcesses(
   manage = (work: (note: () => void) => Promise<unknown>): Promise<unknown> => work(() => undefined),
 ) {
   const stored = new Map<string, Erasure & { readonly digests: readonly string[] }>()
-  const pending = new Map<string, PendingJob>()
+  const pending = new Map<string, AwaitedJob>()
   const clock = fakeClock()
-  const queue = { busy: true, unsettled: 0, searches: 0, afterwards: () => undefined }
+  const queue = { busy: true, lost: false, unsettled: 0, searches: 0, afterwards: () => undefined }
   const purged: string[] = []
   const deadLetters: string[] = []
   const ended: Erasure[] = []
@@ -26,8 +26,8 @@ function twoProcesses(
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  const purge = (name: string, ids: readonly string[]) => {
-    if (queue.busy) return { removed: [], running: ids }
+  const purge = (name: string, ids: readonly string[], unlocked = false) => {
+    if (queue.busy && !(queue.lost && unlocked)) return { removed: [], running: ids }
     purged.push(...ids.map((id) => `${name}/${id}`))
     return { removed: ids, running: [] }
   }
@@ -42,8 +42,12 @@ function twoProcesses(
       job: async () => undefined,
       deletedJob: async () => undefined,
       scrub: async () => undefined,
+      unlocked: async (_queue: string, ids: readonly string[]) => (queue.lost ? ids : []),
     },
-    stored: { purge: async (name: string, ids: readonly string[]) => purge(name, ids), names: async () => true },
+    stored: {
+      purge: async (name: string, ids: readonly string[], _digests: unknown, { unlocked = false } = {}) => purge(name, ids, unlocked),
+      names: async () => true,
+    },
     copies: { keepUp: async () => undefined },
     jobs: {
       /** Finds the job, and ends when `release` is called or its process stops. */
@@ -62,7 +66,7 @@ function twoProcesses(
       save: async (erasure: Erasure, digests: readonly string[]) => void stored.set(erasure.id, { ...erasure, digests }),
       get: async (id: string) => stored.get(id),
       abandoned: async () => [...stored.values()].filter(({ state }) => state === 'running' || state === 'waiting'),
-      addPending: async (_id: string, jobs: readonly PendingJob[]) => jobs.forEach((one) => void pending.set(one.job, one)),
+      addPending: async (_id: string, jobs: readonly PendingJob[]) => jobs.forEach((one) => void pending.set(one.job, { ...one, at: 0 })),
       pending: async () => [...pending.values()],
       removePending: async (_id: string, _queue: string, jobs: readonly string[]) => jobs.forEach((job) => void pending.delete(job)),
     },
@@ -118,6 +122,31 @@ describe('an erasure', () => {
     await second.resume()
     await eventually('its end', () => ended.length > 0)
     assert.deepEqual([only()?.state, only()?.error], ['failed', 'the plugin archive did not erase its part: read-only'])
+  })
+
+  it('takes a job whose process has ended, without a worker, after it was lost for 30 s, and says so meanwhile', async () => {
+    const { clock, ended, first, only, purged, queue, release } = twoProcesses()
+    release()
+    const erasing = await first.erase('ann', undefined, 0)
+    await eventually('it waits', () => only()?.state === 'waiting')
+    const looked = () => first.erasure(erasing.id)
+    assert.match((await looked()).advice ?? '', /being erased$/)
+    queue.lost = true
+    assert.deepEqual(
+      (await looked()).waitsFor.map(({ job, lost, queue: name }) => [name, job, lost]),
+      [['orders', '1', true]],
+    )
+    assert.match((await looked()).advice ?? '', /^The process that ran the job 1 of the queue orders has ended.* with or without a worker$/)
+    let passed = 0
+    await eventually('its end', () => {
+      if (ended.length > 0) return true
+      clock.advance(500)
+      passed += 500
+      return false
+    })
+    assert.ok(passed >= 30_000, `${passed}`)
+    assert.deepEqual([only()?.state, purged.includes('orders/1')], ['completed', true])
+    await first.close()
   })
 
   it('whose process stops while it waits for dead letters also erases them when another process resumes it', async () => {

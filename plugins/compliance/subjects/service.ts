@@ -4,8 +4,9 @@ import { type ActionFacts, type Clock, type Logger, messageOf, type SlotOf } fro
 import type { Actor } from 'zin/plugins/ops'
 import type { Queues } from 'zin/plugins/queues'
 import type { ComplianceHooks } from '../hooks.js'
-import type { Erasure, Erasures, PendingJob } from '../store/erasures.js'
+import type { Erasure, Erasures } from '../store/erasures.js'
 import type { SubjectIndex } from '../store/subject-index.js'
+import { byQueue, LostJobs, type ShownErasure, shownErasure } from './awaited.js'
 import { type Declarations, deadLettersOf, isSubject } from './declared.js'
 import { lostText, type SubjectDigests } from './digest.js'
 import { subjectErrors } from './errors.js'
@@ -41,6 +42,8 @@ export interface SubjectsParts {
 interface ErasureTimes {
   /** How often it checks whether pending jobs have ended. Default 1000. */
   readonly pendingMs: number
+  /** How long a job whose process no longer holds it is awaited. Default 30000, as workers wait for stalled jobs. */
+  readonly lostMs: number
   /** How long after the end of a job its dead letter may arrive. Default 3000. */
   readonly deadLetterMs: number
   /** Pause before it searches queues again that changed faster than they could be read. Default 2000. */
@@ -65,7 +68,7 @@ type Manage = <T>(
   work: (note: (facts: ActionFacts) => void) => Promise<T>,
 ) => Promise<T>
 
-const defaultTimes: ErasureTimes = { pendingMs: 1_000, deadLetterMs: 3_000, searchMs: 2_000, heartbeatMs: 5_000 }
+const defaultTimes: ErasureTimes = { pendingMs: 1_000, lostMs: 30_000, deadLetterMs: 3_000, searchMs: 2_000, heartbeatMs: 5_000 }
 /** An erasure that was not updated for this long is considered abandoned by its process, in ms. */
 const abandonedMs = 15_000
 const purgedAtOnce = 100
@@ -130,14 +133,20 @@ export class Subjects {
   }
 
   /** Starts an erasure, and waits up to `waitMs` for it to finish. Throws the errors of `export`, and 503 ERASURE_FAILED. */
-  async erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
+  async erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<ShownErasure> {
     await this.#check(subject)
-    return this.#managed('subject.erase', subject, async (note) => {
+    const erased = await this.#managed('subject.erase', subject, async (note) => {
       const erasure = await this.#erase(subject, actor, waitMs)
       if (erasure.state === 'failed') throw subjectErrors.ERASURE_FAILED(erasure)
       note({ reason: erasureText(erasure) })
       return erasure
     })
+    return this.#shown(erased)
+  }
+
+  #shown(erasure: Erasure): Promise<ShownErasure> {
+    const { erasures, queues } = this.#parts
+    return shownErasure(erasure, { erasures, queues, takenAfterMs: this.#times.lostMs })
   }
 
   async #erase(subject: string, actor: Actor | undefined, waitMs: number): Promise<Erasure> {
@@ -179,10 +188,10 @@ export class Subjects {
   }
 
   /** Returns the progress of an erasure. 404 ERASURE_NOT_FOUND. */
-  async erasure(id: string): Promise<Erasure> {
+  async erasure(id: string): Promise<ShownErasure> {
     const found = this.#running.get(id)?.current ?? (await this.#parts.erasures.get(id))
     if (found === undefined) throw subjectErrors.ERASURE_NOT_FOUND(id)
-    return found
+    return this.#shown(found)
   }
 
   /** Resumes abandoned erasures that wait for running jobs, and fails those that were still searching. Called on the leader. */
@@ -305,14 +314,25 @@ export class Subjects {
   /** Waits until jobs have ended, and erases them and their dead letters. Returns early when the app is stopping. */
   async #eraseEnded(running: RunningErasure, awaited: ReadonlyMap<string, readonly string[]>): Promise<void> {
     const { signal } = this.#closing
+    const { clock, log, queues } = this.#parts
     const left = new Map(awaited)
+    const looks = new LostJobs(this.#times.lostMs)
     while (left.size > 0) {
       const pending = [...left.values()].reduce((sum, ids) => sum + ids.length, 0)
       await this.#save(running, { state: 'waiting', pending })
       await wait(this.#times.pendingMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       for (const [queue, ids] of left) {
-        const busy = await this.#purge(running, queue, ids)
+        let busy = await this.#purge(running, queue, ids)
+        const unlocked: string[] = []
+        for (let from = 0; from < busy.length; from += purgedAtOnce)
+          unlocked.push(...(await queues.unlocked(queue, busy.slice(from, from + purgedAtOnce))))
+        const lost = looks.lostOf(queue, busy, unlocked, clock.monotonic())
+        if (lost.length > 0) {
+          log.warn({ erasure: running.current.id, queue, jobs: lost.slice(0, 10) }, `${lost.length} jobs whose process ended are erased`)
+          const still = await this.#purge(running, queue, lost, { unlocked: true })
+          busy = [...busy.filter((job) => !lost.includes(job)), ...still]
+        }
         if (busy.length > 0) left.set(queue, busy)
         else left.delete(queue)
       }
@@ -333,7 +353,12 @@ export class Subjects {
   }
 
   /** Removes those of some jobs that name the subject; returns the ids of those that remain because they are running. */
-  async #purge(running: RunningErasure, queue: string, ids: readonly string[]): Promise<readonly string[]> {
+  async #purge(
+    running: RunningErasure,
+    queue: string,
+    ids: readonly string[],
+    options: { readonly unlocked?: boolean } = {},
+  ): Promise<readonly string[]> {
     const { clock, index, stored } = this.#parts
     const { digests } = running
     const left: string[] = []
@@ -341,7 +366,7 @@ export class Subjects {
       const some = ids.slice(from, from + purgedAtOnce)
       // First: a producer that adds one of them after it was not found there sees this.
       running.marked += await index.markErased(queue, some, digests, clock.now())
-      const { removed, running: busy } = await stored.purge(queue, some, digests)
+      const { removed, running: busy } = await stored.purge(queue, some, digests, options)
       left.push(...busy)
       // First, because they are gone, whatever fails next.
       await this.#save(running, { erased: running.current.erased + removed.length })
@@ -379,10 +404,4 @@ function isOpen({ state }: Erasure): boolean {
 export function erasureText({ elsewhere, erased, id, pending, state }: Erasure): string {
   const left = state === 'waiting' ? `, still running: ${pending}` : ''
   return `erasure ${id} ${state}; jobs and schedules: ${erased}, other records: ${elsewhere}${left}`
-}
-
-function byQueue(jobs: readonly PendingJob[]): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>()
-  for (const { job, queue } of jobs) found.set(queue, [...(found.get(queue) ?? []), job])
-  return found
 }

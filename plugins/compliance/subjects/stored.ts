@@ -43,8 +43,13 @@ export class StoredSubjects {
   }
 
   /** Removes jobs of some subjects, and leaves those of others that have their ids. */
-  purge(queue: string, ids: readonly string[], wanted: readonly string[]): ReturnType<Queues['purge']> {
-    return this.#parts.queues.purge(queue, ids, { only: (job) => this.names(queue, job, wanted) })
+  purge(
+    queue: string,
+    ids: readonly string[],
+    wanted: readonly string[],
+    options: { readonly unlocked?: boolean } = {},
+  ): ReturnType<Queues['purge']> {
+    return this.#parts.queues.purge(queue, ids, { ...options, only: (job) => this.names(queue, job, wanted) })
   }
 
   /** Ends a schedule if it names one of some subjects. Returns false if there is none, or it names only others. */

@@ -57,6 +57,13 @@ export interface FlowBackend {
    * failed waits for it again, as soon as no other child keeps it failed; so do the parents above.
    */
   retryJob(queue: string, id: string, options: RetryOptions): Promise<FlowChange>
+  /**
+   * Those of some running jobs whose lock has ended: their process has ended, or is blocked. It takes the lock again if it can go on, so one
+   * look proves nothing.
+   */
+  unlocked(queue: string, ids: readonly string[]): Promise<readonly string[]>
+  /** Lets a running job whose lock has ended wait again, as the next look of a worker for stalled jobs does. False if it has a lock. */
+  release(queue: string, id: string): Promise<boolean>
   /** Lets a parent that failed through its child fail at once, instead of after its delay. */
   hasten(parentKey: string): Promise<void>
   /** Takes back an attempt that was counted for a failed job. */

@@ -113,6 +113,14 @@ if not state then return { 'changed' } end
 drop(base, id, state, ARGV[4] ~= '1')
 return changed`
 
+export const releaseScript = `${shared}${placing}
+if call('EXISTS', base .. id .. ':lock') == 1 or call('LREM', base .. 'active', 0, id) == 0 then return { 'changed' } end
+call('SREM', base .. 'stalled', id)
+call('HINCRBY', base .. id, 'stc', 1)
+note(base, id, 'active')
+place(base, id, 'active')
+return changed`
+
 export const removeBelowScript = `${shared}${removing}
 removeBelow(base, id)
 return changed`

@@ -1,6 +1,6 @@
 import type { RedisClient } from 'zin/plugins/redis'
 import type { ChangedJob, FlowBackend, FlowChange, FlowRefusal } from './contract.js'
-import { hastenScript, removeBelowScript, removeScript, retryScript, uncountScript } from './redis-scripts.js'
+import { hastenScript, releaseScript, removeBelowScript, removeScript, retryScript, uncountScript } from './redis-scripts.js'
 
 type Reply = readonly [refused: string, child?: string] | readonly (readonly string[])[]
 
@@ -13,6 +13,16 @@ export function redisFlows(redis: RedisClient, prefix: string): FlowBackend {
       changeOf(await run(removeScript, queue, id, ended ? '1' : '', keepsBelow ? '1' : '')),
     removeBelow: async (queue, id) => changeOf(await run(removeBelowScript, queue, id)).jobs ?? [],
     retryJob: async (queue, id, { resetAttempts = false }) => changeOf(await run(retryScript, queue, id, resetAttempts ? '1' : '')),
+    async unlocked(queue, ids) {
+      const pipeline = redis.pipeline()
+      for (const id of ids) pipeline.exists(`${prefix}:${queue}:${id}:lock`).lpos(`${prefix}:${queue}:active`, id)
+      const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+        if (error) throw error
+        return reply
+      })
+      return ids.filter((_id, index) => replies[2 * index] === 0 && replies[2 * index + 1] !== null)
+    },
+    release: async (queue, id) => changeOf(await run(releaseScript, queue, id)).jobs !== undefined,
     hasten: async (parentKey) => void (await redis.eval(hastenScript, 1, `${prefix}:`, ...placeOf(parentKey))),
     uncount: async (queue, id) => void (await run(uncountScript, queue, id)),
   }
