@@ -46,7 +46,7 @@ export interface Devices {
   /** The active devices of a user, most recently seen first. */
   list(userId: string): Promise<readonly Device[]>
   /**
-   * Removes a device: its secret is erased, and no other secret is accepted for its id. Returns false when the device is not in use, or
+   * Removes a device: its secret and its label are erased, and no other secret is accepted for its id. Returns false when the device is not in use, or
    * `userId` is given and is not its owner.
    */
   remove(deviceId: string, userId?: string): Promise<boolean>

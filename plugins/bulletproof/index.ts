@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { definePlugin, joinErrors, messageOf, optional } from 'zin'
+import type {} from 'zin/plugins/compliance'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
@@ -140,6 +141,18 @@ export const bulletproof = definePlugin({
     const devices = managedDevices(unmanaged, ctx.manage)
     ctx.provide(devicesService, devices)
     ctx.provide(signedRequestsService, signed)
+    const isThere = (plugin: string): boolean => host.plugins().some(({ name }) => name === plugin)
+    // With login, they are part of an account.
+    if (isThere('compliance') && !isThere('login')) {
+      hooks.on('exportSubject', async (subject) =>
+        (await devices.list(subject)).map(({ deviceId, label = null, lastSeenAt }) => ({
+          kind: 'device',
+          id: deviceId,
+          data: { label, lastSeenAt: new Date(lastSeenAt).toISOString() },
+        })),
+      )
+      hooks.on('eraseSubject', (subject) => devices.removeAll(subject))
+    }
     ctx.middleware(bulletproofMiddleware(signed))
     ctx.routes(deviceRoutes(devices))
     ctx.hooks.on('authorizeCommand', {

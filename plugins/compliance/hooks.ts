@@ -2,6 +2,7 @@ import type { Collect, HookSpecs } from 'zin'
 
 /** Hooks that the compliance plugin fires. */
 export interface ComplianceHooks {
+  nameSubject: Collect<[subject: string], readonly string[]>
   exportSubject: Collect<[subject: string], readonly SubjectRecord[]>
   eraseSubject: Collect<[subject: string], number>
 }
@@ -16,6 +17,12 @@ export interface SubjectRecord {
 }
 
 export const complianceHooks = {
+  nameSubject: {
+    kind: 'collect',
+    args: ['subject'],
+    summary:
+      'A subject is exported or erased: return its other names, such as the id of the account with this email address. The other hooks are also fired with each of them',
+  },
   exportSubject: {
     kind: 'collect',
     args: ['subject'],

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { database } from 'zin/plugins/database'
 import { kv } from 'zin/plugins/kv'
 import { mysqlEnv } from '../../scripts/testing/mysql-database.js'
+import { describeErasure } from './testing/erasure.contract.js'
 import { describeMails } from './testing/mails.contract.js'
 import { describeTotp } from './testing/totp.contract.js'
 
 const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set' }
 const backend = () => ({ plugins: () => [database(), kv({ prefix: `test-${randomUUID()}` })], env: { ...redis, ...mysqlEnv() } })
 
+describeErasure('MySQL or MariaDB and Redis', backend)
 describeTotp('MySQL or MariaDB and Redis', backend)
 describeMails('MySQL or MariaDB and Redis', backend)

@@ -175,6 +175,7 @@ describe('commands for users', () => {
       const unused = (): never => assert.fail('not needed to add a user')
       const command = userCommands({
         accounts,
+        data: unused,
         tokens: unused,
         devices: unused,
         input,

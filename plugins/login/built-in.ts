@@ -2,6 +2,7 @@ import type { Clock, HostView, Logger, PluginContext } from 'zin'
 import type { Devices } from 'zin/plugins/bulletproof'
 import type { Database } from 'zin/plugins/database'
 import type { Tokens } from 'zin/plugins/jwt'
+import type { AccountData } from './account-data.js'
 import { type Accounts, createAccounts } from './accounts.js'
 import { userCommands } from './cli.js'
 import { loginErrors } from './errors.js'
@@ -23,7 +24,7 @@ interface BuiltInParts extends Pick<PluginContext, 'migration' | 'commands' | 'm
 }
 
 /** Registers the users table, its commands and the seed. */
-export function builtInAccounts(ctx: BuiltInParts): Accounts {
+export function builtInAccounts(ctx: BuiltInParts, data: () => AccountData): Accounts {
   const { options, services, clock } = ctx
   if (services.database === undefined) throw loginErrors.LOGIN_USERS_MISSING()
   const accounts = createAccounts(
@@ -36,6 +37,7 @@ export function builtInAccounts(ctx: BuiltInParts): Accounts {
   ctx.commands(
     userCommands({
       accounts,
+      data,
       tokens: () => services.tokens,
       devices: () => services.devices,
       input: () => process.stdin,

@@ -1,6 +1,7 @@
 import { type ActionFacts, type Command, defineCommand, type Manage, type Printer } from 'zin'
 import type { Devices } from 'zin/plugins/bulletproof'
 import type { Tokens } from 'zin/plugins/jwt'
+import type { AccountData } from './account-data.js'
 import type { Accounts } from './accounts.js'
 import { accountTarget } from './email.js'
 import { loginErrors } from './errors.js'
@@ -10,6 +11,8 @@ import type { User } from './store/users.js'
 export interface UserCommandParts {
   readonly manage: Manage
   readonly accounts: Accounts
+  /** Everything that is stored of the accounts. */
+  readonly data: () => AccountData
   readonly tokens: () => Tokens
   readonly devices: () => Devices
   /** The input of `--password-stdin`. */
@@ -27,7 +30,7 @@ const actor = { kind: 'local', id: 'local', via: 'cli' } as const
 
 const isoTime = (ms: number | undefined): string => (ms === undefined ? '' : new Date(ms).toISOString())
 
-export function userCommands({ accounts, tokens, devices, input, manage }: UserCommandParts): readonly Command[] {
+export function userCommands({ accounts, data, tokens, devices, input, manage }: UserCommandParts): readonly Command[] {
   const passwordOf = async (generate: boolean): Promise<{ readonly password: string; readonly made?: { readonly password: string } }> => {
     if (!generate) return { password: await firstLine(input()) }
     const password = newPassword()
@@ -174,6 +177,24 @@ export function userCommands({ accounts, tokens, devices, input, manage }: UserC
         const given = args.email ?? ''
         const { email } = await managed('enable', given, () => accounts.enable(given))
         print.line(`${email} can log in again`)
+      },
+    }),
+    defineCommand({
+      name: 'user:delete',
+      summary: 'Deletes a user with all that is stored about the account, and ends the sessions',
+      args: [{ name: 'email', summary: 'Email address' }],
+      needs: 'services',
+      confirms: true,
+      async run({ args, confirm, print }) {
+        const given = args.email ?? ''
+        const { email } = await accounts.get(given)
+        await confirm(`This deletes the account ${email}, its devices and its second factor`)
+        const remove = async () => {
+          const user = await accounts.get(given)
+          return { ...user, removed: await data().erase(user.id) }
+        }
+        const { removed } = await managed('delete', given, remove)
+        print.line(`${email} is deleted, with ${removed - 1} other record(s)`)
       },
     }),
   ]

@@ -1,9 +1,11 @@
 import { definePlugin, optional } from 'zin'
 import { devicesService, signedRequestsService } from 'zin/plugins/bulletproof'
+import type {} from 'zin/plugins/compliance'
 import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
 import { signatureHeaderNames } from 'zin/signing'
+import { type AccountData, accountData } from './account-data.js'
 import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
 import { loginUsersService } from './contract.js'
@@ -48,9 +50,10 @@ export const login = definePlugin({
   settings: loginSettings,
   options: loginOptions,
   async setup(ctx) {
-    const { options, settings, services, clock, log } = ctx
+    const { options, settings, services, host, hooks, clock, log } = ctx
     checkOptions(options)
-    const accounts = options.verifyCredentials === undefined ? builtInAccounts(ctx) : undefined
+    let data: AccountData | undefined
+    const accounts = options.verifyCredentials === undefined ? builtInAccounts(ctx, () => data as AccountData) : undefined
     const verify = accounts?.verify ?? ownUsers(options.verifyCredentials as VerifyCredentials)
     const refresh = options.refreshTokens ? refreshTokens(ctx, accounts) : undefined
 
@@ -59,6 +62,20 @@ export const login = definePlugin({
     if (services.kv === undefined) ctx.every(60_000, counters.sweep)
     const factor = await secondFactor(ctx, counters, accounts)
     const mails = accountMails(ctx, counters, accounts)
+    const all = accountData({
+      accounts,
+      refresh,
+      factor,
+      mailed: mails,
+      tokens: () => services.tokens,
+      devices: () => services.devices,
+    })
+    data = all
+    if (host.plugins().some(({ name }) => name === 'compliance')) {
+      hooks.on('nameSubject', (subject) => all.names(subject))
+      hooks.on('exportSubject', (subject) => all.records(subject))
+      hooks.on('eraseSubject', (subject) => all.erase(subject))
+    }
     ctx.provide(loginUsersService, createLoginUsers(accounts, mails, ctx.manage))
     const service = createLogin({
       verify,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
+import type { Job } from 'bullmq'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { KeepJobError, type QueueEvent, type Queues, queuesService } from './index.js'

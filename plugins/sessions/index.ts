@@ -1,4 +1,5 @@
 import { checkedValue, definePlugin, optional } from 'zin'
+import type {} from 'zin/plugins/compliance'
 import { credentialsService, tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
 import type {} from 'zin/plugins/login'
@@ -90,6 +91,14 @@ export const sessions = definePlugin({
       })
     }
     if (services.tokens !== undefined) hooks.on('onRevokeUser', async (sub) => void (await store.endAll(sub)))
+    if (host.plugins().some(({ name }) => name === 'compliance')) {
+      hooks.on('exportSubject', (subject) => manager.recordsOf(subject))
+      hooks.on('eraseSubject', async (subject) => {
+        // Not counted: those of an account may have ended with it just now.
+        await store.endAll(subject)
+        return 0
+      })
+    }
     if (options.auth && services.credentials !== undefined)
       ctx.onStop(
         services.credentials.accept(sessionCredentials({ manager, clock, lifetimeMs, cookieName: cookie.name, app: host.app.name })),

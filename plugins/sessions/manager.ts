@@ -72,6 +72,21 @@ export class SessionManager {
     return found !== undefined && this.#recordIn(await this.#parts.store.find(found.stored.key)) !== undefined
   }
 
+  /** What is stored of the sessions of a user, without their ids. */
+  async recordsOf(sub: string) {
+    const records = (await this.#parts.store.ofUser(sub)).flatMap((stored) => this.#recordIn(stored) ?? [])
+    return records.map(({ createdAt, data, touchedAt, user }, index) => ({
+      kind: 'session',
+      id: String(index),
+      data: {
+        createdAt: new Date(createdAt).toISOString(),
+        lastUsedAt: new Date(touchedAt).toISOString(),
+        user,
+        data: Object.fromEntries([...data].map(([name, text]) => [name, JSON.parse(text) as unknown])),
+      },
+    }))
+  }
+
   #open(ctx: Context): OpenSession | Promise<OpenSession> {
     const { keys, cookie, times, clock } = this.#parts
     const parts = { keys, times, now: () => clock.now() }

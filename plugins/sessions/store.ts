@@ -68,6 +68,13 @@ export class SessionStore {
     return surplus
   }
 
+  /** The sessions of a user that have not ended. */
+  async ofUser(sub: string | number): Promise<readonly Stored[]> {
+    const entries = entriesIn(await this.#ask((kv) => kv.get(indexKey(sub))))
+    const found = await Promise.all(entries.map(({ key }) => this.find(key)))
+    return found.filter((stored): stored is Stored => stored !== undefined)
+  }
+
   async isListed(sub: string | number, key: string): Promise<boolean> {
     const text = await this.#ask((kv) => kv.get(indexKey(sub)))
     return entriesIn(text).some((entry) => entry.key === key)

@@ -4,6 +4,7 @@ import type { DeletedJobDetails, QueueJob, Queues } from 'zin/plugins/queues'
 import type { ComplianceHooks, SubjectRecord } from '../hooks.js'
 import { lostText, type SubjectDigests } from './digest.js'
 import { type SubjectJobs, unsettledText } from './find.js'
+import { namesOf } from './names.js'
 import type { StoredSubjects } from './stored.js'
 
 /** A decrypted job in an export. Times are ISO 8601, null if unset. */
@@ -36,7 +37,7 @@ export interface SubjectExport {
 export interface ExportParts {
   readonly queues: Queues
   readonly jobs: SubjectJobs
-  readonly hooks: { readonly exportSubject: SlotOf<ComplianceHooks['exportSubject']> }
+  readonly hooks: { readonly [K in 'nameSubject' | 'exportSubject']: SlotOf<ComplianceHooks[K]> }
   readonly digests: Pick<SubjectDigests, 'allOf'>
   readonly stored: Pick<StoredSubjects, 'names'>
   readonly clock: Clock
@@ -86,9 +87,21 @@ export async function* exportSubject(
   }
   if (closing.aborted) problems.add('The app is stopping, so the search is incomplete; repeat the request')
   const records: (SubjectRecord & { readonly plugin: string })[] = []
-  for (const [plugin, theirs] of await hooks.exportSubject.call(subject)) {
-    if (theirs instanceof Error) problems.add(`The plugin ${plugin} failed: ${theirs.message}`)
-    else records.push(...theirs.map((record) => ({ ...record, plugin })))
+  const known = new Set<string>()
+  const { names, problems: unnamed } = await namesOf(subject, hooks.nameSubject)
+  for (const problem of unnamed) problems.add(problem)
+  for (const name of names) {
+    for (const [plugin, theirs] of await hooks.exportSubject.call(name)) {
+      if (theirs instanceof Error) problems.add(`The plugin ${plugin} failed: ${theirs.message}`)
+      else {
+        for (const record of theirs) {
+          // A plugin may find the same record by several names.
+          const key = JSON.stringify([plugin, record])
+          if (!known.has(key)) records.push({ ...record, plugin })
+          known.add(key)
+        }
+      }
+    }
   }
   yield '],"records":['
   for (const [index, record] of records.entries()) yield (index > 0 ? ',' : '') + JSON.stringify(record)

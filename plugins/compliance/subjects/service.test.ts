@@ -71,6 +71,7 @@ function twoProcesses(
       removePending: async (_id: string, _queue: string, jobs: readonly string[]) => jobs.forEach((job) => void pending.delete(job)),
     },
     hooks: {
+      nameSubject: { call: async () => new Map() },
       exportSubject: { call: async () => new Map() },
       eraseSubject: { call: async () => new Map([['archive', eraseElsewhere()]]) },
     },

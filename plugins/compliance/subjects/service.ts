@@ -13,6 +13,7 @@ import { subjectErrors } from './errors.js'
 import { exportSubject } from './export.js'
 import { type SubjectJobs, unsettledText } from './find.js'
 import { scheduleRow } from './index-jobs.js'
+import { namesOf } from './names.js'
 import type { StoreCopies } from './store-copies.js'
 import type { StoredSubjects } from './stored.js'
 
@@ -265,9 +266,13 @@ export class Subjects {
     let elsewhere = 0
     const failed = running.current.error === null ? [] : [running.current.error]
     if (unsettled.length > 0) failed.push(unsettledText(unsettled))
-    for (const [plugin, count] of await hooks.eraseSubject.call(subject)) {
-      if (count instanceof Error) failed.push(`the plugin ${plugin} did not erase its part: ${count.message}`)
-      else elsewhere += count
+    const { names, problems } = await namesOf(subject, hooks.nameSubject)
+    failed.push(...problems)
+    for (const name of names) {
+      for (const [plugin, count] of await hooks.eraseSubject.call(name)) {
+        if (count instanceof Error) failed.push(`the plugin ${plugin} did not erase its part: ${count.message}`)
+        else elsewhere += count
+      }
     }
     // The error is stored now, so that the erasure also fails if another process resumes it.
     await this.#save(running, { elsewhere, error: failed.length === 0 ? null : failed.join('; ').slice(0, 500) })

@@ -45,7 +45,7 @@ export function subjectsPart(
     erasures,
     digests,
     declarations,
-    hooks: { exportSubject: hooks.slot('exportSubject'), eraseSubject: hooks.slot('eraseSubject') },
+    hooks: { nameSubject: hooks.slot('nameSubject'), exportSubject: hooks.slot('exportSubject'), eraseSubject: hooks.slot('eraseSubject') },
     scrubDatabase: async () => {
       if (database.dialect !== 'sqlite') return
       const { sql } = await import('kysely')

@@ -19,9 +19,19 @@ export interface OneTimeTokens {
   /** Removes and returns a token that has not expired. Atomic: of several calls, one gets it. */
   take(purpose: Purpose, hash: string, now: number): Promise<OneTimeToken | undefined>
   removeAll(userId: string, purpose: Purpose): Promise<void>
+  /** What is stored about a user, by the id or the address, without the tokens. */
+  ofUser(userId: string, email: string): Promise<readonly UserMail[]>
+  /** Removes all that is stored about a user. Returns the number of records. */
+  removeUser(userId: string, email: string): Promise<number>
   sweep(now: number): Promise<void>
   setVerified(userId: string, email: string, at: number): Promise<void>
   isVerified(userId: string, email: string): Promise<boolean>
+}
+
+export interface UserMail {
+  readonly kind: 'verified email' | 'mailed token'
+  readonly id: string
+  readonly data: Readonly<Record<string, string>>
 }
 
 interface Tables {
@@ -56,6 +66,42 @@ export function tableOneTimeTokens(query: Query): OneTimeTokens {
         const tokens = store.tables<Tables>().deleteFrom('zin_one_time_tokens')
         await tokens.where('user_id', '=', userId).where('purpose', '=', purpose).execute()
       }),
+    ofUser: (userId, email) =>
+      query(async (store) => {
+        const tables = store.tables<Tables>()
+        const verified = await tables
+          .selectFrom('zin_verified_emails')
+          .selectAll()
+          .where(({ eb, or }) => or([eb('user_id', '=', userId), eb('email', '=', email)]))
+          .execute()
+        const sent = tables.selectFrom('zin_one_time_tokens').select(['purpose', 'user_id', 'email', 'expires_at'])
+        const tokens = await sent.where(({ eb, or }) => or([eb('user_id', '=', userId), eb('email', '=', email)])).execute()
+        return [
+          ...verified.map(
+            (row): UserMail => ({ kind: 'verified email', id: row.user_id, data: { email: row.email, verifiedAt: iso(row.verified_at) } }),
+          ),
+          ...tokens.map(
+            (row): UserMail => ({
+              kind: 'mailed token',
+              id: row.user_id,
+              data: { purpose: row.purpose, email: row.email, expiresAt: iso(row.expires_at) },
+            }),
+          ),
+        ]
+      }),
+    removeUser: (userId, email) =>
+      query(async (store) => {
+        const tables = store.tables<Tables>()
+        const verified = await tables
+          .deleteFrom('zin_verified_emails')
+          .where(({ eb, or }) => or([eb('user_id', '=', userId), eb('email', '=', email)]))
+          .executeTakeFirst()
+        const tokens = await tables
+          .deleteFrom('zin_one_time_tokens')
+          .where(({ eb, or }) => or([eb('user_id', '=', userId), eb('email', '=', email)]))
+          .executeTakeFirst()
+        return Number(verified.numDeletedRows + tokens.numDeletedRows)
+      }),
     sweep: (now) =>
       query(async (store) => void (await store.tables<Tables>().deleteFrom('zin_one_time_tokens').where('expires_at', '<', now).execute())),
     setVerified: (userId, email, at) =>
@@ -72,3 +118,6 @@ export function tableOneTimeTokens(query: Query): OneTimeTokens {
       }),
   }
 }
+
+/** Drivers return numbers as number, text or bigint. */
+const iso = (ms: number): string => new Date(Number(ms)).toISOString()

@@ -22,6 +22,8 @@ export interface Users {
   list(): Promise<readonly User[]>
   /** False when no user has the email. */
   change(email: string, change: UserChange): Promise<boolean>
+  /** False when no user has the email. */
+  remove(email: string): Promise<boolean>
 }
 
 export interface UserChange {
@@ -97,6 +99,11 @@ export function databaseUsers(database: () => Database | undefined): Users {
           .where('email', '=', email)
           .executeTakeFirst()
         return result.numUpdatedRows > 0n
+      }),
+    remove: (email) =>
+      query(async (store) => {
+        const result = await store.tables<UserTables>().deleteFrom('zin_users').where('email', '=', email).executeTakeFirst()
+        return result.numDeletedRows > 0n
       }),
   }
 }

@@ -25,7 +25,7 @@ export interface DeviceStore {
   pin(deviceId: string): Promise<void>
   /** The active devices of a user, in any order. */
   list(userId: string): Promise<readonly DeviceRecord[]>
-  /** Erases the secret and keeps the id as a tombstone. False when the device is not active. Atomic. */
+  /** Erases the secret and the label, and keeps the id as a tombstone. False when the device is not active. Atomic. */
   remove(deviceId: string, at: number): Promise<boolean>
   touch(deviceId: string, at: number): Promise<void>
   /** Deletes the tombstones of devices removed before `at`. */

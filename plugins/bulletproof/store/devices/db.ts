@@ -66,7 +66,7 @@ export function dbDevices(databaseNow: () => Database): DeviceStore {
     async remove(deviceId, at) {
       const result = await tables()
         .updateTable(TABLE)
-        .set({ signing_secret: '', removed_at: at })
+        .set({ signing_secret: '', label: null, removed_at: at })
         .where('device_id', '=', deviceId)
         .where('removed_at', 'is', null)
         .executeTakeFirst()

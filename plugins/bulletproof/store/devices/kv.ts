@@ -92,7 +92,7 @@ export function kvDevices(kvNow: () => Kv, tombstoneMs: number): DeviceStore {
     },
 
     async remove(deviceId, at) {
-      const done = await rewrite(deviceId, ({ indexId: _, ...stored }) =>
+      const done = await rewrite(deviceId, ({ indexId: _, label: _label, ...stored }) =>
         stored.removedAt === undefined ? { ...stored, signingSecret: '', removedAt: at } : undefined,
       )
       if (done === undefined) return false

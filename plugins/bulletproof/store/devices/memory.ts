@@ -48,7 +48,8 @@ export function memoryDevices(): DeviceStore {
     async remove(deviceId, at) {
       const record = records.get(deviceId)
       if (record === undefined || record.removedAt !== undefined) return false
-      patch(deviceId, { signingSecret: '', removedAt: at })
+      const { label: _, ...kept } = record
+      records.set(deviceId, { ...kept, signingSecret: '', removedAt: at })
       return true
     },
     async touch(deviceId, at) {
