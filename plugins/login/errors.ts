@@ -92,7 +92,7 @@ export const loginErrors = defineErrors({
   USER_NOT_FOUND: {
     status: 404,
     message: (email: string) => `No user has the email "${email}"; see zin user:list`,
-    when: '`user:password`, `user:disable`, `user:enable`: no user has the email',
+    when: '`user:password`, `user:disable`, `user:enable`, `user:delete`: no user has the email',
     fix: 'Correct it; `zin user:list` shows all',
   },
   USER_INVALID: {
