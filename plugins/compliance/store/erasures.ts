@@ -39,6 +39,8 @@ export interface Erasures {
   abandoned(before: number): Promise<readonly (Erasure & { readonly digests: readonly string[] })[]>
   /** Returns the newest erasures that failed since a time (ms since 1970), without those whose subject was erased later. At most 100. */
   failed(since: number): Promise<readonly Erasure[]>
+  /** Returns the oldest erasures that wait for running jobs and were requested before a time (ms since 1970). At most 100. */
+  waiting(before: number): Promise<readonly Erasure[]>
   addPending(id: string, jobs: readonly PendingJob[]): Promise<void>
   pending(id: string): Promise<readonly AwaitedJob[]>
   removePending(id: string, queue: string, jobs: readonly string[]): Promise<void>
@@ -68,7 +70,8 @@ const table = 'zin_erasures'
 const pendingTable = 'zin_erasure_jobs'
 /** Maximum number of pending jobs read per erasure. */
 const mostPending = 10_000
-const mostFailed = 100
+/** Maximum number of erasures of a list. */
+const mostListed = 100
 
 export function databaseErasures(database: Database): Erasures {
   const tables = () => database.tables<{ [table]: ErasureRow; [pendingTable]: PendingRow }>()
@@ -102,7 +105,7 @@ export function databaseErasures(database: Database): Erasures {
         .where('state', '=', 'failed')
         .where('updated_at', '>', since)
         .orderBy('updated_at', 'desc')
-        .limit(mostFailed)
+        .limit(mostListed)
         .execute()
       if (rows.length === 0) return []
       const later = await tables()
@@ -115,6 +118,17 @@ export function databaseErasures(database: Database): Erasures {
       const isDone = ({ requested_at, subject }: ErasureRow): boolean =>
         later.some((one) => one.subject === subject && Number(one.requested_at) > Number(requested_at))
       return rows.filter((row) => !isDone(row)).map(erasureOf)
+    },
+    async waiting(before) {
+      const rows = await tables()
+        .selectFrom(table)
+        .selectAll()
+        .where('state', '=', 'waiting')
+        .where('requested_at', '<', before)
+        .orderBy('requested_at')
+        .limit(mostListed)
+        .execute()
+      return rows.map(erasureOf)
     },
     async addPending(id, jobs) {
       if (jobs.length === 0) return

@@ -359,6 +359,24 @@ export const attentionRows: Readonly<Record<string, AttentionRow>> = {
       await lab.ok('DELETE', '/api/compliance/subjects/ann?wait=10000')
     },
   },
+  'erasure-waiting': {
+    subject: /^erasure:slow$/,
+    cause: /The erasure slow of the data of a subject waits for 2 running jobs\. GET \/api\/compliance\/erasures\/slow names them/,
+    count: 2,
+    reads: 'tables',
+    // As another process has stored it, which goes on.
+    arise: async (lab) => {
+      const { tables } = lab.host.service(databaseService)
+      const at = { requested_at: lab.now() - 11 * minuteMs, updated_at: lab.now() + 100 * minuteMs }
+      const counts = { erased: 0, pending: 2, elsewhere: 0, error: null }
+      const actor = JSON.stringify({ kind: 'local', id: 'local', via: 'http' })
+      const row = { id: 'slow', subject: 'd'.repeat(32), state: 'waiting', ...counts, actor, digests: null, ...at }
+      await tables().insertInto('zin_erasures').values(row).execute()
+    },
+    cure: async (lab) => {
+      await lab.host.service(databaseService).tables().deleteFrom('zin_erasures').where('id', '=', 'slow').execute()
+    },
+  },
   'store-unavailable': {
     subject: /^check:database-writes$/,
     cause: /The store "database-writes" cannot be read or written, so that the app is not ready: the disk of .+ is full/,

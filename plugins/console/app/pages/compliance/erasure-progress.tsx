@@ -30,10 +30,11 @@ export function ErasureProgress({ id }: { readonly id: string }) {
   return (
     <Card title="Erasure" aside={close}>
       <Loaded from={read}>
-        {({ erasure: { elsewhere, erased, error, pending, requestedAt, state: now } }) => (
+        {({ erasure: { advice, elsewhere, erased, error, pending, requestedAt, state: now } }) => (
           <p role="status">
             <Badge tone={words[now][0]}>{words[now][1]}</Badge> {plural(erased, 'job')} and {plural(elsewhere, 'other record')} erased
             {pending > 0 && `; ${plural(pending, 'job')} still ${pending === 1 ? 'runs' : 'run'}`}
+            {advice !== null && `. ${advice}`}
             {error !== null && `: ${error}`} <span class="dim mono">{id}</span>{' '}
             <span class="dim">
               (<Time at={requestedAt} />)

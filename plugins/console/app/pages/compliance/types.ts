@@ -53,6 +53,8 @@ export interface Erasure {
   readonly state: 'running' | 'waiting' | 'completed' | 'failed'
   readonly erased: number
   readonly pending: number
+  /** What it waits for, and what can be done. */
+  readonly advice: string | null
   readonly elsewhere: number
   readonly error: string | null
   readonly requestedAt: string
