@@ -21,8 +21,11 @@ const textColumns = [
   ...(['reason', 'address', 'request_id', 'hash'] as const),
 ]
 
-/** Columns of a chain that are text, without those that the fourth migration adds. */
-const chainTexts = ['node', 'key_id', 'opening', 'last_hash', 'seal', 'purged_hash', 'purged_key_id', 'purged_seal'] as const
+/** Columns of a chain that are text. A table from before the fourth migration lacks two of them. */
+const chainTexts = [
+  ...(['node', 'key_id', 'opening', 'last_hash', 'previous_seal', 'seal_key_id', 'seal'] as const),
+  ...(['purged_hash', 'purged_key_id', 'purged_seal'] as const),
+]
 
 interface Tables {
   [entriesTable]: EntryRow
@@ -166,7 +169,14 @@ export function databaseStore(database: Database): AuditStore {
         )})`
       const [altered] = await tables().selectFrom(entriesTable).select('id').where(hasNul(textColumns)).limit(1).execute()
       if (altered !== undefined) return nulText(`entry ${altered.id}`)
-      const [changed] = await tables().selectFrom(chainsTable).select('chain').where(hasNul(chainTexts)).limit(1).execute()
+      const chains = tables().selectFrom(chainsTable)
+      const row = await chains.selectAll().limit(1).executeTakeFirst()
+      if (row === undefined) return undefined
+      const [changed] = await chains
+        .select('chain')
+        .where(hasNul(chainTexts.filter((column) => column in row)))
+        .limit(1)
+        .execute()
       return changed && nulText(Number(changed.chain) === registerChain ? 'the register of chains' : `chain ${changed.chain}`)
     },
     async hashes(ids) {
