@@ -23,7 +23,10 @@ const chat = definePlugin({
       },
       handler: async (client, { text }) => {
         // A handler that is still running when the app stops.
-        if (text === 'last') await stopping
+        if (text === 'last') {
+          client.send({ waiting: true })
+          await stopping
+        }
         await services.sockets.publish(client.params.room, { text, pid: process.pid })
       },
     })
