@@ -370,6 +370,27 @@ describe('limits of uploads', () => {
     }
   })
 
+  it('the limits that are no options hold as well: 1000 fields, names of 1000 bytes; longer file names are cut', async (t) => {
+    const app = await uploadApp(t, {}, echo)
+    const fields = (count: number) => formOf(Array.from({ length: count }, () => ['a', ''] as const))
+    const file = (name: string): FormData => formOf([[name, pngFile()]])
+    const cases: [what: string, form: FormData, expected: string][] = [
+      ['the most fields', fields(1000), '200'],
+      ['one more', fields(1001), '413 UPLOAD_FIELDS_TOO_LARGE'],
+      ['the longest name of a field', formOf([['n'.repeat(1000), '']]), '200'],
+      ['a byte more', formOf([['n'.repeat(1001), '']]), '400 INVALID_FORM'],
+      ['the longest name for a file, in bytes', file('ä'.repeat(500)), '200'],
+      ['a byte more for a file', file(`${'ä'.repeat(500)}n`), '400 INVALID_FORM'],
+    ]
+    for (const [what, form, expected] of cases) {
+      const { status, body } = await app.post('/form', form)
+      assert.equal(status === 200 ? '200' : `${status} ${body.code}`, expected, what)
+      await app.assertNothingLeft()
+    }
+    const { body } = await app.post('/form', formOf([['a', pngFile(`${'n'.repeat(100_000)}.png`)]]))
+    assert.equal(body.files[0][1][0].originalFilename, 'n'.repeat(200))
+  })
+
   it('idleMs and deadlineMs end slow clients with 408, and leave nothing', async (t) => {
     const idle = await uploadApp(t, { idleMs: 50 }, echo)
     const stopped = await rawClient(idle.url)
