@@ -308,9 +308,12 @@ describe('limits of sockets', () => {
 describe('shutdown of sockets', () => {
   it('lets the running handler finish, closes with 1001, and refuses new connections', async (t) => {
     let finish: (() => void) | undefined
+    const ends: unknown[] = []
     const app = await socketApp(t, {}, ({ socket, hooks }) => {
       socket({
         path: '/a',
+        // Also then (uWebSockets.js 299), while the services of the plugin still work.
+        onClose: (_client, end) => void ends.push(end),
         handler: async (client) => {
           await new Promise<void>((resolve) => {
             finish = resolve
@@ -329,6 +332,10 @@ describe('shutdown of sockets', () => {
     assert.deepEqual(await busy.ended, { code: 1001, reason: 'SOCKETS_CLOSED' })
     assert.deepEqual(busy.received, ['finished'])
     assert.deepEqual([report.clean, report.forcedConnections], [true, 0])
+    assert.deepEqual(ends, [
+      { code: 1001, reason: 'SOCKETS_CLOSED' },
+      { code: 1001, reason: 'SOCKETS_CLOSED' },
+    ])
   })
 
   it('cuts clients that do not close, and handlers that hang, after drainMs', async (t) => {
