@@ -81,7 +81,7 @@ async function readSample(
   field: string,
   maxSize: number,
 ): Promise<{ readonly sample: Buffer; readonly ended: boolean }> {
-  let sample = Buffer.alloc(0)
+  let sample: Buffer = Buffer.alloc(0)
   let ended = false
   while (sample.length < sampleBytes && !ended) {
     const { done, value } = await pieces.next()
