@@ -10,23 +10,19 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { definePlugin, Type } from 'zin'
-import {
-  bulletproof,
-  compression,
-  cors,
-  database,
-  health,
-  jwt,
-  kv,
-  login,
-  rateLimit,
-  role,
-  securityHeaders,
-  sessions,
-  uploads,
-  websocket,
-} from 'zin/plugins'
-import { websocketService } from 'zin/plugins/websocket'
+import { bulletproof } from 'zin/plugins/bulletproof'
+import { compression } from 'zin/plugins/compression'
+import { cors } from 'zin/plugins/cors'
+import { database } from 'zin/plugins/database'
+import { health } from 'zin/plugins/health'
+import { jwt, role } from 'zin/plugins/jwt'
+import { kv } from 'zin/plugins/kv'
+import { login } from 'zin/plugins/login'
+import { rateLimit } from 'zin/plugins/rate-limit'
+import { securityHeaders } from 'zin/plugins/security-headers'
+import { sessions } from 'zin/plugins/sessions'
+import { uploads } from 'zin/plugins/uploads'
+import { websocket, websocketService } from 'zin/plugins/websocket'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { launch } from '../scripts/testing/chromium.js'
 import { eventually } from '../scripts/testing/eventually.js'
