@@ -23,9 +23,9 @@ import { orders } from './orders.js'
 import { products } from './products.js'
 import { reports } from './reports.js'
 
-/** Origin of the front end's pages. */
 /** With the data of the app where that is set, such as in a container. */
 const pictures = `${env.string('ZIN_DATA_DIR', '.')}/pictures`
+/** Origin of the front end's pages. */
 const frontEnd = 'http://localhost:5173'
 
 // Data is stored in .zin/data until REDIS_URL and DB_* are set; nothing else needs to change.

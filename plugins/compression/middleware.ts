@@ -41,6 +41,11 @@ export function compressionMiddleware({ koaCompress, encodings, minBytes, routeO
     const json = jsonBody(request)
     if (json !== undefined && Buffer.byteLength(json) < minBytes) return
     if (!mayCompress(request, compressed === true)) return
+    if (request.method === 'HEAD') {
+      // A cache may update what it has of GET with these headers.
+      if (json !== undefined || isCompressible(request.body)) request.vary('Accept-Encoding')
+      return
+    }
     if (json !== undefined) {
       if (!request.res.hasHeader('Content-Type')) request.set('Content-Type', jsonType)
       request.body = json
@@ -64,7 +69,7 @@ export function compressionMiddleware({ koaCompress, encodings, minBytes, routeO
 /** Whether a response may be compressed: not what contains secrets, is sent in parts or event by event, or has a digest of its bytes. */
 function mayCompress(request: Context, isForced: boolean): boolean {
   const { response, res, status } = request
-  if (request.respond === false || res.headersSent || status === 206 || request.method === 'HEAD') return false
+  if (request.respond === false || res.headersSent || status === 206) return false
   if (response.is('text/event-stream')) return false
   // BREACH: the size of a compressed response tells what is in it, if a page of another site can choose a part of the request.
   if (res.hasHeader('Set-Cookie')) return false

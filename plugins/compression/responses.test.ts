@@ -300,8 +300,10 @@ describe('responses with the plugin compression', () => {
   })
 
   it('have a head without a body for HEAD', async () => {
-    const { status, bytes } = await get('/json', 'gzip', 'HEAD')
-    assert.deepEqual([status, bytes.length], [200, 0])
+    const { status, bytes, headers } = await get('/json', 'gzip', 'HEAD')
+    assert.deepEqual([status, bytes.length, headers['content-encoding']], [200, 0, undefined])
+    // As for GET (fiber 3745).
+    assert.equal(headers.vary, (await get('/json', 'gzip')).headers.vary)
   })
 
   it('have a weak ETag, and no ranges', async () => {

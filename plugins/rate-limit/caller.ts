@@ -5,16 +5,25 @@ import { middlewareKey, type Rule } from './rules.js'
 
 const unguarded = middlewareKey('')
 
+/** Most digests that are kept for callers who come again. */
+const mostDigests = 10_000
+
+/** Names who is counted for a request, as a short text without personal data; undefined if nobody is. */
+export type CallerOf = (ctx: Context) => string | undefined | Promise<string | undefined>
+
 /**
- * Returns who is counted for a request, as a short text without personal data; undefined if nobody is. A request whose user, device or key is
- * not known counts for its address.
+ * Returns the function that names who is counted by a limit. A request whose user, device or key is not known counts for its address.
  *
  * @param keyHeader the header with the API key.
  */
-export async function callerOf(ctx: Context, rule: Rule, keyHeader: string): Promise<string | undefined> {
-  if (typeof rule.by !== 'function') return digest(identityOf(ctx, rule, keyHeader) ?? `address ${clientNetwork(ctx.ip)}`)
-  const named = await rule.by(ctx)
-  return named === undefined ? undefined : digest(`function ${named}`)
+export function callerNamer(rule: Rule, keyHeader: string): CallerOf {
+  const { by } = rule
+  const digest = digests()
+  if (typeof by !== 'function') return (ctx) => digest(identityOf(ctx, rule, keyHeader) ?? `address ${clientNetwork(ctx.ip)}`)
+  return async (ctx) => {
+    const named = await by(ctx)
+    return named === undefined ? undefined : digest(`function ${named}`)
+  }
 }
 
 /** What guards set on `ctx.state`. */
@@ -41,6 +50,15 @@ function isGuarded({ name, place }: Rule): boolean {
   return before.some((key) => !key.startsWith(unguarded))
 }
 
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 32)
+/** Returns a function that digests a text, and remembers the latest results: a digest costs a tenth of a small request. */
+function digests(): (text: string) => string {
+  const known = new Map<string, string>()
+  return (text) => {
+    const found = known.get(text)
+    if (found !== undefined) return found
+    const digest = createHash('sha256').update(text).digest('base64url').slice(0, 32)
+    known.set(text, digest)
+    if (known.size > mostDigests) known.delete(known.keys().next().value as string)
+    return digest
+  }
 }

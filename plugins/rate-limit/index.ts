@@ -1,7 +1,7 @@
 import type { Context, Middleware } from 'koa'
 import { definePlugin, importPackage, messageOf, optional } from 'zin'
 import { kvService } from 'zin/plugins/kv'
-import { callerOf } from './caller.js'
+import { type CallerOf, callerNamer } from './caller.js'
 import { kvCounters, MemoryCounters } from './counters.js'
 import { rateLimitErrors } from './errors.js'
 import { secondsOf, setQuotaHeaders } from './headers.js'
@@ -51,16 +51,17 @@ export const rateLimit = definePlugin({
       : { counters: memory, fallback: undefined, clock }
 
     for (const rule of rulesOf(options)) {
-      const handler = middlewareFor(rule, makeLimiter(rule, parts), options.keyHeader)
+      const handler = middlewareFor(rule, makeLimiter(rule, parts), callerNamer(rule, options.keyHeader))
       if (rule.place === 'route') ctx.middleware({ key: middlewareKey(rule.name), handler: handler as never })
       else ctx.use(handler, { phase: rule.place === 'before' ? 'limits' : 'guarded' })
     }
   },
 })
 
-function middlewareFor(rule: Rule, limiter: Limiter, keyHeader: string): Middleware {
+function middlewareFor(rule: Rule, limiter: Limiter, callerOf: CallerOf): Middleware {
   return async (ctx, next) => {
-    const caller = isPreflight(ctx) ? undefined : await callerOf(ctx, rule, keyHeader)
+    const named = isPreflight(ctx) ? undefined : callerOf(ctx)
+    const caller = named instanceof Promise ? await named : named
     if (caller === undefined) return next()
     const quota = await limiter.count(caller)
     setQuotaHeaders(ctx, quota)

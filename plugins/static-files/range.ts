@@ -16,8 +16,9 @@ export function parseRange(header: string, bytes: number): ByteRange | 'unsatisf
   const [, first, last] = single.exec(header) ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
   if (first === '') {
-    const length = Math.min(Number(last), bytes)
-    return length === 0 ? 'unsatisfiable' : { start: bytes - length, end: bytes - 1 }
+    if (Number(last) === 0) return 'unsatisfiable'
+    // The last bytes of an empty file are the whole file, which no `Content-Range` can say.
+    return bytes === 0 ? undefined : { start: bytes - Math.min(Number(last), bytes), end: bytes - 1 }
   }
   const start = Number(first)
   const end = last === '' ? bytes - 1 : Math.min(Number(last), bytes - 1)

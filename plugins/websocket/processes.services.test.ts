@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { eventually } from '../../scripts/testing/eventually.js'
 import { type ForkedApp, forkApp } from '../../scripts/testing/forked-app.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { type Client, connect } from './testing/client.js'
@@ -15,6 +14,7 @@ const app = new URL('./testing/app-child.ts', import.meta.url)
 function processesContract(store: string, env: () => Readonly<Record<string, string>>): void {
   describe(`sockets of two processes on ${store}`, () => {
     let rootDir: string
+    let settings: Readonly<Record<string, string>>
     let one: ForkedApp
     let two: ForkedApp
     const clients: Client[] = []
@@ -27,7 +27,7 @@ function processesContract(store: string, env: () => Readonly<Record<string, str
 
     before(async () => {
       rootDir = await mkdtemp(join(tmpdir(), 'zin-sockets-'))
-      const settings = { APP_NAME: `sockets-${randomUUID().slice(0, 8)}`, CLUSTER_HEARTBEAT_MS: '1000', ...env() }
+      settings = { APP_NAME: `sockets-${randomUUID().slice(0, 8)}`, CLUSTER_HEARTBEAT_MS: '1000', ...env() }
       one = await forkApp({ env: settings, rootDir, app })
       two = await forkApp({ env: settings, rootDir, app })
     })
@@ -52,11 +52,42 @@ function processesContract(store: string, env: () => Readonly<Record<string, str
       assert.equal(elsewhere.received.length, 1)
     })
 
-    it('close their clients with 1001 at shutdown, within its time', async () => {
-      const client = await join2(two.url, 'a')
-      await eventually('it is open', async () => (await two.call('GET', '/size')).body.size >= 1)
-      await two.stop()
-      assert.deepEqual(await client.ended, { code: 1001, reason: 'SOCKETS_CLOSED' })
+    it('lose and repeat nothing for the clients of one process while another is killed', async () => {
+      const three = await forkApp({ env: settings, rootDir, app })
+      const [sender, listener, doomed] = await Promise.all([join2(two.url, 'c'), join2(two.url, 'c'), join2(three.url, 'c')])
+      sender.send({ text: '0' })
+      for (const client of [sender, listener, doomed]) assert.deepEqual(await client.next(), { text: '0', pid: two.pid })
+      const texts = Array.from({ length: 40 }, (_, i) => `${i + 1}`)
+      for (const text of texts.slice(0, 20)) sender.send({ text })
+      await three.kill()
+      for (const text of texts.slice(20)) sender.send({ text })
+      for (const client of [sender, listener]) for (const text of texts) assert.deepEqual(await client.next(), { text, pid: two.pid })
+      await doomed.ended
+      // What it had received before is in order, without gaps.
+      assert.deepEqual(
+        doomed.received.slice(1).map((message) => (message as { text: string }).text),
+        ['0', ...texts].slice(0, doomed.received.length - 1),
+      )
+      one = await forkApp({ env: settings, rootDir, app })
+      const again = await join2(one.url, 'c')
+      sender.send({ text: 'after it' })
+      for (const client of [sender, listener, again]) assert.deepEqual(await client.next(), { text: 'after it', pid: two.pid })
+      assert.deepEqual([sender.received.length, listener.received.length, again.received.length], [43, 43, 2])
+    })
+
+    it('are drained at shutdown: the running handler reaches all processes, then 1001; clients go on at another', async () => {
+      const [idle, busy, elsewhere] = await Promise.all([join2(two.url, 'd'), join2(two.url, 'd'), join2(one.url, 'd')])
+      busy.send({ text: 'now' })
+      for (const client of [idle, busy, elsewhere]) assert.deepEqual(await client.next(), { text: 'now', pid: two.pid })
+      busy.send({ text: 'last' })
+      assert.deepEqual(await busy.next(), { waiting: true })
+      const stopped = two.stop()
+      for (const client of [busy, elsewhere]) assert.deepEqual(await client.next(), { text: 'last', pid: two.pid })
+      for (const client of [idle, busy]) assert.deepEqual(await client.ended, { code: 1001, reason: 'SOCKETS_CLOSED' })
+      await stopped
+      const again = await join2(one.url, 'd')
+      elsewhere.send({ text: 'on' })
+      for (const client of [elsewhere, again]) assert.deepEqual(await client.next(), { text: 'on', pid: one.pid })
     })
   })
 }

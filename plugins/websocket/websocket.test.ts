@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { defineMiddleware, noteAccess, refuse, requestContext, Type, ZinError } from 'zin'
+import { cluster } from 'zin/plugins/cluster'
+import { database } from 'zin/plugins/database'
+import { kv } from 'zin/plugins/kv'
 import { eventually } from '../../scripts/testing/eventually.js'
 import { websocketService } from './index.js'
 import { socketApp } from './testing/app.js'
@@ -140,7 +143,12 @@ describe('limits of sockets', () => {
     small.ws.send(text(11))
     assert.equal((await small.ended).code, 1009)
 
-    // A message in tiny pieces that never ends.
+    // A message in as many pieces as are accepted, and one that never ends.
+    const pieces = await app.open('/a')
+    pieces.ws.send('"', { fin: false })
+    for (let i = 0; i < 126; i++) pieces.ws.send('x', { fin: false })
+    pieces.ws.send('"')
+    assert.equal(await pieces.next(), 'x'.repeat(126))
     const fragmented = await app.open('/a')
     for (let i = 0; i < 128; i++) fragmented.ws.send('x', { fin: false })
     fragmented.ws.send('x', { fin: false })
@@ -300,9 +308,12 @@ describe('limits of sockets', () => {
 describe('shutdown of sockets', () => {
   it('lets the running handler finish, closes with 1001, and refuses new connections', async (t) => {
     let finish: (() => void) | undefined
+    const ends: unknown[] = []
     const app = await socketApp(t, {}, ({ socket, hooks }) => {
       socket({
         path: '/a',
+        // Also then (uWebSockets.js 299), while the services of the plugin still work.
+        onClose: (_client, end) => void ends.push(end),
         handler: async (client) => {
           await new Promise<void>((resolve) => {
             finish = resolve
@@ -321,6 +332,10 @@ describe('shutdown of sockets', () => {
     assert.deepEqual(await busy.ended, { code: 1001, reason: 'SOCKETS_CLOSED' })
     assert.deepEqual(busy.received, ['finished'])
     assert.deepEqual([report.clean, report.forcedConnections], [true, 0])
+    assert.deepEqual(ends, [
+      { code: 1001, reason: 'SOCKETS_CLOSED' },
+      { code: 1001, reason: 'SOCKETS_CLOSED' },
+    ])
   })
 
   it('cuts clients that do not close, and handlers that hang, after drainMs', async (t) => {
@@ -368,7 +383,23 @@ describe('topics', () => {
     await sockets.publish('b', { n: 3 })
     assert.deepEqual(await other.next(), { n: 3 })
     assert.deepEqual([one.received.length, two.received.length], [3, 2])
-    await assert.rejects(sockets.publish('', 1), { code: 'SOCKET_TOPIC_INVALID' })
+    for (const topic of ['', 'x'.repeat(201)]) await assert.rejects(sockets.publish(topic, 1), { code: 'SOCKET_TOPIC_INVALID' })
+    await sockets.publish('x'.repeat(200), 1)
     await assert.rejects(sockets.publish('a', new Map([[1, 1]])), { code: 'UNSENDABLE_VALUE' })
+  })
+
+  it('pass messages of 262144 bytes on to other processes, and refuse larger ones, which reach nobody', async (t) => {
+    const setup: Parameters<typeof socketApp>[2] = ({ socket }) =>
+      socket({ path: '/a', onOpen: (client) => void (client.join('a'), client.send('in')), handler: () => undefined })
+    const app = await socketApp(t, {}, setup, { plugins: [database(), kv(), cluster()] })
+    const client = await app.open('/a')
+    assert.equal(await client.next(), 'in')
+    const sockets = app.host.service(websocketService)
+    const large = 'x'.repeat(262_144 - 2)
+    await sockets.publish('a', large)
+    assert.equal(await client.next(), large)
+    await assert.rejects(sockets.publish('a', `${large}x`), { code: 'SOCKET_PUBLISH_TOO_LARGE' })
+    await sockets.publish('a', 'after it')
+    assert.equal(await client.next(), 'after it')
   })
 })

@@ -6,12 +6,15 @@ import { definePlugin, type PluginContext } from 'zin'
 import { createTestHost, type TestHost, type TestHostOptions } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
 import { uploads } from '../index.js'
+import { openFiles } from './open-files.js'
 
 export interface UploadApp {
   readonly host: TestHost
   readonly url: string
   /** Names of the temporary files that exist. */
   left(): Promise<readonly string[]>
+  /** Number of temporary files that the process has open. */
+  openFiles(): number
   /** Waits until no temporary file is left. */
   assertNothingLeft(): Promise<void>
   post(path: string, form: FormData, headers?: Readonly<Record<string, string>>): Promise<Answer>
@@ -46,6 +49,7 @@ export async function uploadApp(
     host,
     url: host.url,
     left,
+    openFiles: () => openFiles(folder),
     assertNothingLeft: () => eventually('no temporary file is left', async () => (await left()).length === 0),
     post: async (path, form, headers = {}) => {
       const response = await fetch(`${host.url}${path}`, { method: 'POST', body: form, headers })

@@ -12,7 +12,8 @@ const chat = definePlugin({
   name: 'chat',
   version: '1.0.0',
   uses: { sockets: websocketService },
-  setup({ services, socket, route }) {
+  setup({ services, socket, route, hooks }) {
+    const stopping = new Promise<void>((resolve) => hooks.on('onClose', () => resolve()))
     socket({
       path: '/rooms/:room',
       message: Type.Object({ text: Type.String() }),
@@ -20,7 +21,14 @@ const chat = definePlugin({
         client.join(client.params.room)
         client.send({ joined: client.params.room })
       },
-      handler: (client, { text }) => services.sockets.publish(client.params.room, { text, pid: process.pid }),
+      handler: async (client, { text }) => {
+        // A handler that is still running when the app stops.
+        if (text === 'last') {
+          client.send({ waiting: true })
+          await stopping
+        }
+        await services.sockets.publish(client.params.room, { text, pid: process.pid })
+      },
     })
     route({ method: 'GET', path: '/size', summary: 'Open connections', handler: () => ({ size: services.sockets.size }) })
   },
