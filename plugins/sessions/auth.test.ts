@@ -8,11 +8,16 @@ import { addUser, companions, env, run, type Session, signed } from '../../scrip
 import { sessions } from './index.js'
 import { Browser, type Reply, sessionRoutes } from './testing/app.js'
 
+/** Runs when a user has logged in, before the session is stored. */
+let ending: (() => Promise<void>) | undefined
+
 /** Routes behind `auth`. */
 const guarded = definePlugin({
   name: 'guarded',
   version: '1.0.0',
+  dependencies: ['login'],
   setup(ctx) {
+    ctx.hooks.on('onLogin', async () => ending?.())
     const who = (user: { readonly sub?: string | number; readonly role?: string }) => ({ sub: user.sub, role: user.role })
     ctx.route({ method: 'GET', path: '/who', summary: 'Who', use: ['auth'], handler: ({ request }) => who(request.user) })
     ctx.route({ method: 'POST', path: '/who', summary: 'Who', use: ['auth'], handler: ({ request }) => who(request.user) })
@@ -167,6 +172,18 @@ describe('the end of a login', () => {
         }
         assert.equal((await new Browser(lab.host).send('GET', '/who', { headers: { authorization: `Bearer ${body.jwt}` } })).status, 401)
       }))
+
+  it('that comes before the session is stored leaves none', () =>
+    withLab(async ({ host, clock, user, logIn }) => {
+      const browser = new Browser(host)
+      ending = () => host.service(tokensService).revokeUser(user.id)
+      const reply = await browser.send('POST', '/auth/login', { body: { email: 'ada@example.com', password: user.password } })
+      ending = undefined
+      clock.advance(5_000)
+      assert.deepEqual([reply.status, reply.body.code, reply.setCookie], [409, 'SESSION_CONFLICT', undefined])
+      await logIn(browser)
+      assert.equal(await statusOf(browser), 200)
+    }))
 
   it('comes with the lifetime of the session, not of the token', () =>
     withLab(async ({ host, clock, logIn }) => {
