@@ -213,7 +213,7 @@ export class HttpApp {
     const readers = { decoders: this.#decoders, forms: this.#forms?.reader }
     return {
       route,
-      info: infoOf({ plugin, route }),
+      info: this.#infoOf({ plugin, route }),
       privatePath: route.privatePath === true,
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
@@ -223,9 +223,14 @@ export class HttpApp {
     }
   }
 
+  #infoOf(registration: Registration): RouteInfo {
+    return infoOf(registration, (entry) => this.#middleware.securityOf(entry))
+  }
+
   /** Lists the registered routes by path and method. */
   routes(): readonly RouteInfo[] {
-    return [...this.#registrations].map(infoOf).sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
+    const all = [...this.#registrations].map((registration) => this.#infoOf(registration))
+    return all.sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
   }
 
   /** Other plugins whose routes use a middleware of this plugin, or whose middleware replaces one. */

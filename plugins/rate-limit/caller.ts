@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
 import { clientNetwork, requestContext } from 'zin'
-import { middlewareKey, type Rule } from './rules.js'
-
-const unguarded = middlewareKey('')
+import { checksKey, type Rule } from './rules.js'
 
 /**
  * Returns who is counted for a request, as a short text without personal data; undefined if nobody is. A request whose user, device or key is
@@ -30,15 +28,9 @@ function identityOf(ctx: Context, rule: Rule, keyHeader: string): string | undef
   if (rule.by === 'user') return known(user?.sub)
   if (rule.by === 'device') return known(signer?.kind === 'device' ? signer.keyId : user?.deviceId)
   // Whoever may invent keys would have a new limit with each one.
-  if (rule.by === 'key' && isGuarded(rule)) return known(ctx.req.headers[keyHeader])
+  const route = requestContext()?.route
+  if (rule.by === 'key' && route !== undefined && checksKey(route, rule, keyHeader)) return known(ctx.req.headers[keyHeader])
   return undefined
-}
-
-/** Whether a guard of the route has accepted the request before it is counted. */
-function isGuarded({ name, place }: Rule): boolean {
-  const use = requestContext()?.route?.use ?? []
-  const before = place === 'route' ? use.slice(0, use.indexOf(middlewareKey(name))) : use
-  return before.some((key) => !key.startsWith(unguarded))
 }
 
 function digest(text: string): string {
