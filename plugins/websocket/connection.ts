@@ -175,11 +175,12 @@ export class Connection implements ClientSocket {
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
-    const { counted, limits, clock } = this.#parts
+    const { counted, limits, clock, spec } = this.#parts
     if (this.#refusing) return
     counted('in')
     if (isBinary) this.#refuse(closeCodes.unsupported, 'SOCKET_BINARY')
     else if (!this.#pace.take(clock.monotonic())) this.#refuse(closeCodes.policy, websocketErrors.SOCKET_TOO_FAST(limits.messagesPerSecond))
+    else if (spec.handler === undefined) this.#refuse(closeCodes.unsupported, websocketErrors.SOCKET_SENDS_ONLY(spec.path))
     else if (this.#busy) this.#queue.push(data)
     else this.#handle(data)
   }
@@ -188,7 +189,7 @@ export class Connection implements ClientSocket {
     const { read, spec } = this.#parts
     const take = ({ problems, value }: ReadMessage): unknown => {
       if (problems.length > 0) throw websocketErrors.SOCKET_MESSAGE_INVALID(problems)
-      return spec.handler(this, value)
+      return spec.handler?.(this, value)
     }
     this.#work(() => {
       const message = read(data)
