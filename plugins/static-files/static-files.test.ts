@@ -63,6 +63,17 @@ interface Answer {
 describe('the plugin static-files', () => {
   let folder: string
   let host: TestHost
+  /** Runs when a file was found, before it is read. */
+  let grow: (() => void) | undefined
+  const growing = definePlugin({
+    name: 'growing',
+    version: '1.0.0',
+    setup: (ctx) =>
+      ctx.use(async (_request, next) => {
+        await next()
+        grow?.()
+      }),
+  })
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'zin-static-'))
     for (const [name, content] of Object.entries(files)) {
@@ -91,6 +102,7 @@ describe('the plugin static-files', () => {
           folders: [{ root: join(folder, 'other'), prefix: '/files/' }],
         }),
         cors({ origins: 'https://shop.example' }),
+        growing(),
       ],
       routes: [...routes],
     })
@@ -239,6 +251,19 @@ describe('the plugin static-files', () => {
     assert.deepEqual([two.status, two.text], [200, 'one and two'])
     unlinkSync(join(folder, 'web/changing.txt'))
     assert.equal((await get('/changing.txt')).status, 404)
+  })
+
+  it('sends a file as it was found while it grows, and keeps the connection', async () => {
+    const path = join(folder, 'web/growing.txt')
+    for (const text of ['one', '', script]) {
+      writeFileSync(path, text)
+      grow = () => appendFileSync(path, ' and two')
+      const { bytes, headers, status } = await get('/growing.txt')
+      assert.deepEqual([status, headers['content-length'], bytes.toString()], [200, String(text.length), text])
+      grow = undefined
+      assert.equal((await get('/growing.txt')).text, `${text} and two`)
+    }
+    unlinkSync(path)
   })
 
   it('sends ranges', async () => {
