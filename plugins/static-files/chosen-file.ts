@@ -94,6 +94,8 @@ class StandIn extends Writable {
 
   chosen(): ChosenFile | undefined {
     if (this.#stream === undefined) return undefined
+    // `pipe` lets it flow in any case: it would be read, and its data lost, before it is sent.
+    this.#stream.pause()
     const encoding = this.#headers.get('content-encoding') as 'br' | 'gzip' | undefined
     const tag = String(this.#headers.get('etag')).replace(/^W\/"|"$/g, '')
     return {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -63,15 +64,15 @@ interface Answer {
 describe('the plugin static-files', () => {
   let folder: string
   let host: TestHost
-  /** Runs when a file was found, before it is read. */
-  let grow: (() => void) | undefined
-  const growing = definePlugin({
-    name: 'growing',
+  /** Runs when a file was found, before it is sent. */
+  let meanwhile: (() => void | Promise<unknown>) | undefined
+  const between = definePlugin({
+    name: 'between',
     version: '1.0.0',
     setup: (ctx) =>
       ctx.use(async (_request, next) => {
         await next()
-        grow?.()
+        await meanwhile?.()
       }),
   })
   before(async () => {
@@ -102,7 +103,7 @@ describe('the plugin static-files', () => {
           folders: [{ root: join(folder, 'other'), prefix: '/files/' }],
         }),
         cors({ origins: 'https://shop.example' }),
-        growing(),
+        between(),
       ],
       routes: [...routes],
     })
@@ -257,13 +258,25 @@ describe('the plugin static-files', () => {
     const path = join(folder, 'web/growing.txt')
     for (const text of ['one', '', script]) {
       writeFileSync(path, text)
-      grow = () => appendFileSync(path, ' and two')
+      meanwhile = () => appendFileSync(path, ' and two')
       const { bytes, headers, status } = await get('/growing.txt')
       assert.deepEqual([status, headers['content-length'], bytes.toString()], [200, String(text.length), text])
-      grow = undefined
+      meanwhile = undefined
       assert.equal((await get('/growing.txt')).text, `${text} and two`)
     }
     unlinkSync(path)
+  })
+
+  it('sends all of a file, however long other middleware takes meanwhile', async () => {
+    const path = join(folder, 'web/large.js')
+    // Longer than it takes to open and read the file.
+    meanwhile = async () => {
+      for (let i = 0; i < 20; i++) await readFile(path)
+    }
+    const { bytes, status } = await get('/large.js')
+    const empty = await get('/empty.txt')
+    meanwhile = undefined
+    assert.deepEqual([status, bytes.toString(), empty.status], [200, script, 200])
   })
 
   it('sends ranges', async () => {
