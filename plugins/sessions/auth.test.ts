@@ -86,6 +86,22 @@ describe('a login', () => {
       assert.equal(byToken.status, 200, 'a token needs no session and no CSRF token')
     }))
 
+  it('keeps the data of a visitor and of the same user, and none of another user', () =>
+    withLab(async ({ host, logIn }) => {
+      const { password } = await addUser(host, 'bob@example.com')
+      const browser = new Browser(host)
+      await browser.set({ color: 'blue' })
+      for (let i = 0; i < 2; i++) {
+        await logIn(browser)
+        assert.equal((await browser.get('/read')).body.color, 'blue')
+      }
+      const reply = await browser.send('POST', '/auth/login', { body: { email: 'bob@example.com', password } })
+      assert.equal(reply.status, 200)
+      const { user, ...data } = (await browser.get('/read')).body
+      assert.ok(user !== null)
+      assert.deepEqual(data, {})
+    }))
+
   it('gives also a new browser a session, and one that fails gives none', () =>
     withLab(async ({ host, logIn }) => {
       const browser = new Browser(host)

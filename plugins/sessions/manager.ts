@@ -133,8 +133,10 @@ export class SessionManager {
     }
     if (open.found === undefined) {
       if (texts.size > 0 || open.started) await this.#add(ctx, open, texts)
-    } else if (open.isRotated) await this.#add(ctx, open, await this.#take(open.found, changes))
-    else await this.#save(ctx, open, open.found, changes)
+    } else if (open.isRotated) {
+      const kept = await this.#take(open.found, changes)
+      await this.#add(ctx, open, open.isCleared ? texts : kept)
+    } else await this.#save(ctx, open, open.found, changes)
   }
 
   /** Stores a session under a new id. */
