@@ -111,6 +111,8 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     const user = await parts.userOf(family.claims.sub as string | number)
     if (user === 'unknown') return family.claims
     if (user !== undefined) return { ...family.claims, email: user.email, role: user.role }
+    // Whoever disabled the user may not have ended the other credentials. The family comes last, so that another use tries again.
+    await tokens().revokeUser(family.userId)
     await end(family)
     throw loginErrors.REFRESH_TOKEN_INVALID('its user is gone or disabled')
   }

@@ -29,6 +29,7 @@ const limits = { attemptsPerMinute: 10_000, attemptsPerHour: 10_000, addressAtte
 export function describeLoginEnds(name: string, backend: () => LoginEndsBackend): void {
   describe(`the session of a login on ${name}`, () => {
     let host: TestHost
+    const gone = new Set<unknown>()
     before(async () => {
       const { plugins, env: own = {} } = backend()
       host = await createTestHost({
@@ -38,7 +39,12 @@ export function describeLoginEnds(name: string, backend: () => LoginEndsBackend)
           jwt(),
           bulletproof({ maxDevicesPerUser: 3 }),
           sessions(),
-          login({ verifyCredentials: async (email) => ({ id: email, email, role: 'user' }), accountAttemptsPerMinute: 10_000, ...limits }),
+          login({
+            verifyCredentials: async (email) => ({ id: email, email, role: 'user' }),
+            findUser: async (id) => (gone.has(id) ? undefined : { id, email: String(id), role: 'user' }),
+            accountAttemptsPerMinute: 10_000,
+            ...limits,
+          }),
           sessionRoutes(),
           guarded(),
         ],
@@ -87,6 +93,17 @@ export function describeLoginEnds(name: string, backend: () => LoginEndsBackend)
       assert.equal(await statusOf(browser), 200)
       await reuse(login)
       assert.equal(await statusOf(browser), 401)
+    })
+
+    it('ends, with all others of the user, when a refresh finds that the user is gone', async () => {
+      const [one, two, stranger] = [new Browser(host), new Browser(host), new Browser(host)]
+      const { refreshToken } = await logIn(one, 'gone@example.com')
+      const { jwt } = await logIn(two, 'gone@example.com')
+      await logIn(stranger, 'stays@example.com')
+      gone.add('gone@example.com')
+      assert.equal((await refresh(refreshToken)).status, 401)
+      assert.deepEqual([await statusOf(one), await statusOf(two), await statusOf(stranger)], [401, 401, 200])
+      assert.equal((await host.inject({ path: '/who', headers: { authorization: `Bearer ${jwt}` } })).status, 401)
     })
 
     it('goes on with what ends nothing: an unknown or malformed refresh token, or an old one of an earlier login', async () => {
