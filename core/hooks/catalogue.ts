@@ -159,6 +159,7 @@ export interface CoreHooks {
   onClose: Settle<[reason: string]>
   onRequestEnd: Notify<[request: EndedRequest]>
   onRequestError: Notify<[error: Error, request: FailedRequest]>
+  onAccessEnded: Settle<[userId: string]>
   onListenerMuted: Notify<[listener: MutedListener]>
   onPluginEnabled: Notify<[plugin: string]>
   onPluginDisabled: Notify<[plugin: string]>
@@ -187,6 +188,12 @@ export const coreHooks = {
   onClose: { kind: 'settle', args: ['reason'], summary: 'Shutdown begins; readiness returns 503 from now on' },
   onRequestEnd: { kind: 'notify', args: ['request'], summary: 'A response has ended, including those of probes' },
   onRequestError: { kind: 'notify', args: ['error', 'request'], summary: 'A request ended with a 5xx response' },
+  onAccessEnded: {
+    kind: 'settle',
+    args: ['userId'],
+    summary:
+      'A token, device or session of a user has ended, on this process: what outlasts its request checks its `accessOf` again. Whoever ends one fires it, after the store knows',
+  },
   onListenerMuted: { kind: 'notify', args: ['listener'], summary: 'A listener failed 50 times in a row and is muted for a while' },
   onPluginEnabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was enabled after boot' },
   onPluginDisabled: { kind: 'notify', args: ['plugin'], summary: 'A plugin was disabled at run time' },

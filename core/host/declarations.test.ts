@@ -4,6 +4,7 @@ import { Type } from 'typebox'
 import { defineOptions } from '../config/options.js'
 import { defineSettings } from '../config/settings.js'
 import { defineErrors } from '../errors.js'
+import { defineService } from '../services/ref.js'
 import { createTestHost } from '../testing/test-host.js'
 import { definePlugin, type PluginSpec } from './plugin.js'
 
@@ -53,6 +54,18 @@ describe('an invalid declaration stops the boot with the plugin, the field and t
       'a setting of an unknown type',
       { settings: { RETRIES: { type: 'integer', default: 1, summary: 'Retries' } } },
       'mail: the setting "RETRIES" has an invalid declaration: "type" must be one of string, int, number, bool, list, enum, family',
+    ],
+    ['a phase that is no function', { setup: {} }, 'mail: "setup" must be a function (ctx) => …'],
+    ['routes that are no list', { routes: {} }, 'mail: "routes" must be a list of what defineRoute({ … }) returns'],
+    [
+      'a service without a setup that provides it',
+      { setup: undefined, provides: [defineService('mail.box')] },
+      'mail: "provides" lists "mail.box", and there is no "setup" that adds it',
+    ],
+    [
+      'a method without a setup that adds it',
+      { setup: undefined, methods: { mailbox: 'Adds a mailbox' } },
+      'mail: "methods" lists "mailbox", and there is no "setup" that adds it',
     ],
     [
       'a kind of attention that is not kebab-case',

@@ -17,6 +17,7 @@ export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly D
       ...settingProblems((spec.settings ?? {}) as SettingSpecs),
       ...developmentProblems(spec),
       ...errorProblems(spec.errors ?? {}),
+      ...phaseProblems(spec),
       ...attentionProblems(spec.attention ?? {}),
       ...methodProblems(spec.methods ?? {}),
     ]
@@ -28,6 +29,18 @@ export function declarationProblems(specs: readonly AnyPluginSpec[]): readonly D
 const constantName = /^[A-Z][A-Z0-9_]*$/
 const kindName = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 const familyName = /^[A-Z][A-Z0-9_]*_\*$/
+
+/** A plugin that provides something does so in `setup`, and whatever it does, it does in a phase or by what it declares. */
+function phaseProblems(spec: AnyPluginSpec): readonly string[] {
+  const { methods = {}, provides = [], routes, setup } = spec
+  const problems = (['setup', 'start', 'ready', 'stop'] as const).flatMap((phase) =>
+    spec[phase] === undefined || typeof spec[phase] === 'function' ? [] : [`"${phase}" must be a function (ctx) => …`],
+  )
+  if (routes !== undefined && !Array.isArray(routes)) problems.push('"routes" must be a list of what defineRoute({ … }) returns')
+  const owed = [...provides.map(({ id }) => `"provides" lists "${id}"`), ...Object.keys(methods).map((name) => `"methods" lists "${name}"`)]
+  if (setup === undefined) problems.push(...owed.map((what) => `${what}, and there is no "setup" that adds it`))
+  return problems
+}
 
 function settingProblems(settings: SettingSpecs): readonly string[] {
   return Object.entries(settings).flatMap(([name, spec]) => {

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import { describe, it } from 'node:test'
 import { Type } from 'typebox'
 import { runnable } from '../../scripts/testing/runnable.js'
+import { defineOptions } from '../config/options.js'
 import { plainEnv } from '../config/read-settings.js'
 import { defineSettings } from '../config/settings.js'
 import { ZinError } from '../errors.js'
@@ -95,6 +96,29 @@ describe('the host', () => {
       'limits: LIMIT=many: expected an integer from 1 (read by limits)',
       'lost: depends on plugin "limit", which is not enabled; did you mean "limits"?',
     ])
+  })
+
+  it('runs a plugin that only declares: without setup, with routes, options and settings', async () => {
+    const declared = definePlugin({
+      name: 'declared',
+      version: '1.0.0',
+      options: defineOptions(Type.Object({ size: Type.Integer({ default: 1, description: 'Size' }) })),
+      settings: { DECLARED_SIZE: { type: 'int', default: 3, summary: 'Size' } },
+      routes: [defineRoute({ method: 'GET', path: '/declared', summary: 'For tests', handler: () => ({ here: true }) })],
+    })
+    const host = await createTestHost({ plugins: [declared({ size: 2 })] })
+    try {
+      assert.deepEqual((await host.inject({ path: '/declared' })).body, { here: true })
+      assert.deepEqual(host.host.view.routes().find(({ path }) => path === '/declared')?.plugin, 'declared')
+      await host.host.disable('declared')
+      assert.equal((await host.inject({ path: '/declared' })).status, 404)
+      await host.host.enable('declared')
+      assert.equal((await host.inject({ path: '/declared' })).status, 200)
+    } finally {
+      await host.stop()
+    }
+    await assert.rejects(createTestHost({ plugins: [declared({ size: 'x' } as never)] }), /size/)
+    await assert.rejects(createTestHost({ plugins: [declared()], env: { DECLARED_SIZE: 'x' } }), /DECLARED_SIZE/)
   })
 
   it('reports invalid settings, failed setups and failed checks of all plugins at once, and starts nothing', async () => {

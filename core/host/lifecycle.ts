@@ -149,6 +149,8 @@ export class Lifecycle {
     unit.to('enabling')
     unit.context = makeContext(unit, this.#options.parts)
     unit.resources.add(this.#options.parts.bus.declare(unit.name, unit.plugin.spec.hooks ?? {}))
+    const { routes = [] } = unit.plugin.spec
+    unit.context.routes(routes)
     await runPhase(unit, 'setup', this.#options.phases)
   }
 

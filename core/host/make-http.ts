@@ -31,6 +31,7 @@ export function makeHttp({ config, settings, app, log, clock, bus, plugins }: Ht
     clock,
     production: app.production,
     bodyLimit: config.app?.bodyLimit ?? 1_048_576,
+    rootDir: app.rootDir,
     trustedProxies: config.app?.trustedProxies ?? 0,
     allowedHosts: app.allowedHosts,
     info: { title: app.name, version: versionOf(app.rootDir) },

@@ -2,6 +2,7 @@ import type { OptionsDeclaration } from '../config/options.js'
 import type { SettingSpecs, SettingValues } from '../config/settings.js'
 import type { ErrorTable } from '../errors.js'
 import type { HookSpec } from '../hooks/kinds.js'
+import type { Route } from '../http/route.js'
 import type { ServiceRef, Uses } from '../services/ref.js'
 import type { PluginContext } from './context.js'
 import type { PackageUses } from './packages.js'
@@ -63,8 +64,13 @@ export interface PluginSpec<O extends object, U extends Uses, S extends SettingS
   readonly onBootFailure?: 'abort' | 'continue'
   /** Deadlines of its phases in ms. Defaults: setup 10000, start and ready 30000, stop 10000. The app's shutdown has a separate deadline. */
   readonly deadlines?: Readonly<Partial<Record<PluginPhase, number>>>
-  /** Registers routes, listeners, services and commands. No I/O: CLI commands run it, too. */
-  setup(ctx: PluginContext<O, U, S>): MaybePromise<void>
+  /** Routes that need nothing of `ctx`, created with `defineRoute`; `setup` may add others. */
+  readonly routes?: readonly Route[]
+  /**
+   * Registers routes, listeners, services and commands. No I/O: CLI commands run it, too. A plugin that only declares something, such as `routes`,
+   * `settings` or `hooks`, needs none.
+   */
+  setup?(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Opens connections and starts work. */
   start?(ctx: PluginContext<O, U, S>): MaybePromise<void>
   /** Runs after every plugin has started, before the port opens. CLI commands do not run it. */

@@ -39,6 +39,8 @@ export interface HttpAppOptions {
   readonly production: boolean
   /** Maximum size of a body in bytes unless a route overrides it. */
   readonly bodyLimit: number
+  /** Folder of the app, where relative paths of `moveTo` start. */
+  readonly rootDir: string
   /** Number of trusted proxies in front of the app; 0 ignores `X-Forwarded-*`. */
   readonly trustedProxies: number
   /** Allowed values of the `Host` header; one without a port also allows the name with the port of the app. `undefined`: any. */
@@ -207,13 +209,13 @@ export class HttpApp {
   }
 
   #compileRoute({ plugin, route }: Registration, every: OfEveryRoute): PipelineRoute {
-    const { bodyLimit, production, log } = this.#options
+    const { bodyLimit, production, log, rootDir } = this.#options
     const use = route.use ?? []
     const steps = { ...every, guards: this.#middleware.handlersFor(use) }
-    const readers = { decoders: this.#decoders, forms: this.#forms?.reader }
+    const readers = { decoders: this.#decoders, forms: this.#forms?.reader, rootDir }
     return {
       route,
-      info: infoOf({ plugin, route }),
+      info: this.#infoOf({ plugin, route }),
       privatePath: route.privatePath === true,
       bodyLimit: route.bodyLimit ?? bodyLimit,
       serialize: serializerOf(route) as Serializer | undefined,
@@ -223,9 +225,14 @@ export class HttpApp {
     }
   }
 
+  #infoOf(registration: Registration): RouteInfo {
+    return infoOf(registration, (entry) => this.#middleware.securityOf(entry))
+  }
+
   /** Lists the registered routes by path and method. */
   routes(): readonly RouteInfo[] {
-    return [...this.#registrations].map(infoOf).sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
+    const all = [...this.#registrations].map((registration) => this.#infoOf(registration))
+    return all.sort((a, b) => (a.path === b.path ? compare(a.method, b.method) : compare(a.path, b.path)))
   }
 
   /** Other plugins whose routes use a middleware of this plugin, or whose middleware replaces one. */

@@ -72,6 +72,8 @@ export interface BodyReaders {
   readonly decoders: BodyDecoders
   /** Of multipart forms; undefined: they are read into memory. */
   readonly forms: FormReader | undefined
+  /** Where relative paths of `moveTo` start. */
+  readonly rootDir: string
 }
 
 /** Common spellings of the JSON content type, which need no parsing. */
@@ -101,7 +103,7 @@ export function bodyStep(route: Route, readers: BodyReaders, serve: BodyUse): St
 }
 
 /** Uses a body which may be of any type and coding. */
-function useAnyBody(ctx: Context, type: BodyType, route: Route, { decoders, forms }: BodyReaders, serve: BodyUse): MaybePromise {
+function useAnyBody(ctx: Context, type: BodyType, route: Route, { decoders, forms, rootDir }: BodyReaders, serve: BodyUse): MaybePromise {
   const coding = ctx.req.headers['content-encoding']
   const decode = type === 'none' || coding === undefined ? undefined : decoders.get(coding.trim().toLowerCase())
   const refused = refusalOf(ctx, type, decode === undefined ? decoders : undefined)
@@ -112,7 +114,7 @@ function useAnyBody(ctx: Context, type: BodyType, route: Route, { decoders, form
   const isMultipart = type === 'form' && refused === undefined && Boolean(ctx.is('multipart'))
   if (isMultipart && decode === undefined && forms !== undefined && !isCaptured) return streamForm(ctx, route, serve, forms)
   const take = (bytes: Buffer): MaybePromise => {
-    if (isMultipart && bytes.length > 0) return bufferedForm(ctx, route, bytes, serve, forms)
+    if (isMultipart && bytes.length > 0) return bufferedForm(ctx, route, bytes, serve, forms, rootDir)
     if (type === 'form') noFiles(ctx, route.files, forms)
     const body = parse(ctx, type, bytes, refused)
     return body instanceof Promise ? body.then((read) => serve(ctx, read)) : serve(ctx, body)
@@ -198,10 +200,11 @@ async function bufferedForm(
   bytes: Buffer,
   serve: BodyUse,
   forms: FormReader | undefined,
+  rootDir: string,
 ): Promise<void> {
   const form =
     forms === undefined
-      ? await import('./form.js').then(({ parseMultipart }) => parseMultipart(ctx, bytes))
+      ? await import('./form.js').then(({ parseMultipart }) => parseMultipart(ctx, bytes, rootDir))
       : await forms.read(ctx, { pieces: onePiece(bytes), files, bodyLimit, streamFile })
   await serveForm(ctx, form, (fields) => serve(ctx, fields))
 }

@@ -52,6 +52,13 @@ export const httpErrors = defineErrors({
     when: 'A urlencoded or multipart body is malformed',
     fix: 'Correct the form',
   },
+  UPLOAD_PATH_REFUSED: {
+    status: 400,
+    stack: false,
+    message: () => 'A file cannot be stored under this name: a part of it is ".."',
+    when: '`moveTo` of an uploaded file gets a path with a part `..`, or a NUL: usually from a name that the client sent',
+    fix: 'Send a plain name; in the app, choose the path without what clients send',
+  },
   BODY_FRAGMENTED: {
     status: 400,
     stack: false,

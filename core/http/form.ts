@@ -51,12 +51,12 @@ export async function parseUrlencoded(ctx: Context, bytes: Buffer): Promise<unkn
  * Reads a multipart form from its bytes, in the same way. Files are written to the system's temporary folder, readable by this user only;
  * those that were written are removed if one cannot be.
  */
-export async function parseMultipart(ctx: Context, bytes: Buffer): Promise<ReadForm> {
+export async function parseMultipart(ctx: Context, bytes: Buffer, rootDir: string): Promise<ReadForm> {
   const parts = splitMultipart(bytes, boundaryOf(ctx.req.headers['content-type']))
   const fields = parts.filter((part) => part.filename === undefined)
   const texts = fields.map((field) => field.bytes.toString('utf8'))
   const files = parts.filter((part) => part.filename !== undefined)
-  const stored = await store(files)
+  const stored = await store(files, rootDir)
   return { fields: byName(fields, texts), files: byName(files, stored), remove: () => removeAll(stored) }
 }
 
@@ -80,14 +80,17 @@ function byName<T>(parts: readonly Part[], values: readonly T[]): Record<string,
 }
 
 /** Writes files in sequence. Removes them if one cannot be written. */
-async function store(files: readonly Part[]): Promise<readonly TemporaryFile[]> {
+async function store(files: readonly Part[], rootDir: string): Promise<readonly TemporaryFile[]> {
   const stored: TemporaryFile[] = []
   try {
     for (const { filename = '', type, bytes } of files) {
       const newFilename = randomBytes(13).toString('hex').slice(1)
       const filepath = join(tmpdir(), newFilename)
       stored.push(
-        new TemporaryFile({ filepath, newFilename, originalFilename: filename, mimetype: type ?? 'text/plain', size: bytes.length }),
+        new TemporaryFile(
+          { filepath, newFilename, originalFilename: filename, mimetype: type ?? 'text/plain', size: bytes.length },
+          rootDir,
+        ),
       )
       await writeFile(filepath, bytes, { flag: 'wx', mode: 0o600 })
     }

@@ -126,6 +126,11 @@ export class MiddlewareRegistry {
     return declared.reduce((all, next) => all.flatMap((one) => next.map((other) => ({ ...one, ...other }))))
   }
 
+  /** Returns the credentials that a middleware requires; `undefined` if it declares none, or is unknown. */
+  securityOf(entry: UseEntry): readonly SecurityRequirement[] | undefined {
+    return this.#find(entry)?.middleware.security
+  }
+
   /** Returns inconsistencies: unknown keys in `replaces`, state that a replacement omits, and different schemes with the same name. */
   problems(): readonly MiddlewareProblem[] {
     return [...[...this.#keyed.values()].flatMap((keyed) => this.#replacementProblems(keyed)), ...this.#schemeProblems()]

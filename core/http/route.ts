@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { ParameterizedContext, Request } from 'koa'
 import type { ZinError } from '../errors.js'
-import { keyOfEntry, type StateOf, type UseEntry } from './middleware.js'
+import { keyOfEntry, type SecurityRequirement, type StateOf, type UseEntry } from './middleware.js'
 import type { BodyOf, JsonSchema, ParamsOf, QueryOf, ResponseSchemas, ResultOf } from './route-types.js'
 import type { RouteUpgrade } from './upgrade.js'
 import type { FileFields, FilesOf, IncomingFile } from './upload.js'
@@ -185,6 +185,8 @@ export interface RouteInfo {
   readonly plugin: string
   /** Keys of its middleware. */
   readonly use: readonly string[]
+  /** The credentials that its middleware require, by key: for each, any one entry of the list is sufficient. Without those that require none. */
+  readonly credentials: Readonly<Record<string, readonly SecurityRequirement[]>>
   readonly summary: string
   readonly probe: boolean
   /** The protocol to which it takes over connections, such as `websocket`. */
@@ -197,7 +199,15 @@ export interface Registration {
   readonly route: Route
 }
 
-export function infoOf({ plugin, route }: Registration): RouteInfo {
+export function infoOf(
+  { plugin, route }: Registration,
+  securityOf: (entry: UseEntry) => readonly SecurityRequirement[] | undefined,
+): RouteInfo {
   const { method, path, summary, use = [], probe = false, upgrade } = route
-  return { method, path, plugin, use: use.map(keyOfEntry), summary, probe, ...(upgrade && { upgrade: upgrade.protocol }) }
+  const required = use.flatMap((entry: UseEntry) => {
+    const security = securityOf(entry)
+    return security === undefined ? [] : [[keyOfEntry(entry), security] as const]
+  })
+  const credentials = Object.fromEntries(required)
+  return { method, path, plugin, use: use.map(keyOfEntry), credentials, summary, probe, ...(upgrade && { upgrade: upgrade.protocol }) }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
 import type { TestContext } from 'node:test'
 import type { ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import { type MemoryLogger, memoryLogger } from '../log/memory-logger.js'
@@ -29,6 +30,7 @@ export function makeApp(
     clock: systemClock,
     production: false,
     bodyLimit: 1000,
+    rootDir: tmpdir(),
     trustedProxies: 0,
     allowedHosts: undefined,
     info: { title: 'test app', version: '1.2.3' },

@@ -1,5 +1,7 @@
 import { constants, copyFile, link, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { Writable } from 'node:stream'
+import { httpErrors } from './errors.js'
 import type { JsonSchema } from './route-types.js'
 
 /** An uploaded file, in `ctx.request.files` under the name of its field. */
@@ -17,8 +19,10 @@ export interface Upload {
   /** The stream of the app to which it was written, if it was. */
   readonly stream?: Writable
   /**
-   * Moves the file to a path, which is then the app's: it is not deleted. Also across file systems. Rejects with EEXIST, and leaves both as they
-   * are, if something exists there.
+   * Moves the file to a path, which is then the app's: it is not deleted. Also across file systems. A relative path starts at the folder of the
+   * app (`host.app.rootDir`), whatever the working directory; its folder must exist. Rejects with EEXIST, and leaves both as they are, if
+   * something exists there, and with UPLOAD_PATH_REFUSED (400) if a part of the path is `..`, as a name from a client may be. `path.join`
+   * would take such a part out before it can be seen: write `moveTo(`images/${name}`)`.
    */
   moveTo(path: string): Promise<void>
 }
@@ -77,9 +81,12 @@ export class TemporaryFile implements Upload {
   readonly originalFilename: string
   readonly mimetype: string
   readonly size: number
+  readonly #rootDir: string
   #moved = false
 
-  constructor({ filepath, newFilename, originalFilename, mimetype, size }: Omit<Upload, 'moveTo'>) {
+  /** @param rootDir where relative paths start. */
+  constructor({ filepath, newFilename, originalFilename, mimetype, size }: Omit<Upload, 'moveTo'>, rootDir: string) {
+    this.#rootDir = rootDir
     this.filepath = filepath
     this.newFilename = newFilename
     this.originalFilename = originalFilename
@@ -87,7 +94,10 @@ export class TemporaryFile implements Upload {
     this.size = size
   }
 
-  async moveTo(path: string): Promise<void> {
+  async moveTo(given: string): Promise<void> {
+    // Also with the separators of the other kind of system.
+    if (given.includes('\0') || given.split(/[/\\]/).includes('..')) throw httpErrors.UPLOAD_PATH_REFUSED()
+    const path = resolve(this.#rootDir, given)
     try {
       // A rename would replace what exists.
       await link(this.filepath, path)

@@ -1,4 +1,5 @@
-import type { First, HookSpecs, Notify } from 'zin'
+import type { First, HookSpecs, Notify, Settle } from 'zin'
+import type { Device } from './contract.js'
 
 /** One decision about one request; nothing in it is secret. */
 export interface AuthDecision {
@@ -12,11 +13,18 @@ export interface AuthDecision {
 }
 
 export interface BulletproofHooks {
+  onDeviceRemoved: Settle<[device: Pick<Device, 'deviceId' | 'userId'>]>
   onAuthDecision: Notify<[decision: AuthDecision]>
   resolveSigningSecret: First<[keyId: string], string>
 }
 
 export const bulletproofHooks = {
+  onDeviceRemoved: {
+    kind: 'settle',
+    args: ['device'],
+    summary:
+      'A device of a user was removed: end other credentials of the login on it, such as its session. The removal waits for it, and fails if it fails',
+  },
   onAuthDecision: {
     kind: 'notify',
     args: ['decision'],

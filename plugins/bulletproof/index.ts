@@ -136,6 +136,11 @@ export const bulletproof = definePlugin({
       maxPerUser: options.maxDevicesPerUser,
       reservedIds: sharedKeyIds,
       changed: (deviceId) => secrets.forget(deviceId),
+      removed: async (device) => {
+        const [failure] = await hooks.slot('onDeviceRemoved').call(device)
+        if (failure !== undefined) throw failure.error
+        await hooks.slot('onAccessEnded').call(device.userId)
+      },
     })
 
     const devices = managedDevices(unmanaged, ctx.manage)

@@ -18,20 +18,24 @@ export interface DeviceParts {
   readonly reservedIds: ReadonlySet<string>
   /** Called with the id of each device whose secret is no longer valid. */
   readonly changed: (deviceId: string) => void
+  /** Called with each device that was removed. */
+  readonly removed: (device: Pick<Device, 'deviceId' | 'userId'>) => Promise<void>
 }
 
 const MAX_USER_ID = 191
 const MAX_LABEL = 100
 
 /** Implements `devicesService`. */
-export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedIds, changed }: DeviceParts): Devices {
+export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedIds, changed, removed }: DeviceParts): Devices {
   const find = (deviceId: string): Promise<DeviceRecord | undefined> => readOne(kv(), store.find(deviceId))
   const used = async (userId: string): Promise<DeviceRecord[]> =>
     [...(await store.list(userId))].sort((a, b) => b.lastSeenAt - a.lastSeenAt)
-  const end = async (deviceId: string): Promise<boolean> => {
-    const removed = await store.remove(deviceId, clock.now())
+  const end = async ({ deviceId, userId }: DeviceRecord): Promise<boolean> => {
+    const wasUsed = await store.remove(deviceId, clock.now())
     changed(deviceId)
-    return removed
+    // Also for one that was removed before: an earlier call may have failed halfway.
+    await removed({ deviceId, userId })
+    return wasUsed
   }
   const newRecord = (deviceId: string, { userId, label, publicKey }: Enrolment, secret: string): DeviceRecord => ({
     deviceId,
@@ -65,7 +69,7 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
     const record = wanted ?? newRecord(`dev_${randomBytes(16).toString('hex')}`, enrolment, secret)
     if (wanted === undefined && !(await store.insert(record))) throw new Error('a random device id is already in use')
     const others = (await used(enrolment.userId)).filter((device) => device.deviceId !== record.deviceId)
-    for (const device of others.slice(maxPerUser - 1)) await end(device.deviceId)
+    for (const device of others.slice(maxPerUser - 1)) await end(device)
     return { ...record, secret }
   }
 
@@ -95,12 +99,12 @@ export function createDevices({ store, sealer, kv, clock, maxPerUser, reservedId
       return needingStore(async () => {
         const record = await find(deviceId)
         if (record === undefined || (userId !== undefined && record.userId !== userId)) return false
-        return end(deviceId)
+        return end(record)
       })
     },
     async removeAll(userId) {
       return needingStore(async () => {
-        const ended = await Promise.all((await used(userId)).map((device) => end(device.deviceId)))
+        const ended = await Promise.all((await used(userId)).map((device) => end(device)))
         return ended.filter(Boolean).length
       })
     },

@@ -88,11 +88,16 @@ export class ConsoleService {
   plugins(): {
     readonly plugins: readonly PluginReport[]
     readonly hooks: readonly HookReport[]
-    readonly routes: readonly RouteInfo[]
+    readonly routes: readonly Omit<RouteInfo, 'credentials'>[]
     readonly settings: readonly SettingReport[]
   } {
     const { host } = this.#parts
-    return { plugins: host.plugins(), hooks: host.hooks(), routes: host.routes(), settings: host.settings() }
+    return {
+      plugins: host.plugins(),
+      hooks: host.hooks(),
+      routes: host.routes().map(({ credentials: _, ...route }) => route),
+      settings: host.settings(),
+    }
   }
 
   /** A failure is not cached: the build may still be running. */

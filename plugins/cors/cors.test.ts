@@ -1,69 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-import { definePlugin, defineRoute, EventStreams, type Route } from 'zin'
+import { defineRoute, type Route } from 'zin'
 import { health } from 'zin/plugins/health'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { responseGuards, responseRoutes, responses } from '../../scripts/testing/every-response.js'
 import { cors } from './index.js'
 
 const shop = 'https://shop.example'
 const partner = 'https://api.partner.example'
 
-/** Everything that a response can be. */
+/** Routes with their own policy. */
 const routes: readonly Route[] = [
-  defineRoute({ method: 'GET', path: '/json', summary: 'x', handler: () => ({ ok: true }) }),
-  defineRoute({ method: 'PUT', path: '/guarded', summary: 'x', use: ['closed'], handler: () => ({ ok: true }) }),
-  defineRoute({ method: 'GET', path: '/text', summary: 'x', handler: () => 'text' }),
-  defineRoute({ method: 'GET', path: '/nothing', summary: 'x', handler: () => undefined }),
-  defineRoute({ method: 'GET', path: '/stream', summary: 'x', handler: () => Readable.from(['a', 'b']) }),
-  defineRoute({
-    method: 'GET',
-    path: '/broken-stream',
-    summary: 'x',
-    handler: () =>
-      new Readable({
-        read() {
-          this.destroy(new Error('the disk is gone'))
-        },
-      }),
-  }),
-  defineRoute({ method: 'GET', path: '/redirect', summary: 'x', handler: (ctx) => ctx.redirect('/json') }),
-  defineRoute({
-    method: 'GET',
-    path: '/raw',
-    summary: 'x',
-    handler: (ctx) => {
-      ctx.respond = false
-      ctx.res.writeHead(200, { 'content-type': 'text/plain' }).end('raw')
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/varied',
-    summary: 'x',
-    handler: (ctx) => {
-      ctx.vary('Accept-Language')
-      return { ok: true }
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/fails',
-    summary: 'x',
-    handler: () => {
-      throw new Error('no')
-    },
-  }),
-  defineRoute({
-    method: 'POST',
-    path: '/body',
-    summary: 'x',
-    body: { type: 'object', required: ['name'] },
-    bodyLimit: 20,
-    handler: () => ({ ok: true }),
-  }),
   defineRoute({
     method: 'GET',
     path: '/partner',
@@ -77,34 +26,13 @@ const routes: readonly Route[] = [
   defineRoute({ method: 'GET', path: '/private', summary: 'x', cors: false, handler: () => ({ ok: true }) }),
 ]
 
-/** A plugin whose middleware lets nothing through. Its name sorts before cors. */
-const guards = definePlugin({
-  name: 'a-guards',
-  version: '1.0.0',
-  setup(ctx) {
-    const streams = new EventStreams()
-    ctx.hooks.on('onClose', () => streams.closeAll())
-    ctx.middleware({ key: 'closed', handler: (request) => request.throw(403, 'closed') })
-    ctx.use((request, next) => (request.get('x-closed') === 'yes' ? request.throw(403, 'closed') : next()))
-    ctx.route({
-      method: 'GET',
-      path: '/events',
-      summary: 'x',
-      handler: (request) => {
-        const stream = streams.open(request, () => undefined)
-        stream.close()
-      },
-    })
-  },
-})
-
 describe('the plugin cors', () => {
   let host: TestHost
   before(async () => {
     host = await createTestHost({
       listen: true,
-      plugins: [guards(), health(), cors({ origins: [shop], credentials: true, exposedHeaders: ['retry-after'] })],
-      routes: [...routes],
+      plugins: [responseGuards(), health(), cors({ origins: [shop], credentials: true, exposedHeaders: ['retry-after'] })],
+      routes: [...responseRoutes, ...routes],
     })
   })
   after(() => host.stop())
@@ -117,39 +45,11 @@ describe('the plugin cors', () => {
       ...(body === undefined ? {} : { body }),
     })
 
-  const responses: readonly (readonly [
-    what: string,
-    path: string,
-    status: number,
-    headers?: Record<string, string>,
-    method?: string,
-    body?: string,
-  ])[] = [
-    ['JSON', '/json', 200],
-    ['the head of JSON', '/json', 200, {}, 'HEAD'],
-    ['text', '/text', 200],
-    ['an empty response', '/nothing', 204],
-    ['a stream', '/stream', 200],
-    ['an event stream', '/events', 200],
-    ['a stream that fails', '/broken-stream', 500],
-    ['a redirect', '/redirect', 302],
-    ['a response that the handler writes itself', '/raw', 200],
-    ['a response that varies by other headers, too', '/varied', 200],
-    ['an error of a handler', '/fails', 500],
-    ['the refusal of a guard', '/guarded', 403, {}, 'PUT'],
-    ['the refusal of global middleware', '/json', 403, { 'x-closed': 'yes' }],
-    ['an unknown path', '/unknown', 404],
-    ['an unknown method', '/json', 405, {}, 'DELETE'],
-    ['an invalid body', '/body', 400, { 'content-type': 'application/json' }, 'POST', '{}'],
-    ['a body that is no JSON', '/body', 400, { 'content-type': 'application/json' }, 'POST', '{'],
-    ['a body that is too large', '/body', 413, { 'content-type': 'application/json' }, 'POST', `"${'x'.repeat(50)}"`],
-    ['a body of another type', '/body', 415, { 'content-type': 'text/csv' }, 'POST', 'a,b'],
-    ['another app', '/json', 421, { 'x-zin-app': 'other' }],
+  const more: typeof responses = [
     ['an invalid target', '/a/..%2e/b\\', 400],
-    ['a probe', '/health/live', 200],
     ['the routes as a page', '/docs', 200],
   ]
-  for (const [what, path, status, headers, method, body] of responses) {
+  for (const [what, path, status, { headers, method, body } = {}] of [...responses, ...more]) {
     it(`has its headers on ${what}`, async () => {
       const response = path.includes('\\') ? await raw(path) : await get(path, headers, method, body)
       assert.equal(response.status, status)

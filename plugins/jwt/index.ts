@@ -90,6 +90,7 @@ export const jwt = definePlugin({
         const [failure] = await ctx.hooks.slot('onRevokeUser').call(sub)
         if (failure !== undefined) throw failure.error
       },
+      accessEnded: (sub) => ctx.hooks.slot('onAccessEnded').call(sub),
       isStarted: () => started,
       clock,
     })

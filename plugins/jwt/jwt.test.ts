@@ -31,7 +31,7 @@ function makeKv() {
     },
   })
   const setup = (ctx: PluginContext): unknown =>
-    kv.spec.setup({
+    kv.spec.setup?.({
       ...ctx,
       provide: (ref, service) => ctx.provide(ref, ref.id === kvService.id ? (noted(service as Kv) as typeof service) : service),
     })

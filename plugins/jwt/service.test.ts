@@ -26,6 +26,7 @@ function setUp(rules: Partial<TokenRules> = {}, material: Partial<KeyMaterial> =
       revocations,
       formerSince: () => start,
       userRevoked: async () => undefined,
+      accessEnded: async () => undefined,
       isStarted: () => true,
       clock,
     }),

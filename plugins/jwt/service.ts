@@ -27,6 +27,8 @@ export interface TokenParts {
   readonly formerSince: (kid: string) => number
   /** Called after every token of a user was revoked. */
   readonly userRevoked: (sub: string) => Promise<void>
+  /** Called after a token of a user, or all of them, have ended. */
+  readonly accessEnded: (sub: string) => Promise<unknown>
   /** Whether the stores are open. They are not for a command that only creates a token. */
   readonly isStarted: () => boolean
   readonly clock: Clock
@@ -35,7 +37,7 @@ export interface TokenParts {
 const maxIdLength = 128
 
 /** The service `tokensService`: signing and verification depend only on the clock; revocation uses its store. */
-export function createTokens({ formerSince, keys, rules, revocations, userRevoked, isStarted, clock }: TokenParts): Tokens {
+export function createTokens({ formerSince, keys, rules, revocations, userRevoked, accessEnded, isStarted, clock }: TokenParts): Tokens {
   const verified = new VerifiedTokens()
   const keyOf = keyFinder(keys)
   const { algorithm } = keys
@@ -133,12 +135,15 @@ export function createTokens({ formerSince, keys, rules, revocations, userRevoke
 
     async revoke(claims) {
       const ttlMs = (claims.exp + clockLeeway) * 1000 - clock.now()
-      if (ttlMs > 0) await revocations.write(revokedKey(claims.jti), '1', ttlMs)
+      if (ttlMs <= 0) return
+      await revocations.write(revokedKey(claims.jti), '1', ttlMs)
+      if (claims.sub !== undefined) await accessEnded(String(claims.sub))
     },
 
     async revokeUser(sub) {
       await revocations.write(epochKey(sub), String(await present()), (rules.maxLifetime + clockLeeway) * 1000)
       await userRevoked(String(sub))
+      await accessEnded(String(sub))
     },
   }
 }

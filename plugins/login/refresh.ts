@@ -60,10 +60,15 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     }
   }
 
-  /** Ends the family before its tokens, so that it gives no further ones. */
+  const revoke = async ({ claims: { sub } }: RefreshFamily, issued: RefreshFamily['issued']): Promise<void> => {
+    const owner = sub === undefined ? {} : { sub: sub as string | number }
+    for (const [jti, exp] of issued) await tokens().revoke({ ...owner, jti, exp, iat: 0, iss: '', aud: '' })
+  }
+
+  /** Ends the family before its tokens, so that it gives no further ones: also one that a refresh got since it was read. */
   const end = async (family: RefreshFamily): Promise<void> => {
-    await store.end(family)
-    for (const [jti, exp] of family.issued) await tokens().revoke({ jti, exp, iat: 0, iss: '', aud: '' })
+    const ended = await store.end(family)
+    await revoke(family, [...new Map([...family.issued, ...(ended?.issued ?? [])])])
   }
 
   const reused = async (family: RefreshFamily): Promise<void> => {
@@ -72,8 +77,9 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     const reason = 'a refresh token was used a second time'
     log.warn({ userId, keyIdHash: sha256Hex(deviceId).slice(0, 16) }, `${reason}; its session is ended`)
     await parts.manage({ action: 'refresh-token.reuse', target: `user:${userId}`, actor, reason }, async () => {
-      await end(family)
+      // Last, because as long as the family exists, another use tries all of it again.
       await devices().remove(deviceId, userId)
+      await end(family)
     })
   }
 
@@ -105,6 +111,8 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     const user = await parts.userOf(family.claims.sub as string | number)
     if (user === 'unknown') return family.claims
     if (user !== undefined) return { ...family.claims, email: user.email, role: user.role }
+    // Whoever disabled the user may not have ended the other credentials. The family comes last, so that another use tries again.
+    await tokens().revokeUser(family.userId)
     await end(family)
     throw loginErrors.REFRESH_TOKEN_INVALID('its user is gone or disabled')
   }
@@ -121,7 +129,7 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
       if (now !== undefined && now.family === before.family) await reused(now)
       throw loginErrors.REFRESH_TOKEN_INVALID('it was used at the same time')
     }
-    for (const [jti, exp] of live.slice(0, -mostIssued)) await tokens().revoke({ jti, exp, iat: 0, iss: '', aud: '' })
+    await revoke(after.family, live.slice(0, -mostIssued))
     return { jwt, refreshToken: after.token }
   }
 

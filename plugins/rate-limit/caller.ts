@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Context } from 'koa'
 import { clientNetwork, requestContext } from 'zin'
-import { middlewareKey, type Rule } from './rules.js'
+import { checksKey, type Rule } from './rules.js'
 
-const unguarded = middlewareKey('')
-
-/** Most digests that are kept for callers who come again. */
+/** Most digests that are kept for callers who come again, and the length of a name that is kept. */
 const mostDigests = 10_000
+const longestKept = 200
 
 /** Names who is counted for a request, as a short text without personal data; undefined if nobody is. */
 export type CallerOf = (ctx: Context) => string | undefined | Promise<string | undefined>
@@ -39,15 +38,9 @@ function identityOf(ctx: Context, rule: Rule, keyHeader: string): string | undef
   if (rule.by === 'user') return known(user?.sub)
   if (rule.by === 'device') return known(signer?.kind === 'device' ? signer.keyId : user?.deviceId)
   // Whoever may invent keys would have a new limit with each one.
-  if (rule.by === 'key' && isGuarded(rule)) return known(ctx.req.headers[keyHeader])
+  const route = requestContext()?.route
+  if (rule.by === 'key' && route !== undefined && checksKey(route, rule, keyHeader)) return known(ctx.req.headers[keyHeader])
   return undefined
-}
-
-/** Whether a guard of the route has accepted the request before it is counted. */
-function isGuarded({ name, place }: Rule): boolean {
-  const use = requestContext()?.route?.use ?? []
-  const before = place === 'route' ? use.slice(0, use.indexOf(middlewareKey(name))) : use
-  return before.some((key) => !key.startsWith(unguarded))
 }
 
 /** Returns a function that digests a text, and remembers the latest results: a digest costs a tenth of a small request. */
@@ -57,7 +50,7 @@ function digests(): (text: string) => string {
     const found = known.get(text)
     if (found !== undefined) return found
     const digest = createHash('sha256').update(text).digest('base64url').slice(0, 32)
-    known.set(text, digest)
+    if (text.length <= longestKept) known.set(text, digest)
     if (known.size > mostDigests) known.delete(known.keys().next().value as string)
     return digest
   }

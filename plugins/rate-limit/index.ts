@@ -7,7 +7,7 @@ import { rateLimitErrors } from './errors.js'
 import { secondsOf, setQuotaHeaders } from './headers.js'
 import { type Limiter, limiters } from './limiter.js'
 import { rateLimitOptions } from './options.js'
-import { checkRules, middlewareKey, type Rule, rulesOf } from './rules.js'
+import { checkRoutes, checkRules, middlewareKey, type Rule, rulesOf } from './rules.js'
 
 export type { LimitBy, LimitKey, RateLimitOptions } from './options.js'
 
@@ -32,7 +32,10 @@ export const rateLimit = definePlugin({
   async setup(ctx) {
     const { options, services, clock, log } = ctx
     const inKv = options.store === 'kv' || (options.store === 'auto' && services.kv !== undefined)
-    ctx.onCheck(() => checkRules(options, services.kv !== undefined))
+    ctx.onCheck(() => {
+      checkRules(options, services.kv !== undefined)
+      checkRoutes(ctx.host.routes(), rulesOf(options), options.keyHeader)
+    })
     ctx.describe(() => (inKv ? services.kv?.driver : 'memory'))
 
     const makeLimiter = limiters(await importPackage('rate-limiter-flexible', () => import('rate-limiter-flexible')))

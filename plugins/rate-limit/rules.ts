@@ -1,3 +1,4 @@
+import { joinErrors, type RouteInfo, type SecurityScheme } from 'zin'
 import { rateLimitErrors } from './errors.js'
 import type { LimitBy, RateLimitOptions } from './options.js'
 
@@ -44,6 +45,39 @@ export function checkRules(options: RateLimitOptions, hasKv: boolean): void {
     if (place === 'before' && by !== 'address' && typeof by !== 'function')
       throw fault(`the limit "${name}" is by ${by}, who is unknown before authentication; use counted: 'after'`)
   if (options.store === 'kv' && !hasKv) throw fault(`store: 'kv' needs the plugin kv; add kv() to plugins in zin.config.ts`)
+}
+
+/**
+ * Whether a guard of the route requires the key in this header, whatever else a client sends, and runs before the request is counted. Other
+ * middleware, and a guard that accepts other credentials as well, let a client invent keys.
+ */
+export function checksKey({ use, credentials }: Pick<RouteInfo, 'use' | 'credentials'>, { name, place }: Rule, keyHeader: string): boolean {
+  const before = place === 'route' ? use.slice(0, use.indexOf(middlewareKey(name))) : use
+  const isKey = (scheme: SecurityScheme): boolean =>
+    (scheme.type === 'apiKey' && scheme.in === 'header' && scheme.name.toLowerCase() === keyHeader) ||
+    (scheme.type === 'http' && keyHeader === 'authorization')
+  return before.some((key) => credentials[key]?.every((required) => Object.values(required).some(isKey)))
+}
+
+/**
+ * Throws RATE_LIMIT_OPTIONS_INVALID for routes that list a limit by key, and before it no guard that requires the key: their callers could only
+ * be counted by address.
+ */
+export function checkRoutes(routes: readonly RouteInfo[], rules: readonly Rule[], keyHeader: string): void {
+  const faults = rules
+    .filter(({ by, place }) => by === 'key' && place === 'route')
+    .flatMap((rule) =>
+      routes
+        .filter((route) => route.use.includes(middlewareKey(rule.name)) && !checksKey(route, rule, keyHeader))
+        .map((route) => ({ rule, route })),
+    )
+    .map(({ route: { method, path, plugin }, rule: { name } }) => {
+      const fix = `list a middleware with security: [{ key: { type: 'apiKey', in: 'header', name: '${keyHeader}' } }] before it, or limit by address`
+      return rateLimitErrors.RATE_LIMIT_OPTIONS_INVALID(
+        `${method} ${path} of plugin "${plugin}" lists "${middlewareKey(name)}", which is by key, and no guard before it requires the key in ${keyHeader}; ${fix}`,
+      )
+    })
+  if (faults.length > 0) throw joinErrors(faults)
 }
 
 const placeOf = (by: LimitBy): 'before' | 'after' => (by === 'address' || typeof by === 'function' ? 'before' : 'after')

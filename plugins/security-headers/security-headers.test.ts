@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { defineRoute, type Route } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
@@ -12,6 +11,7 @@ import { ops } from 'zin/plugins/ops'
 import { queueMonitor } from 'zin/plugins/queue-monitor'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost, type TestHost } from 'zin/testing'
+import { responseGuards, responseRoutes, responses } from '../../scripts/testing/every-response.js'
 import { securityHeaders } from './index.js'
 
 const policy = "default-src 'none';base-uri 'none';form-action 'none';frame-ancestors 'none'"
@@ -32,30 +32,6 @@ const expected: Readonly<Record<string, string>> = {
 }
 
 const routes: readonly Route[] = [
-  defineRoute({ method: 'GET', path: '/json', summary: 'x', handler: () => ({ ok: true }) }),
-  defineRoute({ method: 'GET', path: '/text', summary: 'x', handler: () => 'text' }),
-  defineRoute({ method: 'GET', path: '/nothing', summary: 'x', handler: () => undefined }),
-  defineRoute({ method: 'GET', path: '/stream', summary: 'x', handler: () => Readable.from(['a']) }),
-  defineRoute({ method: 'GET', path: '/redirect', summary: 'x', handler: (ctx) => ctx.redirect('/json') }),
-  defineRoute({ method: 'GET', path: '/cookie', summary: 'x', handler: (ctx) => void ctx.cookies.set('a', 'b') }),
-  defineRoute({ method: 'POST', path: '/body', summary: 'x', body: { type: 'object' }, handler: () => ({ ok: true }) }),
-  defineRoute({
-    method: 'GET',
-    path: '/fails',
-    summary: 'x',
-    handler: () => {
-      throw new Error('no')
-    },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/raw',
-    summary: 'x',
-    handler: (ctx) => {
-      ctx.respond = false
-      ctx.res.writeHead(200).end('raw')
-    },
-  }),
   defineRoute({
     method: 'GET',
     path: '/own',
@@ -79,6 +55,7 @@ describe('the plugin security-headers', () => {
       plugins: [
         securityHeaders(),
         cors({ origins: 'https://shop.example' }),
+        responseGuards(),
         health(),
         database(),
         kv(),
@@ -88,26 +65,13 @@ describe('the plugin security-headers', () => {
         queueMonitor(),
         webConsole(),
       ],
-      routes: [...routes],
+      routes: [...responseRoutes, ...routes],
       env: { APP_KEY: 'a key that is long enough for tests only' },
     })
   })
   after(() => host.stop())
 
-  const responses: readonly (readonly [what: string, path: string, status: number, init?: RequestInit])[] = [
-    ['JSON', '/json', 200],
-    ['the head of JSON', '/json', 200, { method: 'HEAD' }],
-    ['text', '/text', 200],
-    ['an empty response', '/nothing', 204],
-    ['a stream', '/stream', 200],
-    ['a redirect', '/redirect', 302],
-    ['a response with a cookie', '/cookie', 204],
-    ['a response that the handler writes itself', '/raw', 200],
-    ['an error of a handler', '/fails', 500],
-    ['an unknown path', '/unknown', 404],
-    ['an unknown method', '/json', 405, { method: 'DELETE' }],
-    ['a body that is no JSON', '/body', 400, { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }],
-    ['another app', '/json', 421, { headers: { 'x-zin-app': 'other' } }],
+  const more: typeof responses = [
     ['OPTIONS', '/json', 204, { method: 'OPTIONS' }],
     [
       'a preflight',
@@ -116,9 +80,8 @@ describe('the plugin security-headers', () => {
       { method: 'OPTIONS', headers: { origin: 'https://shop.example', 'access-control-request-method': 'GET' } },
     ],
     ['JSON for another origin', '/json', 200, { headers: { origin: 'https://shop.example' } }],
-    ['a probe', '/health/live', 200],
   ]
-  for (const [what, path, status, init] of responses) {
+  for (const [what, path, status, init] of [...responses, ...more]) {
     it(`has all headers on ${what}`, async () => {
       const response = await fetch(host.url + path, { redirect: 'manual', ...init })
       assert.equal(response.status, status)

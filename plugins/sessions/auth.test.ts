@@ -8,11 +8,16 @@ import { addUser, companions, env, run, type Session, signed } from '../../scrip
 import { sessions } from './index.js'
 import { Browser, type Reply, sessionRoutes } from './testing/app.js'
 
+/** Runs when a user has logged in, before the session is stored. */
+let ending: (() => Promise<void>) | undefined
+
 /** Routes behind `auth`. */
 const guarded = definePlugin({
   name: 'guarded',
   version: '1.0.0',
+  dependencies: ['login'],
   setup(ctx) {
+    ctx.hooks.on('onLogin', async () => ending?.())
     const who = (user: { readonly sub?: string | number; readonly role?: string }) => ({ sub: user.sub, role: user.role })
     ctx.route({ method: 'GET', path: '/who', summary: 'Who', use: ['auth'], handler: ({ request }) => who(request.user) })
     ctx.route({ method: 'POST', path: '/who', summary: 'Who', use: ['auth'], handler: ({ request }) => who(request.user) })
@@ -79,6 +84,22 @@ describe('a login', () => {
       assert.equal(await statusOf(planted), 401, 'the id from before is worthless')
       const byToken = await new Browser(host).send('POST', '/who', { headers: { authorization: `Bearer ${body.jwt}` } })
       assert.equal(byToken.status, 200, 'a token needs no session and no CSRF token')
+    }))
+
+  it('keeps the data of a visitor and of the same user, and none of another user', () =>
+    withLab(async ({ host, logIn }) => {
+      const { password } = await addUser(host, 'bob@example.com')
+      const browser = new Browser(host)
+      await browser.set({ color: 'blue' })
+      for (let i = 0; i < 2; i++) {
+        await logIn(browser)
+        assert.equal((await browser.get('/read')).body.color, 'blue')
+      }
+      const reply = await browser.send('POST', '/auth/login', { body: { email: 'bob@example.com', password } })
+      assert.equal(reply.status, 200)
+      const { user, ...data } = (await browser.get('/read')).body
+      assert.ok(user !== null)
+      assert.deepEqual(data, {})
     }))
 
   it('gives also a new browser a session, and one that fails gives none', () =>
@@ -167,6 +188,18 @@ describe('the end of a login', () => {
         }
         assert.equal((await new Browser(lab.host).send('GET', '/who', { headers: { authorization: `Bearer ${body.jwt}` } })).status, 401)
       }))
+
+  it('that comes before the session is stored leaves none', () =>
+    withLab(async ({ host, clock, user, logIn }) => {
+      const browser = new Browser(host)
+      ending = () => host.service(tokensService).revokeUser(user.id)
+      const reply = await browser.send('POST', '/auth/login', { body: { email: 'ada@example.com', password: user.password } })
+      ending = undefined
+      clock.advance(5_000)
+      assert.deepEqual([reply.status, reply.body.code, reply.setCookie], [409, 'SESSION_CONFLICT', undefined])
+      await logIn(browser)
+      assert.equal(await statusOf(browser), 200)
+    }))
 
   it('comes with the lifetime of the session, not of the token', () =>
     withLab(async ({ host, clock, logIn }) => {

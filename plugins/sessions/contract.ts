@@ -30,7 +30,7 @@ export interface SessionControl {
   readonly csrfToken: string
   /** When it ends without further use, in ms since 1970. */
   readonly expiresAt: number
-  /** Gives it a new id, and signs it in: an id that was known before is worthless. Its data are kept. */
+  /** Gives it a new id, and signs it in: an id that was known before is worthless. Its data are kept, except those of another user. */
   signIn(user: SessionUser): void
   /** Gives it a new id and keeps its data: for a change of rights. */
   regenerate(): void

@@ -1,4 +1,5 @@
 import { checkedValue, definePlugin, optional } from 'zin'
+import type {} from 'zin/plugins/bulletproof'
 import type {} from 'zin/plugins/compliance'
 import { credentialsService, tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
@@ -49,7 +50,22 @@ export const sessions = definePlugin({
     const cookie = new SessionCookie({ cookieName, secure, sameSite, domain })
     const times = { idleMs, lifetimeMs }
     const store = new SessionStore({ kv: () => services.kv, times, maxPerUser, now: () => clock.now() })
-    const manager = new SessionManager({ keys, cookie, store, times, maxBytes, clock, log })
+    const manager = new SessionManager({
+      keys,
+      cookie,
+      store,
+      times,
+      maxBytes,
+      accessEnded: (sub) => hooks.slot('onAccessEnded').call(sub),
+      clock,
+      log,
+    })
+
+    const endAll = async (sub: string | number): Promise<number> => {
+      const ended = await store.endAll(sub)
+      if (ended > 0) await hooks.slot('onAccessEnded').call(String(sub))
+      return ended
+    }
 
     ctx.provide(sessionsService, {
       of(request) {
@@ -57,7 +73,7 @@ export const sessions = definePlugin({
         if (open === undefined) throw sessionsErrors.SESSION_MISSING()
         return open.use()
       },
-      endAll: (sub) => store.endAll(sub),
+      endAll,
     })
     if (options.global) ctx.use(manager.around)
     ctx.middleware({ key: 'sessions', handler: manager.around as never })
@@ -75,7 +91,7 @@ export const sessions = definePlugin({
         endAll: async (sub) => {
           // It also ends the sessions, by the hook below.
           if (services.tokens !== undefined) await services.tokens.revokeUser(sub)
-          else await store.endAll(sub)
+          else await endAll(sub)
         },
       }),
     )
@@ -83,13 +99,17 @@ export const sessions = definePlugin({
     if (host.plugins().some(({ name }) => name === 'login')) {
       hooks.on('onLogin', (request, user) => {
         const { sub } = user
-        if (sub !== undefined) manager.openOf(request)?.signIn({ ...user, sub })
+        if (sub !== undefined)
+          manager.openOf(request)?.signIn({ ...user, sub }, async () => (await services.tokens?.isRevoked(user)) !== true)
       })
       hooks.on('onLogout', (request, { sub }) => {
         const open = manager.openOf(request)
         if (open?.user !== undefined && String(open.user.sub) === String(sub)) open.destroy()
       })
     }
+    // Their owners tell which access has ended.
+    if (host.plugins().some(({ name }) => name === 'bulletproof'))
+      hooks.on('onDeviceRemoved', async ({ userId, deviceId }) => void (await store.endOfDevice(userId, deviceId)))
     if (services.tokens !== undefined) hooks.on('onRevokeUser', async (sub) => void (await store.endAll(sub)))
     if (host.plugins().some(({ name }) => name === 'compliance')) {
       hooks.on('exportSubject', (subject) => manager.recordsOf(subject))

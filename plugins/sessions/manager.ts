@@ -1,6 +1,6 @@
 import type { Context, Next } from 'koa'
 import { type Clock, type Logger, messageOf, withinAuthBudget } from 'zin'
-import type { Session } from './contract.js'
+import type { Session, SessionUser } from './contract.js'
 import type { SessionCookie } from './cookie.js'
 import { sessionsErrors } from './errors.js'
 import { newId, type SessionKeys } from './keys.js'
@@ -14,6 +14,8 @@ export interface ManagerParts {
   readonly store: SessionStore
   readonly times: Lifetimes
   readonly maxBytes: number
+  /** Called after a signed-in session has ended, or got another id. */
+  readonly accessEnded: (sub: string) => Promise<unknown>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -123,7 +125,7 @@ export class SessionManager {
     const texts = open.texts()
     const changes = open.changes(texts)
     if (open.isDestroyed) {
-      if (open.found !== undefined) await this.#end(open.found)
+      if (open.found !== undefined) await this.#end({ key: open.found.stored.key, user: open.found.record.user })
       // What was set afterwards begins another session.
       if (texts.size > 0 || open.started) await this.#add(ctx, open, texts)
       else if (open.found !== undefined) this.#send(ctx, this.#parts.cookie.clear())
@@ -131,8 +133,10 @@ export class SessionManager {
     }
     if (open.found === undefined) {
       if (texts.size > 0 || open.started) await this.#add(ctx, open, texts)
-    } else if (open.isRotated) await this.#add(ctx, open, await this.#take(open.found, changes))
-    else await this.#save(ctx, open, open.found, changes)
+    } else if (open.isRotated) {
+      const kept = await this.#take(open.found, changes)
+      await this.#add(ctx, open, open.isCleared ? texts : kept)
+    } else await this.#save(ctx, open, open.found, changes)
   }
 
   /** Stores a session under a new id. */
@@ -141,13 +145,20 @@ export class SessionManager {
     open.id ??= newId()
     const { id, user, loginId, createdAt } = open
     const key = store.keyOf(id)
-    if (user !== undefined) for (const surplus of await store.list(user.sub, key)) await store.end(surplus)
+    const surplus = user === undefined ? [] : await store.list(user, key)
+    for (const one of surplus) await store.end(one)
+    if (user !== undefined && surplus.length > 0) await this.#parts.accessEnded(String(user.sub))
     const now = clock.now()
     const text = this.#encoded({ data, user, loginId, createdAt, touchedAt: now })
     await store.add(key, text, remainingMs(open, times, now))
     if (user !== undefined && !(await store.isListed(user.sub, key))) {
       await store.end(key)
-      throw sessionsErrors.SESSION_CONFLICT('all sessions of the user were ended')
+      throw sessionsErrors.SESSION_CONFLICT('the sessions of the user were ended')
+    }
+    // Once it is listed, the end of its login ends it, too; one that came before found nothing to end.
+    if (user !== undefined && !(await open.stands())) {
+      await this.#end({ key, user })
+      throw sessionsErrors.SESSION_CONFLICT('the login was ended')
     }
     this.#sendId(ctx, open, id)
   }
@@ -160,7 +171,7 @@ export class SessionManager {
       this.#encoded({ ...found.record, data })
       if (await store.take(stored as Stored)) {
         const { user } = found.record
-        if (user !== undefined) await store.unlist(user.sub, found.stored.key)
+        if (user !== undefined) await this.#ended(user, found.stored.key)
         return data
       }
       stored = await store.find(found.stored.key)
@@ -168,9 +179,14 @@ export class SessionManager {
     throw sessionsErrors.SESSION_CONFLICT('others changed it in every attempt')
   }
 
-  async #end({ stored, record }: Found): Promise<void> {
-    await this.#parts.store.end(stored.key)
-    if (record.user !== undefined) await this.#parts.store.unlist(record.user.sub, stored.key)
+  async #end({ key, user }: { readonly key: string; readonly user: SessionUser | undefined }): Promise<void> {
+    await this.#parts.store.end(key)
+    if (user !== undefined) await this.#ended(user, key)
+  }
+
+  async #ended({ sub }: SessionUser, key: string): Promise<void> {
+    await this.#parts.store.unlist(sub, key)
+    await this.#parts.accessEnded(String(sub))
   }
 
   /** Stores changes, and extends the session when a tenth of its idle time has passed; otherwise it writes nothing. */

@@ -39,6 +39,10 @@ export class OpenSession {
   started = false
   isRotated = false
   isDestroyed = false
+  /** Whether nothing of what it held, or gets from other requests meanwhile, is kept. */
+  isCleared = false
+  /** Whether the login that signs it in has not been ended meanwhile. */
+  stands: () => Promise<boolean> = async () => true
   /** The field `_csrf` of the body, once that has been read. */
   #field: unknown
   #csrf: 'unknown' | 'awaited' | 'checked' | 'refused' = 'unknown'
@@ -110,12 +114,15 @@ export class OpenSession {
   }
 
   /** Also for the routes of other plugins, which have their own checks of whoever logs in. */
-  signIn(user: SessionUser): void {
+  signIn(user: SessionUser, stands = async (): Promise<boolean> => true): void {
     if (this.#failure !== undefined) throw this.#failure
     if (this.#csrf !== 'checked' && isForeignForm(this.#ctx)) throw sessionsErrors.CSRF_TOKEN_INVALID()
+    // Of another user, and not for this one.
+    if (this.user !== undefined && String(this.user.sub) !== String(user.sub)) this.#clear()
     this.regenerate()
     const { iss: _iss, aud: _aud, jti: _jti, iat: _iat, exp: _exp, ...own } = user
     this.user = own
+    this.stands = stands
     this.loginId = newId()
     this.createdAt = this.#parts.now()
   }
@@ -137,6 +144,11 @@ export class OpenSession {
     this.user = undefined
     this.loginId = undefined
     this.createdAt = this.#parts.now()
+    this.#clear()
+  }
+
+  #clear(): void {
+    this.isCleared = true
     for (const name of Object.keys(this.session)) delete (this.session as unknown as Record<string, unknown>)[name]
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { storeUnavailable } from 'zin'
 import { type Kv, updateKey } from 'zin/plugins/kv'
+import type { SessionUser } from './contract.js'
 import type { Lifetimes } from './record.js'
 
 /** A session as the store holds it. */
@@ -58,10 +59,10 @@ export class SessionStore {
   }
 
   /** Lists a session as one of a user, before it is stored. Returns the keys of the oldest ones beyond the maximum. */
-  async list(sub: string | number, key: string): Promise<readonly string[]> {
+  async list({ sub, deviceId }: SessionUser, key: string): Promise<readonly string[]> {
     let surplus: readonly string[] = []
     await this.#change(sub, (entries) => {
-      const all = [...entries, { key, end: this.#now() + this.#times.lifetimeMs }]
+      const all = [...entries, { key, end: this.#now() + this.#times.lifetimeMs, deviceId }]
       surplus = all.slice(0, Math.max(0, all.length - this.#maxPerUser)).map((entry) => entry.key)
       return all.slice(-this.#maxPerUser)
     })
@@ -85,11 +86,20 @@ export class SessionStore {
   }
 
   /** Ends all sessions of a user. One that is being signed in finds itself missing from the list, and ends, too. */
-  async endAll(sub: string | number): Promise<number> {
+  endAll(sub: string | number): Promise<number> {
+    return this.#endSome(sub, () => true)
+  }
+
+  /** Ends the sessions of a user that logins on a device signed in, like {@link endAll}. */
+  endOfDevice(sub: string | number, deviceId: string): Promise<number> {
+    return this.#endSome(sub, (entry) => entry.deviceId === deviceId)
+  }
+
+  async #endSome(sub: string | number, isOne: (entry: Entry) => boolean): Promise<number> {
     let keys: readonly string[] = []
     await this.#change(sub, (entries) => {
-      keys = entries.map((entry) => entry.key)
-      return []
+      keys = entries.filter(isOne).map((entry) => entry.key)
+      return keys.length === 0 ? entries : entries.filter((entry) => !isOne(entry))
     })
     for (const key of keys) await this.end(key)
     return keys.length
@@ -101,8 +111,8 @@ export class SessionStore {
       updateKey(kv, indexKey(sub), (text) => {
         const live = entriesIn(text).filter(({ end }) => end > now)
         const next = change(live)
-        if (text === null && next.length === 0) return undefined
-        return { value: JSON.stringify(next.map(({ key, end }) => [key, end])), ttlMs: this.#times.lifetimeMs }
+        if (next === live || (text === null && next.length === 0)) return undefined
+        return { value: JSON.stringify(next.map(({ key, end, deviceId }) => [key, end, deviceId])), ttlMs: this.#times.lifetimeMs }
       }),
     )
   }
@@ -122,10 +132,14 @@ interface Entry {
   readonly key: string
   /** When the session ends at the latest, ms since 1970. */
   readonly end: number
+  /** Of the login. */
+  readonly deviceId?: unknown
 }
 
 const indexKey = (sub: string | number): string => `session:user:${digest(String(sub))}`
 
 function entriesIn(text: string | null): readonly Entry[] {
-  return text === null ? [] : (JSON.parse(text) as readonly [string, number][]).map(([key, end]) => ({ key, end }))
+  return text === null
+    ? []
+    : (JSON.parse(text) as readonly [string, number, unknown][]).map(([key, end, deviceId]) => ({ key, end, deviceId }))
 }

@@ -25,7 +25,8 @@ export type FileChooser = (path: string, codings: readonly string[]) => ChosenFi
 /**
  * sirv looks for the file of a path, for pages without their extension and for compressed forms. It would also send it, but without handling
  * the errors of the file, which end the process, and with wrong ranges. So it gets a stand-in for the response, and the stream that
- * it pipes there is the result.
+ * it pipes there is the result. It asks for all bytes that the file has now: a stream without an end would also send what is appended
+ * meanwhile, beyond the declared length.
  */
 export function fileChooser(sirv: SirvFactory, root: string): FileChooser {
   const serve: RequestHandler = sirv(root, {
@@ -35,16 +36,18 @@ export function fileChooser(sirv: SirvFactory, root: string): FileChooser {
     brotli: true,
     gzip: true,
     extensions: ['html'],
-    setHeaders: (_res, _path, stats: Stats) => {
+    setHeaders: (res, _path, stats: Stats) => {
       // Opening a named pipe would occupy a thread until someone writes to it.
       if (!stats.isFile()) throw notOrdinary
+      if (stats.size > 0) (res as unknown as StandIn).asked.range = 'bytes=0-'
     },
   })
   return (path, codings) => {
-    const target = new StandIn()
+    const headers: AskedHeaders = { 'accept-encoding': codings.join(', ') }
+    const target = new StandIn(headers)
     // As polka passes a URL that it has parsed: names may contain "?" and "#". sirv decodes it.
     const pathname = path.replaceAll('%', '%25')
-    const request = { url: pathname, _parsedUrl: { pathname, raw: pathname }, headers: { 'accept-encoding': codings.join(', ') } }
+    const request = { url: pathname, _parsedUrl: { pathname, raw: pathname }, headers }
     try {
       serve(request as unknown as IncomingMessage, target as unknown as ServerResponse, ignore)
     } catch (error) {
@@ -54,13 +57,21 @@ export function fileChooser(sirv: SirvFactory, root: string): FileChooser {
   }
 }
 
+/** What sirv reads of a request. */
+interface AskedHeaders {
+  readonly 'accept-encoding': string
+  range?: string
+}
+
 /** What sirv needs of a response. */
 class StandIn extends Writable {
+  readonly asked: AskedHeaders
   readonly #headers = new Map<string, unknown>()
   #stream: ReadStream | undefined
 
-  constructor() {
+  constructor(asked: AskedHeaders) {
     super()
+    this.asked = asked
     this.on('pipe', (stream: ReadStream) => {
       stream.unpipe(this)
       // It is reported when the file is sent.
@@ -83,6 +94,8 @@ class StandIn extends Writable {
 
   chosen(): ChosenFile | undefined {
     if (this.#stream === undefined) return undefined
+    // `pipe` lets it flow in any case: it would be read, and its data lost, before it is sent.
+    this.#stream.pause()
     const encoding = this.#headers.get('content-encoding') as 'br' | 'gzip' | undefined
     const tag = String(this.#headers.get('etag')).replace(/^W\/"|"$/g, '')
     return {

@@ -101,7 +101,7 @@ export class StaticFolder {
     const range = ctx.method === 'GET' && isCurrent(ctx, file) ? parseRange(ctx.get('Range'), file.bytes) : undefined
     if (range === 'unsatisfiable') throw staticFilesErrors.RANGE_NOT_SATISFIABLE(file.bytes)
     if (range === undefined) {
-      ctx.body = file.stream
+      ctx.body = file.bytes === 0 ? Buffer.alloc(0) : file.stream
       ctx.length = file.bytes
       return
     }

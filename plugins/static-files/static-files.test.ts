@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { get as httpGet, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -63,6 +64,17 @@ interface Answer {
 describe('the plugin static-files', () => {
   let folder: string
   let host: TestHost
+  /** Runs when a file was found, before it is sent. */
+  let meanwhile: (() => void | Promise<unknown>) | undefined
+  const between = definePlugin({
+    name: 'between',
+    version: '1.0.0',
+    setup: (ctx) =>
+      ctx.use(async (_request, next) => {
+        await next()
+        await meanwhile?.()
+      }),
+  })
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'zin-static-'))
     for (const [name, content] of Object.entries(files)) {
@@ -91,6 +103,7 @@ describe('the plugin static-files', () => {
           folders: [{ root: join(folder, 'other'), prefix: '/files/' }],
         }),
         cors({ origins: 'https://shop.example' }),
+        between(),
       ],
       routes: [...routes],
     })
@@ -240,6 +253,31 @@ describe('the plugin static-files', () => {
     assert.deepEqual([two.status, two.text], [200, 'one and two'])
     unlinkSync(join(folder, 'web/changing.txt'))
     assert.equal((await get('/changing.txt')).status, 404)
+  })
+
+  it('sends a file as it was found while it grows, and keeps the connection', async () => {
+    const path = join(folder, 'web/growing.txt')
+    for (const text of ['one', '', script]) {
+      writeFileSync(path, text)
+      meanwhile = () => appendFileSync(path, ' and two')
+      const { bytes, headers, status } = await get('/growing.txt')
+      assert.deepEqual([status, headers['content-length'], bytes.toString()], [200, String(text.length), text])
+      meanwhile = undefined
+      assert.equal((await get('/growing.txt')).text, `${text} and two`)
+    }
+    unlinkSync(path)
+  })
+
+  it('sends all of a file, however long other middleware takes meanwhile', async () => {
+    const path = join(folder, 'web/large.js')
+    // Longer than it takes to open and read the file.
+    meanwhile = async () => {
+      for (let i = 0; i < 20; i++) await readFile(path)
+    }
+    const { bytes, status } = await get('/large.js')
+    const empty = await get('/empty.txt')
+    meanwhile = undefined
+    assert.deepEqual([status, bytes.toString(), empty.status], [200, script, 200])
   })
 
   it('sends ranges', async () => {

@@ -40,7 +40,7 @@ export const uploads = definePlugin({
         if (receiving >= options.maxUploads) throw uploadsErrors.UPLOADS_EXHAUSTED(options.maxUploads)
         receiving++
         try {
-          return await receiveForm(request, form, { options, folder, detect, open })
+          return await receiveForm(request, form, { options, folder, rootDir: ctx.host.app.rootDir, detect, open })
         } finally {
           receiving--
         }

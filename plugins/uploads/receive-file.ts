@@ -36,7 +36,17 @@ export interface ReceivedFile {
 export async function receiveFile(
   { content, declared, field, filename }: FilePart,
   { admit, maxSize, to, types }: FileRules,
-  { detect, folder, signal }: { readonly detect: Detect; readonly folder: TemporaryFolder; readonly signal: AbortSignal },
+  {
+    detect,
+    folder,
+    rootDir,
+    signal,
+  }: {
+    readonly detect: Detect
+    readonly folder: TemporaryFolder
+    readonly rootDir: string
+    readonly signal: AbortSignal
+  },
 ): Promise<ReceivedFile | undefined> {
   const pieces = content[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   const { sample, ended } = await readSample(pieces, field, maxSize)
@@ -65,7 +75,7 @@ export async function receiveFile(
     return { upload: { filepath: '', newFilename: '', originalFilename, mimetype, size, stream, moveTo }, remove: async () => undefined }
   }
   const { filepath, newFilename, stream } = await folder.open()
-  const made = (): TemporaryFile => new TemporaryFile({ filepath, newFilename, originalFilename, mimetype, size })
+  const made = (): TemporaryFile => new TemporaryFile({ filepath, newFilename, originalFilename, mimetype, size }, rootDir)
   try {
     await pipeline(bounded, stream, { signal })
   } catch (error) {

@@ -21,6 +21,7 @@ const spareParts = 100
 export interface FormParts {
   readonly options: UploadsOptions
   readonly folder: TemporaryFolder
+  readonly rootDir: string
   readonly detect: Detect
   readonly open: (config: BusboyConfig) => Busboy
 }
@@ -176,7 +177,7 @@ class Receiving {
 
   #addFile(given: string | undefined, content: Readable, filename: string, declared: string): void {
     const field = this.#nameOf(given)
-    const { options, detect, folder } = this.#parts
+    const { options, detect, folder, rootDir } = this.#parts
     const rule = this.#ruleOf(field)
     const { maxSize = options.maxFileSize, types = options.types, maxCount = Number.POSITIVE_INFINITY } = rule
     const list = this.#files.get(field) ?? []
@@ -193,6 +194,7 @@ class Receiving {
       const received = await receiveFile({ field, filename: unescaped(filename), declared, content }, rules, {
         detect,
         folder,
+        rootDir,
         signal: this.#abort.signal,
       })
       if (received !== undefined) list[at] = received

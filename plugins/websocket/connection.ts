@@ -42,6 +42,8 @@ export interface ConnectionParts {
   readonly spec: AnySocketSpec
   readonly limits: ConnectionLimits
   readonly facts: Pick<ClientSocket, 'id' | 'params' | 'query' | 'state' | 'ip'>
+  /** The user, if it has one. */
+  readonly userId: string | undefined
   readonly access: readonly Access[]
   readonly read: UpgradeConnection['read']
   readonly topics: Topics
@@ -155,17 +157,30 @@ export class Connection implements ClientSocket {
     await this.closed
   }
 
+  get userId(): string | undefined {
+    return this.#parts.userId
+  }
+
+  /** Ends the connection if its access has ended. */
+  async recheck(): Promise<void> {
+    const { access } = this.#parts
+    const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
+    if (access.length > 0 && !(await withDeadline(holds(), accessMs, 'no result').catch(() => false)))
+      this.#refuse(closeCodes.policy, 'ACCESS_ENDED')
+  }
+
   /** Cuts the connection. */
   cut(): void {
     this.#parts.ws.terminate()
   }
 
   #receive(data: Buffer, isBinary: boolean): void {
-    const { counted, limits, clock } = this.#parts
+    const { counted, limits, clock, spec } = this.#parts
     if (this.#refusing) return
     counted('in')
     if (isBinary) this.#refuse(closeCodes.unsupported, 'SOCKET_BINARY')
     else if (!this.#pace.take(clock.monotonic())) this.#refuse(closeCodes.policy, websocketErrors.SOCKET_TOO_FAST(limits.messagesPerSecond))
+    else if (spec.handler === undefined) this.#refuse(closeCodes.unsupported, websocketErrors.SOCKET_SENDS_ONLY(spec.path))
     else if (this.#busy) this.#queue.push(data)
     else this.#handle(data)
   }
@@ -174,7 +189,7 @@ export class Connection implements ClientSocket {
     const { read, spec } = this.#parts
     const take = ({ problems, value }: ReadMessage): unknown => {
       if (problems.length > 0) throw websocketErrors.SOCKET_MESSAGE_INVALID(problems)
-      return spec.handler(this, value)
+      return spec.handler?.(this, value)
     }
     this.#work(() => {
       const message = read(data)
@@ -240,7 +255,6 @@ export class Connection implements ClientSocket {
   /** Ends the connection of a client that is gone, or whose access has ended. */
   #watch(): void {
     const { access, limits, ws } = this.#parts
-    const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
     const beat = async (): Promise<void> => {
       // While a handler runs, nothing is read, so a pong cannot arrive.
       if (!this.#alive && !this.#busy) {
@@ -249,8 +263,7 @@ export class Connection implements ClientSocket {
       }
       this.#alive = false
       if (ws.readyState === ws.OPEN) ws.ping()
-      if (access.length > 0 && !(await withDeadline(holds(), accessMs, 'no result').catch(() => false)))
-        this.#refuse(closeCodes.policy, 'ACCESS_ENDED')
+      await this.recheck()
     }
     this.#timers.push(setInterval(() => void beat(), limits.pingMs).unref())
     const lasts = Math.min(longestMs, ...access.map(({ lastsMs }) => lastsMs))

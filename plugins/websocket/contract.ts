@@ -104,9 +104,10 @@ export interface SocketSpec<
   onOpen?(socket: SocketOf<P, Q, S, Path, Use>): unknown
   /**
    * Handles a message. One at a time per connection, in order; while it runs, no more are read. A thrown ZinError is sent to the client as a
-   * message with its code; any other error as a 500 without details in production.
+   * message with its code; any other error as a 500 without details in production. Without it, the socket only sends: `onOpen` joins topics, and a
+   * client that sends anything loses the connection, with code 1003.
    */
-  handler(socket: SocketOf<P, Q, S, Path, Use>, message: RouteInput<undefined, undefined, M>['body']): unknown
+  handler?(socket: SocketOf<P, Q, S, Path, Use>, message: RouteInput<undefined, undefined, M>['body']): unknown
   /** Called once, when the connection has ended, whichever side ended it. */
   onClose?(socket: SocketOf<P, Q, S, Path, Use>, end: SocketEnd): unknown
 }

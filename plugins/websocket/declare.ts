@@ -12,7 +12,7 @@ const fields: ReadonlySet<string> = new Set([
 const documentedCodes = {
   1000: 'The app or the client has ended the connection',
   1001: 'This process shuts down: connect again',
-  1003: 'A message was binary',
+  1003: 'A message was binary, or the socket takes none',
   1007: 'A text was not UTF-8',
   1008: 'Access has ended, or the client sent too many messages; the reason is the code',
   1009: 'A message was too large',
@@ -50,12 +50,14 @@ export function declareSocket(user: PluginContext, spec: AnySocketSpec, server: 
 
 function problemOf(spec: unknown): string | undefined {
   if (typeof spec !== 'object' || spec === null) return 'needs an object with path and handler'
-  const { path, handler, onOpen, onClose, protocols, origins, maxMessageBytes, messagesPerSecond } = spec as Partial<AnySocketSpec>
+  const { path, handler, message, onOpen, onClose, protocols, origins, maxMessageBytes, messagesPerSecond } = spec as Partial<AnySocketSpec>
   const unknown = Object.keys(spec).find((field) => !fields.has(field))
   if (unknown !== undefined) return `has the unknown field "${unknown}"`
   if (typeof path !== 'string') return 'needs a path, such as "/rooms/:room"'
-  if (typeof handler !== 'function') return 'needs a handler: (socket, message) => …'
-  for (const [name, value] of Object.entries({ onOpen, onClose }))
+  if (handler === undefined && onOpen === undefined)
+    return 'needs a handler: (socket, message) => …, or, if it only sends, an onOpen: (socket) => …'
+  if (handler === undefined && message !== undefined) return 'needs a handler: (socket, message) => …, because it has a schema of messages'
+  for (const [name, value] of Object.entries({ handler, onOpen, onClose }))
     if (value !== undefined && typeof value !== 'function') return `has an "${name}" that is not a function`
   for (const [name, value] of Object.entries({ maxMessageBytes, messagesPerSecond }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value >= 1)) return `has a "${name}" that is not an integer of at least 1`

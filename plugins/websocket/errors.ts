@@ -78,6 +78,13 @@ export const websocketErrors = defineErrors({
     when: 'As a message: the handler failed with an unexpected error; it is logged',
     fix: 'Search the log for the id of the connection (`socket.id`)',
   },
+  SOCKET_SENDS_ONLY: {
+    status: 405,
+    stack: false,
+    message: (path: string) => `The socket ${path} takes no messages`,
+    when: 'As a message, before close code 1003: a client sends something to a socket without a `handler`',
+    fix: 'Send nothing to it; or add a `handler`',
+  },
   SOCKET_TOO_FAST: {
     status: 429,
     stack: false,

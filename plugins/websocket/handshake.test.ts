@@ -273,6 +273,9 @@ describe('a plugin that declares a socket', () => {
     const cases: [object, RegExp][] = [
       [{ handler }, /needs a path/],
       [{ path: '/a' }, /needs a handler/],
+      [{ path: '/a', onClose: handler }, /needs a handler.* or, if it only sends, an onOpen/],
+      [{ path: '/a', onOpen: handler, message: Type.Object({}) }, /needs a handler: .* because it has a schema of messages/],
+      [{ path: '/a', handler: 1 }, /"handler" that is not a function/],
       [{ path: '/a', handler, mesage: {} }, /unknown field "mesage"/],
       [{ path: '/a', handler, onOpen: 1 }, /"onOpen" that is not a function/],
       [{ path: '/a', handler, maxMessageBytes: 0 }, /"maxMessageBytes"/],

@@ -3,6 +3,7 @@ import { definePlugin, importPackage, type MetricSample, optional } from 'zin'
 import { clusterService } from 'zin/plugins/cluster'
 import { websocketService } from './contract.js'
 import { declareSocket } from './declare.js'
+import { endedAccess, receiveEndedAccess } from './ended-access.js'
 import { websocketErrors } from './errors.js'
 import { originProblem } from './handshake.js'
 import { websocketOptions } from './options.js'
@@ -45,10 +46,13 @@ export const websocket = definePlugin({
       }
     })
     ctx.hooks.on('collectMetrics', () => metricsOf(server))
+    ctx.hooks.on('onAccessEnded', endedAccess({ server, cluster: () => services.cluster, log }))
     ctx.hooks.on('onClose', () => server.close(endMs()))
     ctx.onReady(() => {
-      const stop = services.cluster === undefined ? undefined : receivePublished(server, services.cluster)
-      ctx.onStop(() => stop?.())
+      const { cluster } = services
+      if (cluster === undefined) return
+      ctx.onStop(receivePublished(server, cluster))
+      ctx.onStop(receiveEndedAccess(server, cluster))
     })
     ctx.onStop(() => server.close(endMs()))
     Server = (await importPackage('ws', () => import('ws'))).WebSocketServer as never

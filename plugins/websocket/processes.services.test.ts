@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { eventually } from '../../scripts/testing/eventually.js'
 import { type ForkedApp, forkApp } from '../../scripts/testing/forked-app.js'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
 import { type Client, connect } from './testing/client.js'
@@ -27,7 +28,12 @@ function processesContract(store: string, env: () => Readonly<Record<string, str
 
     before(async () => {
       rootDir = await mkdtemp(join(tmpdir(), 'zin-sockets-'))
-      settings = { APP_NAME: `sockets-${randomUUID().slice(0, 8)}`, CLUSTER_HEARTBEAT_MS: '1000', ...env() }
+      settings = {
+        APP_NAME: `sockets-${randomUUID().slice(0, 8)}`,
+        APP_KEY: 'an-app-key-of-at-least-thirty-two-bytes',
+        CLUSTER_HEARTBEAT_MS: '1000',
+        ...env(),
+      }
       one = await forkApp({ env: settings, rootDir, app })
       two = await forkApp({ env: settings, rootDir, app })
     })
@@ -35,6 +41,25 @@ function processesContract(store: string, env: () => Readonly<Record<string, str
       for (const { ws } of clients) ws.terminate()
       await Promise.all([one, two].map((process) => process?.stop()))
       await rm(rootDir, { recursive: true, force: true })
+    })
+
+    it('end with their access at once, wherever it was revoked', async () => {
+      const open = async (url: string, sub: string): Promise<Client> => {
+        const { token } = (await two.call('POST', `/token/${sub}`)).body
+        const client = await connect(`${url}/mine`, { headers: { authorization: `Bearer ${token}` } })
+        clients.push(client)
+        assert.equal(await client.next(), 'hello')
+        return client
+      }
+      const [here, there, other] = [await open(one.url, 'ada'), await open(two.url, 'ada'), await open(one.url, 'bob')]
+      const ends: unknown[] = []
+      for (const { ended } of [here, there]) void ended.then((end) => ends.push(end))
+      assert.deepEqual((await two.call('POST', '/log-out/ada')).body, { done: true })
+      await eventually('both are closed', () => ends.length === 2)
+      const end = { code: 1008, reason: 'ACCESS_ENDED' }
+      assert.deepEqual(ends, [end, end])
+      other.send('still there?')
+      assert.equal(await other.next(), 'here')
     })
 
     it('get what either publishes, once and in order; when one is killed, its clients see it, and go on at the other', async () => {

@@ -91,7 +91,8 @@ export class SocketServer {
     const facts = { id: requestContext()?.requestId ?? '', params: ctx.input.params, query: ctx.input.query, state: ctx.state, ip: ctx.ip }
     const { read } = connection
     const counted = (direction: 'in' | 'out'): void => void this.#messages[direction]++
-    const parts = { ws, spec, limits, facts, access: accessOf(ctx), read, topics: this.topics, clock, log, production, counted }
+    const { userId } = requestContext() ?? {}
+    const parts = { ws, spec, limits, facts, userId, access: accessOf(ctx), read, topics: this.topics, clock, log, production, counted }
     const client = new Connection(parts)
     this.#open.set(client, spec)
     void client.closed.then(() => {
@@ -118,6 +119,11 @@ export class SocketServer {
       if (left === 0) this.#byClient.delete(client)
       else this.#byClient.set(client, left)
     }
+  }
+
+  /** Ends the connections of a user whose access has ended. */
+  async recheck(userId: string): Promise<void> {
+    await Promise.all([...this.#open.keys()].filter((client) => client.userId === userId).map((client) => client.recheck()))
   }
 
   /** Accepts no more connections, and ends the open ones. */

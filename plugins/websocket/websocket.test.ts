@@ -279,6 +279,21 @@ describe('limits of sockets', () => {
     await app.open('/a', { headers: { 'x-guest': 'yes' } })
   })
 
+  it('a socket without a handler only sends: what a client sends ends its connection, and no other', async (t) => {
+    const app = await socketApp(t, {}, ({ socket }) => {
+      socket({ path: '/news', onOpen: (client) => client.join('news') })
+      socket({ path: '/echo', handler: (client, message) => void client.send(message) })
+    })
+    const [reader, talker] = [await app.open('/news'), await app.open('/news')]
+    await app.host.service(websocketService).publish('news', { text: 'one' })
+    for (const client of [reader, talker]) assert.deepEqual(await client.next(), { text: 'one' })
+    talker.send({ text: 'mine' })
+    assert.equal(((await talker.next()) as { code: string }).code, 'SOCKET_SENDS_ONLY')
+    assert.deepEqual(await talker.ended, { code: 1003, reason: 'SOCKET_SENDS_ONLY' })
+    await app.host.service(websocketService).publish('news', { text: 'two' })
+    assert.deepEqual(await reader.next(), { text: 'two' })
+  })
+
   it('a connection ends with its access: when it is revoked, and when it expires', async (t) => {
     let holds = true
     const app = await socketApp(t, { pingMs: 100 }, ({ socket, middleware }) => {

@@ -72,7 +72,7 @@ function shiftedClock(): ShiftedClock {
 /** @param unbound tokens whose next check omits the device. */
 function plantedJwt(plant: Plant | undefined, unbound: Set<string>): Plugin {
   const setup = (ctx: PluginContext): unknown =>
-    jwt.spec.setup({
+    jwt.spec.setup?.({
       ...ctx,
       provide: (ref, service) => {
         const planted = (): Partial<Tokens> => (plant === 'key' ? withoutDevice(service as Tokens, unbound) : holes(plant, ctx))
@@ -124,7 +124,7 @@ function plantedBulletproof(plant: Plant | undefined, unbound: Set<string>): Plu
         if (plant === 'key') signAsNamed(request, tokens, unbound)
         return handler(request, next)
       }
-    return spec.setup({ ...ctx, middleware: (given) => ctx.middleware({ ...given, handler: loosen(given.handler) }) })
+    return spec.setup?.({ ...ctx, middleware: (given) => ctx.middleware({ ...given, handler: loosen(given.handler) }) })
   }
   return definePlugin({ ...spec, setup: setup as never })({ deviceStore: 'db' })
 }

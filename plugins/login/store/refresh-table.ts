@@ -1,5 +1,5 @@
 import type { Database } from 'zin/plugins/database'
-import type { RefreshFamily, RefreshStore } from './refresh.js'
+import { endFamily, type RefreshFamily, type RefreshStore } from './refresh.js'
 import type { Query } from './users.js'
 
 interface Row {
@@ -18,13 +18,21 @@ const TABLE = 'zin_refresh_tokens'
 /** Families in the table `zin_refresh_tokens`. */
 export function tableFamilies(query: Query): RefreshStore {
   const tables = (store: Database) => store.tables<{ [TABLE]: Row }>()
+  const find: RefreshStore['find'] = (deviceId) =>
+    query(async (store) => {
+      const row = await tables(store).selectFrom(TABLE).selectAll().where('device_id', '=', deviceId).executeTakeFirst()
+      return row?.device_id === deviceId ? familyOf(row) : undefined
+    })
+  /** @param hash of the newest token; without it, whatever it is. */
+  const remove = ({ deviceId, family }: RefreshFamily, hash?: string): Promise<boolean> =>
+    query(async (store) => {
+      const rows = tables(store).deleteFrom(TABLE).where('device_id', '=', deviceId).where('family', '=', family)
+      const result = await (hash === undefined ? rows : rows.where('hash', '=', hash)).executeTakeFirst()
+      return result.numDeletedRows === 1n
+    })
   return {
+    find,
     put: (family) => query((store) => store.upsert(TABLE, ['device_id'], { ...rowOf(family) })),
-    find: (deviceId) =>
-      query(async (store) => {
-        const row = await tables(store).selectFrom(TABLE).selectAll().where('device_id', '=', deviceId).executeTakeFirst()
-        return row?.device_id === deviceId ? familyOf(row) : undefined
-      }),
     rotate: (before, after) =>
       query(async (store) => {
         const { device_id, ...columns } = rowOf(after)
@@ -38,9 +46,11 @@ export function tableFamilies(query: Query): RefreshStore {
         return result.numUpdatedRows === 1n
       }),
     end: ({ deviceId, family }) =>
-      query(
-        async (store) =>
-          void (await tables(store).deleteFrom(TABLE).where('device_id', '=', deviceId).where('family', '=', family).execute()),
+      endFamily(
+        () => find(deviceId),
+        family,
+        (known) => remove(known, known.hash),
+        (known) => remove(known),
       ),
     endUser: (userId) => query(async (store) => void (await tables(store).deleteFrom(TABLE).where('user_id', '=', userId).execute())),
     sweep: (now) => query(async (store) => void (await tables(store).deleteFrom(TABLE).where('expires_at', '<', now).execute())),

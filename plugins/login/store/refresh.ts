@@ -25,8 +25,8 @@ export interface RefreshStore {
   find(deviceId: string): Promise<RefreshFamily | undefined>
   /** False when the newest token is no longer that of `before`. Atomic. */
   rotate(before: RefreshFamily, after: RefreshFamily): Promise<boolean>
-  /** Ends the family, unless the device has a newer one. */
-  end(family: Pick<RefreshFamily, 'deviceId' | 'family'>): Promise<void>
+  /** Ends the family, unless the device has a newer one, and returns it as it was at the end: no rotation comes between. */
+  end(family: Pick<RefreshFamily, 'deviceId' | 'family'>): Promise<RefreshFamily | undefined>
   /** Ends the families of a user. @param deviceIds the active devices of the user. */
   endUser(userId: string, deviceIds: readonly string[]): Promise<void>
   /** Deletes families that expired before `now`. */
@@ -41,18 +41,18 @@ export function kvFamilies(query: <T>(run: (values: Values) => Promise<T>) => Pr
   const life = ({ expiresAt }: RefreshFamily) => ({ ttlMs: Math.max(1, expiresAt - now()) })
   const find = async (deviceId: string): Promise<RefreshFamily | undefined> => {
     const text = await query((values) => values.get(keyOf(deviceId)))
-    return text === null ? undefined : (JSON.parse(text) as RefreshFamily)
+    return text === null || text === '' ? undefined : (JSON.parse(text) as RefreshFamily)
   }
   const remove = (family: RefreshFamily): Promise<unknown> => query((values) => values.delete(keyOf(family.deviceId)))
+  /** False when it was rotated since it was read. */
+  const take = (family: RefreshFamily): Promise<boolean> =>
+    query((values) => values.set(keyOf(family.deviceId), '', { ttlMs: 1, ifValue: JSON.stringify(family) }))
   return {
     find,
     put: async (family) => void (await query((values) => values.set(keyOf(family.deviceId), JSON.stringify(family), life(family)))),
     rotate: (before, after) =>
       query((values) => values.set(keyOf(after.deviceId), JSON.stringify(after), { ...life(after), ifValue: JSON.stringify(before) })),
-    async end({ deviceId, family }) {
-      const known = await find(deviceId)
-      if (known?.family === family) await remove(known)
-    },
+    end: ({ deviceId, family }) => endFamily(() => find(deviceId), family, take, remove),
     async endUser(userId, deviceIds) {
       for (const deviceId of deviceIds) {
         const known = await find(deviceId)
@@ -61,6 +61,25 @@ export function kvFamilies(query: <T>(run: (values: Values) => Promise<T>) => Pr
     },
     sweep: async () => undefined,
   }
+}
+
+const mostAttempts = 20
+
+/** Ends the family as it is found. If others keep rotating it, the last attempt removes it whatever it is. */
+export async function endFamily(
+  find: () => Promise<RefreshFamily | undefined>,
+  id: string,
+  take: (family: RefreshFamily) => Promise<boolean>,
+  remove: (family: RefreshFamily) => Promise<unknown>,
+): Promise<RefreshFamily | undefined> {
+  let family = await find()
+  for (let attempt = 0; family?.family === id && attempt < mostAttempts; attempt++) {
+    if (await take(family)) return family
+    family = await find()
+  }
+  if (family?.family !== id) return undefined
+  await remove(family)
+  return family
 }
 
 const maxKeys = 50_000
@@ -73,7 +92,7 @@ export function memoryValues(): Values {
     async set(key, value, { ifValue } = {}) {
       if (ifValue !== undefined && entries.get(key) !== ifValue) return false
       entries.delete(key)
-      entries.set(key, value)
+      if (value !== '') entries.set(key, value)
       if (entries.size > maxKeys) entries.delete(entries.keys().next().value as string)
       return true
     },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { defineRoute, type ManagementAction, type Plugin } from 'zin'
+import { definePlugin, defineRoute, type ManagementAction, type Plugin } from 'zin'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { createHeaders } from 'zin/signer'
@@ -27,6 +27,8 @@ export function describeRefresh(name: string, backend: () => RefreshBackend): vo
   describe(`refresh tokens in ${name}`, () => {
     let host: TestHost
     let email: string
+    /** Runs when a reuse was noticed, before anything is ended. */
+    let between: (() => Promise<void>) | undefined
     const users = new Map<string, { readonly id: string; readonly email: string; readonly role: string }>()
     const clock = fakeClock(Date.now() + 5_000)
     const start = (options: Partial<LoginOptions> = {}): Promise<TestHost> => {
@@ -43,6 +45,15 @@ export function describeRefresh(name: string, backend: () => RefreshBackend): vo
             ...unlimited,
             ...options,
           }),
+          definePlugin({
+            name: 'between',
+            version: '1.0.0',
+            setup: ({ hooks }) =>
+              void hooks.on('beforeManagementAction', async ({ action }) => {
+                if (action === 'refresh-token.reuse') await between?.()
+                return undefined
+              }),
+          })(),
         ],
         routes: [who],
         clock,
@@ -117,6 +128,21 @@ export function describeRefresh(name: string, backend: () => RefreshBackend): vo
       assert.ok(passed.length <= 1, `${passed.length} passed`)
       assert.ok(answers.every(({ status }) => status === 200 || status === 401))
       for (const { body } of passed) await assertRefused(body.refreshToken)
+    })
+
+    it('end with the token of a refresh that comes between the reuse and its end', async () => {
+      const session = await logIn()
+      const second = await renewed(session.refreshToken)
+      let third: Awaited<ReturnType<typeof renewed>> | undefined
+      between = async () => {
+        third = await renewed(second.refreshToken)
+        assert.equal(await access(third.jwt), 200)
+      }
+      await assertRefused(session.refreshToken)
+      between = undefined
+      if (third === undefined) assert.fail('no refresh came between')
+      await assertRefused(third.refreshToken)
+      for (const { jwt } of [session, second, third]) assert.equal(await access(jwt), 401)
     })
 
     it('expire when they are not used, and at the end of the session', async () => {

@@ -20,6 +20,7 @@ export const routes = definePlugin({
     ctx.middleware(
       defineMiddleware({
         key: 'keyed',
+        security: [{ apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' } }],
         handler: (request, next) => (request.get('x-api-key').startsWith('valid') ? next() : refuse(request, 'keyed')),
       }),
     )

@@ -2,6 +2,7 @@
 import { definePlugin, Type } from 'zin'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
+import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
 import { websocket, websocketService } from '../index.js'
@@ -11,7 +12,7 @@ const env = JSON.parse(APP_ENV) as Record<string, string>
 const chat = definePlugin({
   name: 'chat',
   version: '1.0.0',
-  uses: { sockets: websocketService },
+  uses: { sockets: websocketService, tokens: tokensService },
   setup({ services, socket, route, hooks }) {
     const stopping = new Promise<void>((resolve) => hooks.on('onClose', () => resolve()))
     socket({
@@ -30,11 +31,27 @@ const chat = definePlugin({
         await services.sockets.publish(client.params.room, { text, pid: process.pid })
       },
     })
+    socket({ path: '/mine', use: ['auth'], onOpen: (client) => void client.send('hello'), handler: (client) => void client.send('here') })
+    route({
+      method: 'POST',
+      path: '/token/:sub',
+      summary: 'A token',
+      handler: async ({ input }) => ({ token: (await services.tokens.issue({ sub: input.params.sub })).token }),
+    })
+    route({
+      method: 'POST',
+      path: '/log-out/:sub',
+      summary: 'Ends all tokens',
+      handler: async ({ input }) => {
+        await services.tokens.revokeUser(input.params.sub)
+        return { done: true }
+      },
+    })
     route({ method: 'GET', path: '/size', summary: 'Open connections', handler: () => ({ size: services.sockets.size }) })
   },
 })
 const host = await createTestHost({
-  plugins: [...(env.REDIS_URL === undefined ? [database()] : []), kv(), cluster(), websocket(), chat()],
+  plugins: [...(env.REDIS_URL === undefined ? [database()] : []), kv(), cluster(), jwt(), websocket({ pingMs: 3_600_000 }), chat()],
   env,
   rootDir: APP_ROOT,
   listen: true,

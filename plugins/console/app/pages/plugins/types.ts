@@ -4,7 +4,7 @@ import type { HookReport, PluginReport, RouteInfo, SettingReport } from 'zin'
 export interface PluginsResponse {
   readonly plugins: readonly PluginReport[]
   readonly hooks: readonly HookReport[]
-  readonly routes: readonly RouteInfo[]
+  readonly routes: readonly Omit<RouteInfo, 'credentials'>[]
   readonly settings: readonly SettingReport[]
 }
 
