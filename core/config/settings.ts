@@ -7,6 +7,8 @@ export type SettingSpec =
       readonly default: string
       /** Masks the value in `zin config:check`. */
       readonly secret?: boolean
+      /** Whether `zin add` writes a random value into `.env` if the app has none: 32 bytes, as `base64:` and Base64. */
+      readonly generate?: boolean
       /** For a `string`: a regular expression that the value must match, unless it is the default. */
       readonly pattern?: string
       /** Describes `pattern` in error messages: `HH:MM-HH:MM, such as 22:00-06:00`. */

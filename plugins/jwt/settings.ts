@@ -6,6 +6,7 @@ export const appKeySettings = defineSettings({
     type: 'string',
     default: '',
     secret: true,
+    generate: true,
     summary:
       'Master key of the app. It encrypts device secrets; when `JWT_SECRET` is empty, the token key is derived from it (HKDF-SHA256, no salt, label `zin/jwt/v1`, 32 bytes); it is the shared signing secret when `BULLETPROOF_SIGNING_SECRET` and `AUTH_KEY` are empty',
   },

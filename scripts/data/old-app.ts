@@ -186,7 +186,7 @@ export async function worksOn(host: TestHost): Promise<void> {
   await eventually('the jobs have run', () => Promise.resolve(ran.length === 14))
   await Promise.all(taking.map((worker) => worker.close()))
   for (const one of ['busy runs', 'grown waits', 'parent of 2', 'waiting lifo', 'once holder'])
-    assert.ok(ran.includes(one), `${one} in ${ran}`)
+    assert.ok(ran.includes(one), `${one} in ${ran.join(', ')}`)
   const workersOf = host.service(workersService)
   await eventually('the worker runs', async () => (await workersOf.status('mailer')).state === 'running')
   const { completed } = await workersOf.metrics('mailer')

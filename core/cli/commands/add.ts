@@ -6,6 +6,7 @@ import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
+import type { SettingSpecs } from '../../config/settings.js'
 import { updateEnvFile } from '../../config/update-env-file.js'
 import { messageOf } from '../../errors.js'
 import { defineCommand, type Printer } from '../../host/command.js'
@@ -21,7 +22,7 @@ import { newKey } from '../scaffold.js'
 
 export const addCommand = defineCommand({
   name: 'add',
-  summary: 'Add a plugin of zin/plugins: install its packages, list it in zin.config.ts, and make the key that it reads',
+  summary: 'Add a plugin of zin/plugins: install its packages, list it in zin.config.ts, and make the keys that it reads',
   needs: 'nothing',
   args: [{ name: 'plugin', summary: 'name of the plugin, such as queues' }],
   options: {
@@ -43,7 +44,7 @@ export const addCommand = defineCommand({
       print,
     )
     if (missing.length > 0) print.line(`package.json: ${missing.join(', ')}`)
-    if (await addKey(rootDir, plugins, env)) print.line('.env: APP_KEY, a new random key; do not commit it')
+    for (const name of await addKeys(rootDir, plugins, env)) print.line(`.env: ${name}, a new random key; do not commit it`)
     if (missing.length > 0 && options['skip-install'] === true) print.line(`Then run: ${managerOf(rootDir)} install`)
     else {
       if (missing.length > 0) await install(rootDir)
@@ -136,19 +137,26 @@ async function listPlugins(file: string, shown: string, factories: readonly stri
 }
 
 /**
- * Gives an app whose plugins read `APP_KEY` a random one, unless it has one: without it, tokens and sessions end with the process, and a
- * production app does not start. Not where `.env` has yet to be made from `.env.example`.
+ * Writes a random value for the settings that say `generate`, unless the app has one. Returns their names. Not where `.env` has yet to be
+ * made from `.env.example`.
  */
-async function addKey(rootDir: string, plugins: readonly OwnPlugin[], env: Readonly<Record<string, string | undefined>>): Promise<boolean> {
+async function addKeys(
+  rootDir: string,
+  plugins: readonly OwnPlugin[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<readonly string[]> {
   const file = join(rootDir, '.env')
-  if ((env.APP_KEY ?? '') !== '' || (!existsSync(file) && existsSync(`${file}.example`))) return false
-  if (!plugins.some(({ spec }) => 'APP_KEY' in ((spec.settings ?? {}) as object))) return false
-  let isNew = false
-  await updateEnvFile(file, ({ APP_KEY = '' }) => {
-    isNew = APP_KEY === ''
-    return isNew ? { APP_KEY: newKey() } : {}
+  if (!existsSync(file) && existsSync(`${file}.example`)) return []
+  const specs = plugins.flatMap(({ spec }) => Object.entries((spec.settings ?? {}) as SettingSpecs))
+  const names = new Set(specs.filter(([, spec]) => spec.type === 'string' && spec.generate === true).map(([name]) => name))
+  const missing = [...names].filter((name) => (env[name] ?? '') === '')
+  if (missing.length === 0) return []
+  let written: readonly string[] = []
+  await updateEnvFile(file, (values) => {
+    written = missing.filter((name) => (values[name] ?? '') === '')
+    return Object.fromEntries(written.map((name) => [name, newKey()]))
   })
-  return isNew
+  return written
 }
 
 const lockFiles = { 'pnpm-lock.yaml': 'pnpm', 'yarn.lock': 'yarn', 'bun.lock': 'bun' } as const
