@@ -119,9 +119,9 @@ interface Declaration {
   readonly spec: SettingSpec
 }
 
-/** Fields in which two declarations of one setting differ. `summary` is ignored. */
+/** Fields in which two declarations of one setting differ. What is not read with its value is ignored: `summary` and `generate`. */
 function differences(one: SettingSpec, other: SettingSpec): readonly string[] {
-  const fields = (spec: SettingSpec): Readonly<Record<string, unknown>> => ({ ...spec, summary: undefined })
+  const fields = (spec: SettingSpec): Readonly<Record<string, unknown>> => ({ ...spec, summary: undefined, generate: undefined })
   const [first, second] = [fields(one), fields(other)]
   const names = new Set([...Object.keys(first), ...Object.keys(second)])
   return [...names].filter((name) => JSON.stringify(first[name]) !== JSON.stringify(second[name]))
