@@ -149,6 +149,9 @@ export interface QueueBackend {
   data(
     indexed: ((queue: string, jobs: readonly { readonly id: string; readonly data: unknown }[]) => Promise<void>) | undefined,
   ): Promise<DataStore>
+  /** A text that the store keeps beside its queues, and loses when jobs are imported; undefined if none was set. */
+  note(name: string): Promise<string | undefined>
+  setNote(name: string, text: string): Promise<void>
   /** Which processes of the app use the store, if it is shared. */
   users(): Promise<string | undefined>
   /** Overwrites the remains of removed jobs in the files of this process. */

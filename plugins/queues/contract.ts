@@ -324,6 +324,12 @@ export interface Queues extends Flows, Copying {
   deletedJob(queue: string, id: string): Promise<DeletedJobDetails | undefined>
   /** Whether a job that was added at this time, in ms since 1970, was purged within the last hour: whoever has read it must not store it again. */
   isErased(queue: string, id: string, addedAt: number): Promise<boolean>
+  /**
+   * A short text that the store keeps beside its queues; undefined if none was set, or jobs were imported since. Whoever keeps the same text
+   * elsewhere notices that the store was set back to a copy.
+   */
+  note(name: string): Promise<string | undefined>
+  setNote(name: string, text: string): Promise<void>
   /** Overwrites the remains of removed jobs in the files of this process; does nothing on Redis. May take seconds for a large store. */
   scrub(): Promise<void>
   /**

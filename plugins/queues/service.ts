@@ -319,6 +319,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     ...deletion,
     data: () => opened().data(Object.keys(declared).length === 0 ? undefined : (name, jobs) => search.added(name, jobs)),
     users: () => opened().users(),
+    note: (of) => ask(() => opened().note(of)),
+    setNote: (of, text) => ask(() => opened().setNote(of, text), repeatable),
     scrub: () => opened().scrub(),
     searchFields: declared,
     async find(name, values, { limit }) {

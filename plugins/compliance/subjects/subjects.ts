@@ -33,7 +33,7 @@ export function subjectsPart(
   const index = databaseIndex(database)
   const erasures = databaseErasures(database)
   const stored = new StoredSubjects({ queues, declarations, digests })
-  const copies = new StoreCopies(marks, services.kv)
+  const copies = new StoreCopies(marks, queues)
   const jobs = new SubjectJobs({ queues, index, marks, copies, declarations, digests, stored, clock })
   const subjects = new Subjects({
     enabled,

@@ -241,6 +241,15 @@ export function openEmbeddedBackend(store: EmbeddedStore): QueueBackend {
     search: embeddedSearch(store.pool),
     schedules: embeddedSchedules(store.pool),
     data: async () => (await import('../data/embedded.js')).embeddedData(store.pool),
+    async note(name) {
+      const [found] = (await store.pool.query<{ name: string | null }>("select to_regclass('zin_note')::text as name")).rows
+      if (!found?.name) return undefined
+      return (await store.pool.query<{ text: string }>('select text from zin_note where name = $1', [name])).rows[0]?.text
+    },
+    async setNote(name, text) {
+      await store.pool.query('create table if not exists zin_note (name text primary key, text text not null)')
+      await store.pool.query('insert into zin_note values ($1, $2) on conflict (name) do update set text = excluded.text', [name, text])
+    },
     // The lock of the data directory keeps other processes out.
     users: async () => undefined,
     scrub: () => store.scrub(),

@@ -252,6 +252,8 @@ export async function openRedisBackend({ target, app, connectTimeoutMs, log, run
       return queues.filter((_, i) => replies[i]?.[0] === null && replies[i]?.[1] === 1)
     },
     takesTurn: async (task, ms) => (await producer.set(`${namesKey}:turn:${task}`, '', 'PX', ms, 'NX')) === 'OK',
+    note: async (name) => (await producer.hget(`${namesKey}:notes`, name)) ?? undefined,
+    setNote: async (name, text) => void (await producer.hset(`${namesKey}:notes`, name, text)),
     time: () => producer.time().then(([seconds = 0, micros = 0]) => seconds * 1000 + Math.floor(micros / 1000)),
     lastEvent: async (queue) => (await producer.xrevrange(queue.toKey('events'), '+', '-', 'COUNT', 1))[0]?.[0],
     reachesBack: async (queue, id) => (await producer.xrange(queue.toKey('events'), '-', id, 'COUNT', 1)).length > 0,

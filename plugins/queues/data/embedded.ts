@@ -274,7 +274,7 @@ export function embeddedData(pool: PglitePool): DataStore {
         'rate_limit',
       ])
         await query(`truncate table ${table} cascade`)
-      for (const table of ['zin_deleted_job', 'zin_erased_job', 'zin_claimed_job']) {
+      for (const table of ['zin_deleted_job', 'zin_erased_job', 'zin_claimed_job', 'zin_note']) {
         const [found] = await query('select to_regclass($1)::text as name', [table])
         if (found?.name) await query(`truncate table ${table}`)
       }
