@@ -16,6 +16,7 @@ import { stored } from './workers/testing/stored-worker.js'
 /** What an administrator may have set globally, by the name of the setting. */
 const hostile: Readonly<Record<string, readonly string[]>> = {
   autocommit: ['0'],
+  session_track_state_change: ['0'],
   completion_type: ['1', '2'],
   default_storage_engine: ['MyISAM'],
   default_tmp_storage_engine: ['MyISAM'],

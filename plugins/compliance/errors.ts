@@ -46,8 +46,8 @@ export const complianceErrors = defineErrors({
   AUDIT_ANCHOR_UNREADABLE: {
     status: 503,
     message: (path: string, error: Error) => `The audit log cannot be compared with its anchor file ${path}: ${messageOf(error)}`,
-    when: 'The audit log is verified, and the file of `WORKER_AUDIT_ANCHOR_FILE` or `--anchor` is missing or cannot be read',
-    fix: 'Restore the file, or name it with `--anchor`; a file that was deleted is itself a finding',
+    when: 'The audit log is verified, and the file of `WORKER_AUDIT_ANCHOR_FILE` or `--anchor` is missing, cannot be read, or contains no seal',
+    fix: 'Restore the file, or name it with `--anchor`; a file that was deleted or emptied is itself a finding',
   },
   AUDIT_ANCHOR_INVALID: {
     message: (fault: string) => `The audit log cannot be anchored: ${fault}`,

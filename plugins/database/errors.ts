@@ -23,6 +23,13 @@ export const databaseErrors = defineErrors({
     when: 'A connection opens: the server, or a proxy before it, does not keep the settings of the session',
     fix: 'Connect to the server directly, or let the proxy pass session variables',
   },
+  DATABASE_SESSION_CHANGED: {
+    status: 500,
+    message: (where: string, name: string, value: string) =>
+      `A statement set ${name} to '${value}' on a connection to ${where}. Parameters of later statements could become SQL, so the connection was closed`,
+    when: 'A statement of the app, or a routine that it calls, sets `NO_BACKSLASH_ESCAPES` or a character set other than UTF-8 for its session',
+    fix: 'Remove the statement: the plugin itself sets the session',
+  },
   DATABASE_MISSING: {
     message: (file: string, error: Error) =>
       `There is no database to read: ${file} cannot be found (${messageOf(error)}). Nothing was created. Set ZIN_DATA_DIR to the data directory of the app, or DB_* to its database`,

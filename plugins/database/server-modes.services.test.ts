@@ -112,6 +112,74 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
     assert.deepEqual(rows, [{ made: '1970-01-01 00:00:00.000', bytes: Uint8Array.of(1, 255) }])
   })
 
+  /** An app whose pool has one connection, and a statement whose parameter is SQL to a server that reads backslashes otherwise. */
+  const oneConnection = async () => {
+    const host = await createTestHost({ plugins: [database()], env: { ...server.env, DB_POOL_LIMIT: '1' } })
+    const tables = host.service(databaseService).tables()
+    await sql`create or replace table pairs (name varchar(20), secret varchar(20))`.execute(tables)
+    await sql`insert into pairs values ('ann', 'a'), ('bob', 'b')`.execute(tables)
+    const injected = async () => (await sql`select name from pairs where name = ${"\\' or 1 = 1 -- "}`.execute(tables)).rows
+    return { host, tables, injected }
+  }
+
+  it('change no statement after another statement of the app made the server read them otherwise, which fails', async (t) => {
+    const { host, injected, tables } = await oneConnection()
+    t.after(() => host.stop())
+    for (const text of [
+      "set session sql_mode = 'NO_BACKSLASH_ESCAPES'",
+      "set @@sql_mode = concat(@@sql_mode, ',NO_BACKSLASH_ESCAPES')",
+      "set session sql_mode = 'ORACLE,NO_BACKSLASH_ESCAPES', @a = 1",
+      'set names gbk',
+      '/* a comment */ set @@character_set_client = gbk',
+      'set names big5',
+      'set character set latin1',
+      "execute immediate 'set names sjis'",
+      'begin not atomic set names gbk; end',
+    ]) {
+      await assert.rejects(sql.raw(text).execute(tables), { code: 'DATABASE_SESSION_CHANGED', status: 500 }, text)
+      assert.deepEqual(await injected(), [], text)
+      await assert.rejects(
+        tables.connection().execute(async (one) => {
+          await sql
+            .raw(text)
+            .execute(one)
+            .catch(() => undefined)
+          await sql`select name from pairs where name = ${"\\' or 1 = 1 -- "}`.execute(one)
+        }),
+        { code: 'DATABASE_SESSION_CHANGED' },
+      )
+    }
+  })
+
+  it('and whatever else a statement leaves in its session are not those of the next one', async (t) => {
+    const { host, tables } = await oneConnection()
+    t.after(() => host.stop())
+    const state = async () => {
+      const text = sql<object>`select @@sql_mode as mode, @@foreign_key_checks as checks, @x as x, database() as db, @@autocommit as auto, @@character_set_results as charset,
+        @@in_transaction as open, (select count(*) from pairs) as pairs`
+      return (await text.execute(tables)).rows
+    }
+    await sql.raw('create or replace procedure renames() begin select 1; set names gbk; end').execute(tables)
+    const clean = await state()
+    for (const text of [
+      "set session sql_mode = 'ANSI_QUOTES'",
+      'set foreign_key_checks = 0',
+      'set @@foreign_key_checks = 0',
+      "set @x = 'of another request'",
+      'use information_schema',
+      'set autocommit = 0',
+      'begin',
+      'call renames()',
+      'create temporary table pairs (name varchar(20))',
+    ]) {
+      await sql.raw(text).execute(tables)
+      assert.deepEqual(await state(), clean, text)
+    }
+    const streamed = tables.getExecutor().stream(sql.raw('set @x = 1').compile(tables), 1)
+    for await (const _ of streamed);
+    assert.deepEqual(await state(), clean)
+  })
+
   for (const [mode, settings] of Object.entries(modes)) {
     it(`${mode}: come back as they were sent, and change no statement`, async (t) => {
       const admin = await createTestHost({ plugins: [database()], env: server.env })

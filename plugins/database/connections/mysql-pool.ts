@@ -4,6 +4,7 @@ import type { Pool, PoolConnection } from 'mysql2'
 import { messageOf, withDeadline, type ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { isConflict, isUnavailable } from '../failures.js'
+import { mayChange, safetyQuery, sessionChange, unsafeSetting } from './mysql-changes.js'
 import { reasonOf, silent } from './mysql-messages.js'
 import { setUpSession } from './mysql-session.js'
 import { discard } from './mysql-socket.js'
@@ -15,11 +16,14 @@ export interface BoundedPoolOptions {
   readonly where: string
   /** Called after a connection was discarded because the server did not respond. */
   readonly onLost: (connection: PoolConnection, error: ZinError) => void
+  /** Called after a connection was closed whose session its last user had changed. */
+  readonly onChanged: (connection: PoolConnection) => void
 }
 
 /**
  * What Kysely needs of a pool, with a deadline on each statement. A connection whose statement timed out never returns to the pool:
- * the late response would be read as that of the next statement. Whether the statement took effect is unknown, so it is not retried.
+ * the late response would be read as that of the next statement. Whether the statement took effect is unknown, so it is not retried. Neither
+ * does one whose session a statement has changed: variables, temporary tables and modes would be those of the next user.
  */
 export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool {
   const known = new WeakMap<PoolConnection, MysqlPoolConnection>()
@@ -54,10 +58,27 @@ export function boundedPool(pool: Pool, options: BoundedPoolOptions): MysqlPool 
 
 function boundedConnection(
   connection: PoolConnection,
-  { statementTimeoutMs, where, onLost }: BoundedPoolOptions,
+  { statementTimeoutMs, where, onChanged, onLost }: BoundedPoolOptions,
   maxBytes: number,
 ): MysqlPoolConnection {
   let lost: ZinError | undefined
+  let [isChanged, inTransaction] = [false, false]
+
+  /** Closes the connection if parameters of the next statement would be SQL. */
+  const checkSession = async (): Promise<void> => {
+    isChanged = true
+    const rows = (await sent(safetyQuery, [])) as unknown as readonly Readonly<Record<string, unknown>>[]
+    const unsafe = unsafeSetting(rows[0])
+    if (unsafe === undefined) return
+    lost = databaseErrors.DATABASE_SESSION_CHANGED(where, ...unsafe)
+    close()
+    throw lost
+  }
+
+  const close = (): void => {
+    discard(connection)
+    onChanged(connection)
+  }
 
   const inTime = async <T>(work: () => Promise<T>): Promise<T> => {
     if (lost) throw lost
@@ -81,7 +102,15 @@ function boundedConnection(
     return bound
   }
 
-  const run = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
+  const run = async (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> => {
+    const result = await sent(sql, values)
+    const change = sessionChange(result)
+    if (change !== undefined) ({ inTransaction } = change)
+    if (change?.isChanged === true || mayChange(sql)) await checkSession()
+    return result
+  }
+
+  const sent = (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> =>
     new Promise((resolve, reject) => {
       connection.query(sql, bind(sql, values), (error: unknown, result: unknown) => {
         if (error) reject(columnFault(error, where) ?? mapUnavailable(error, `Database ${where} did not complete a statement`))
@@ -98,6 +127,8 @@ function boundedConnection(
     } finally {
       stream.destroy()
     }
+    // A stream does not show what its statement did to the session.
+    if (!/^[\s(]*(select|with|show|values|table)\b/i.test(sql)) await inTime(checkSession)
   }
 
   return {
@@ -106,7 +137,7 @@ function boundedConnection(
       callbackify(() => inTime(() => run(sql, values)))(callback)
       return undefined
     }) as MysqlPoolConnection['query'],
-    release: () => connection.release(),
+    release: () => (isChanged || inTransaction ? close() : connection.release()),
   }
 }
 

@@ -52,6 +52,7 @@ export const sessionSettings: readonly SessionSetting[] = [
   { name: 'system_versioning_asof', value: 'DEFAULT', of: 'MariaDB', why: 'A table with system versions shows an earlier state' },
   { name: 'block_encryption_mode', value: 'aes-128-ecb', of: 'MySQL 8', why: 'AES_ENCRYPT returns something else' },
   { name: 'sql_quote_show_create', value: 'ON', why: 'SHOW CREATE and SHOW GRANTS do not quote names' },
+  { name: 'session_track_state_change', value: 'ON', why: 'A changed session is given to the next user of its connection' },
   { name: 'sql_notes', value: 'ON', why: 'Notes are not counted as warnings' },
 ]
 

@@ -72,7 +72,9 @@ export function mysqlConnection(config: MysqlConfig, deps: MysqlDeps): Connectio
       void killOn(socket, connection.threadId)
     }
     const handle = (statementTimeoutMs: number): Kysely<unknown> => {
-      const dialect = new MysqlDialect({ pool: boundedPool(pool, { statementTimeoutMs, where, onLost }) })
+      const dialect = new MysqlDialect({
+        pool: boundedPool(pool, { statementTimeoutMs, where, onLost, onChanged: (connection) => void sockets.delete(connection) }),
+      })
       return new Kysely<unknown>({
         ...deps.queries.logOf(config.name, 'mysql'),
         dialect: {

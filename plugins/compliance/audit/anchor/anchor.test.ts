@@ -129,8 +129,13 @@ describe('an anchor file', () => {
     assert.deepEqual(steps, [500, 500, 200])
   })
 
-  it('that is missing is an error, because whoever deletes it must not pass the verification', async () => {
+  it('that is missing or has no seal is an error, because whoever deletes or empties it must not pass the verification', async () => {
     await assert.rejects(readAnchor(newPath()), { code: 'AUDIT_ANCHOR_UNREADABLE', status: 503 })
+    for (const text of ['', '\n\n', 'no seal\n', '{"chain":-1}\n', Buffer.alloc(100_000)]) {
+      const path = newPath()
+      await writeFile(path, text)
+      await assert.rejects(readAnchor(path), { code: 'AUDIT_ANCHOR_UNREADABLE', status: 503 }, JSON.stringify(text).slice(0, 50))
+    }
   })
 })
 

@@ -28,6 +28,8 @@ export async function readAnchor(path: string, signal?: AbortSignal): Promise<An
     highest = Math.max(highest, checkpoint.chain)
     keep(newest, checkpoint)
   }
+  // Whoever empties the file must not pass the verification, as with a file that is missing.
+  if (lines === 0) throw complianceErrors.AUDIT_ANCHOR_UNREADABLE(path, new Error('it contains no seal'))
   return {
     name: `the anchor file ${path}`,
     counts: { lines, unreadable },

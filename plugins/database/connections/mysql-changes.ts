@@ -1,0 +1,38 @@
+/** Reads what decides whether parameters are safe. */
+export const safetyQuery = 'select @@session.sql_mode as sql_mode, @@session.character_set_client as character_set_client'
+
+/** The name and the value of a setting with which parameters would be SQL. mysql2 writes them as UTF-8 with backslashes. */
+export function unsafeSetting(row: Readonly<Record<string, unknown>> | undefined): readonly [name: string, value: string] | undefined {
+  const [mode, charset] = [String(row?.sql_mode), String(row?.character_set_client)]
+  if (mode.split(',').includes('NO_BACKSLASH_ESCAPES')) return ['sql_mode', mode]
+  return /^utf8/.test(charset) ? undefined : ['character_set_client', charset]
+}
+
+interface Header {
+  readonly serverStatus: number
+  readonly stateChanges?: object
+}
+
+const inTransactionFlag = 1
+
+/**
+ * What a statement did to its session: whether it left variables, temporary tables, prepared statements or another database, and whether a
+ * transaction is open. Undefined for rows, which do not say.
+ *
+ * @param result of mysql2. That of CALL is a list that ends with the header.
+ */
+export function sessionChange(result: unknown): { readonly isChanged: boolean; readonly inTransaction: boolean } | undefined {
+  const last: unknown = Array.isArray(result) ? result.at(-1) : result
+  if (!isHeader(last)) return undefined
+  return { isChanged: last.stateChanges !== undefined, inTransaction: (last.serverStatus & inTransactionFlag) !== 0 }
+}
+
+/** Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`. */
+export function mayChange(sql: string): boolean {
+  return /^(\s|\/\*[\s\S]*?\*\/|(--|#).*\n)*(set|call|execute)\b/i.test(sql)
+}
+
+/** No row is one: rows are plain objects. */
+function isHeader(value: unknown): value is Header {
+  return typeof value === 'object' && value !== null && value.constructor?.name === 'ResultSetHeader'
+}
