@@ -168,6 +168,8 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
       "set @x = 'of another request'",
       'use information_schema',
       'set autocommit = 0',
+      'set sql_select_limit = 0',
+      'lock tables pairs as p read',
       'begin',
       'call renames()',
       'create temporary table pairs (name varchar(20))',

@@ -1,5 +1,5 @@
-/** Reads what decides whether parameters are safe. */
-export const safetyQuery = 'select @@session.sql_mode as sql_mode, @@session.character_set_client as character_set_client'
+/** Reads what decides whether parameters are safe. Its limit counts instead of `sql_select_limit`. */
+export const safetyQuery = 'select @@session.sql_mode as sql_mode, @@session.character_set_client as character_set_client limit 1'
 
 /** The name and the value of a setting with which parameters would be SQL. mysql2 writes them as UTF-8 with backslashes. */
 export function unsafeSetting(row: Readonly<Record<string, unknown>> | undefined): readonly [name: string, value: string] | undefined {
@@ -27,9 +27,9 @@ export function sessionChange(result: unknown): { readonly isChanged: boolean; r
   return { isChanged: last.stateChanges !== undefined, inTransaction: (last.serverStatus & inTransactionFlag) !== 0 }
 }
 
-/** Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`. */
+/** Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`, and no server locks of tables. */
 export function mayChange(sql: string): boolean {
-  return /^(\s|\/\*[\s\S]*?\*\/|(--|#).*\n)*(set|call|execute)\b/i.test(sql)
+  return /^(\s|\/\*[\s\S]*?\*\/|(--|#).*\n)*(set|call|execute|lock)\b/i.test(sql)
 }
 
 /** No row is one: rows are plain objects. */
