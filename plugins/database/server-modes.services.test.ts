@@ -182,6 +182,35 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
     assert.deepEqual(await state(), clean)
   })
 
+  it('leave a transaction the access mode and the isolation that it was given, and the next one those of the connection', async (t) => {
+    const { host, tables } = await oneConnection()
+    t.after(() => host.stop())
+    const connection = async () => (await sql<object>`select connection_id() as id`.execute(tables)).rows
+    const before = await connection()
+    const readOnly = tables.transaction().setAccessMode('read only')
+    const add = (one: typeof tables) => sql`insert into pairs values ('eve', 'e')`.execute(one)
+    await assert.rejects(readOnly.execute(add), { code: 'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION' })
+    await tables.transaction().execute(add)
+    // Reads of a serializable transaction lock their rows; those of others lock none.
+    const other = await createTestHost({ plugins: [database()], env: server.env })
+    t.after(() => other.stop())
+    const takes = async () =>
+      sql`select * from pairs for update nowait`.execute(other.service(databaseService).tables()).then(
+        () => 'nothing is locked',
+        (error: { readonly code?: string }) => error.code,
+      )
+    const during = (isolation: 'serializable' | 'repeatable read') =>
+      tables
+        .transaction()
+        .setIsolationLevel(isolation)
+        .execute(async (one) => {
+          await sql`select * from pairs`.execute(one)
+          return takes()
+        })
+    assert.deepEqual([await during('serializable'), await during('repeatable read')], ['DATABASE_UNAVAILABLE', 'nothing is locked'])
+    assert.deepEqual(await connection(), before)
+  })
+
   for (const [mode, settings] of Object.entries(modes)) {
     it(`${mode}: come back as they were sent, and change no statement`, async (t) => {
       const admin = await createTestHost({ plugins: [database()], env: server.env })

@@ -27,9 +27,12 @@ export function sessionChange(result: unknown): { readonly isChanged: boolean; r
   return { isChanged: last.stateChanges !== undefined, inTransaction: (last.serverStatus & inTransactionFlag) !== 0 }
 }
 
-/** Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`, and no server locks of tables. */
+/**
+ * Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`, and no server locks of tables. `SET
+ * TRANSACTION` is about the next transaction only.
+ */
 export function mayChange(sql: string): boolean {
-  return /^(\s|\/\*[\s\S]*?\*\/|(--|#).*\n)*(set|call|execute|lock)\b/i.test(sql)
+  return /^(\s|\/\*[\s\S]*?\*\/|(--|#).*\n)*(set(?!\s+transaction\b)|call|execute|lock)\b/i.test(sql)
 }
 
 /** No row is one: rows are plain objects. */
