@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
+import { locateTsx } from '../../config/tsx.js'
 import { defineCommand } from '../../host/command.js'
 import { cliErrors } from '../errors.js'
 
@@ -24,7 +25,7 @@ export const testCommand = defineCommand({
       const which = args.path === undefined ? '' : ` whose path contains "${args.path}"`
       throw cliErrors.ZIN_COMMAND_FAILED(`there is no test in ${root}${which}: no file is named *.test.ts or *.test.js`)
     }
-    const typescript = files.some((file) => file.endsWith('ts')) ? ['--import', import.meta.resolve('tsx')] : []
+    const typescript = files.some((file) => file.endsWith('ts')) ? ['--import', locateTsx(join(root, 'package.json')).loader] : []
     const child = spawn(process.execPath, [...typescript, '--test', ...files], { cwd: root, stdio: 'inherit' })
     const stop = (): void => void child.kill()
     signal.addEventListener('abort', stop, { once: true })
