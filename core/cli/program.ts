@@ -96,7 +96,10 @@ export class Program<C extends CommandShape = CommandShape> {
   }
 
   #register(command: CommandShape): CacCommand {
-    const args = (command.args ?? []).map((arg) => (arg.required === false ? `[${arg.name}]` : `<${arg.name}>`))
+    const args = (command.args ?? []).map((arg) => {
+      const name = arg.repeated === true ? `...${arg.name}` : arg.name
+      return arg.required === false ? `[${name}]` : `<${name}>`
+    })
     const registered = this.#cli.command([command.name, ...args].join(' '), command.summary)
     for (const alias of command.aliases ?? []) registered.alias(alias)
     return registered
