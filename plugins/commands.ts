@@ -1,4 +1,4 @@
-/** The plugin of each command, for apps without the plugin. Written by `COMMANDS_TABLE=write npm test -- plugins/commands`. */
+/** The plugin of each command, for apps without the plugin. Written by `COMMANDS_TABLE=write npm test -- scripts/plugin-commands`. */
 export const commandOwners: Readonly<Record<string, string>> = {
   'audit:list': 'compliance',
   'audit:verify': 'compliance',

@@ -86,9 +86,7 @@ async function importModule(file: string, stale?: Build): Promise<{ readonly def
     }
     await loadPackageOf(file)
     await enableTypescript(file, ['esm']).catch((error: unknown) => {
-      throw error instanceof ZinError && error.code === 'ZIN_PACKAGE_MISSING'
-        ? configErrors.ZIN_CONFIG_UNBUILT(file, stale?.changed)
-        : error
+      throw error instanceof ZinError && error.code === 'ZIN_CONFIG_UNBUILT' ? configErrors.ZIN_CONFIG_UNBUILT(file, stale?.changed) : error
     })
   }
   try {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { hostErrors } from '../host/errors.js'
+import { configErrors } from './errors.js'
 
 /** URLs of the modules of tsx: its API for each kind of module, and the loader for `--import`. */
 export interface Tsx {
@@ -14,7 +14,7 @@ export interface Tsx {
  * keep a peer in production.
  *
  * @param file a file of the app.
- * @throws `ZIN_PACKAGE_MISSING`
+ * @throws `ZIN_CONFIG_UNBUILT`
  */
 export function locateTsx(file: string): Tsx {
   try {
@@ -26,7 +26,7 @@ export function locateTsx(file: string): Tsx {
     const find = (name: string): string => pathToFileURL(resolve(name).replace(/\.cjs$/, '.mjs')).href
     return { esm: find('tsx/esm/api'), cjs: find('tsx/cjs/api'), loader: find('tsx') }
   } catch {}
-  throw hostErrors.ZIN_PACKAGE_MISSING(['tsx'], 'npm install --save-dev tsx')
+  throw configErrors.ZIN_CONFIG_UNBUILT(file)
 }
 
 /**
@@ -34,7 +34,7 @@ export function locateTsx(file: string): Tsx {
  *
  * @param file the file to import, or another one of the app.
  * @param kinds kinds of modules. Default: both, because Node treats a `.ts` file outside of a module package as CommonJS.
- * @throws `ZIN_PACKAGE_MISSING`
+ * @throws `ZIN_CONFIG_UNBUILT`
  */
 export async function enableTypescript(file: string, kinds: readonly ('esm' | 'cjs')[] = ['esm', 'cjs']): Promise<void> {
   const tsx = locateTsx(file)

@@ -7,9 +7,9 @@ import type { PluginFactory } from 'zin'
 import * as factories from 'zin/plugins'
 import { Host, memoryLogger, plainEnv } from 'zin/testing'
 import { coreCommands } from '../core/cli/commands/index.js'
-import { commandOwners } from './commands.js'
+import { commandOwners } from '../plugins/commands.js'
 
-const file = join(import.meta.dirname, 'commands.ts')
+const file = join(import.meta.dirname, '..', 'plugins', 'commands.ts')
 
 it('every command of a plugin is listed with it, for apps without the plugin (COMMANDS_TABLE=write changes the list)', async (t) => {
   const rootDir = await mkdtemp(join(tmpdir(), 'zin-commands-'))
