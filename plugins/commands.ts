@@ -54,6 +54,7 @@ export const commandOwners: Readonly<Record<string, string>> = {
   status: 'queue-monitor',
   'status:acknowledge': 'queue-monitor',
   'user:add': 'login',
+  'user:delete': 'login',
   'user:disable': 'login',
   'user:enable': 'login',
   'user:list': 'login',
