@@ -29,6 +29,10 @@ export default defineConfig({
     // For scripts/start.mjs.
     'core/cli/scaffold': 'core/cli/scaffold.ts',
     'plugins/index': 'plugins/index.ts',
+    // Whose command an app lacks, see core/cli/standalone.ts.
+    'plugins/commands': 'plugins/commands.ts',
+    // Loaded by the processes of `zin test`.
+    'core/cli/tests-ended': 'core/cli/tests-ended.ts',
     // Loaded by the threads and processes that run processors.
     'plugins/workers/processors/sandbox/child': 'plugins/workers/processors/sandbox/child.ts',
     // The process of a service.

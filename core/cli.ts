@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { main } from './cli/main.js'
-import { standaloneCommands } from './cli/standalone.js'
+import { commandOwners, standaloneCommands } from './cli/standalone.js'
 
 /** Time in ms that the process has to exit by itself after the command has ended. */
 const graceMs = 2_000
@@ -16,6 +16,7 @@ for (const name of ['stdout', 'stderr'] as const) {
   })
 }
 
+const plugins = new URL('./plugins/', import.meta.url)
 const code = await main(
   process.argv.slice(2),
   {
@@ -27,7 +28,8 @@ const code = await main(
     stdout: process.stdout,
     stderr: process.stderr,
   },
-  () => standaloneCommands(new URL('./plugins/', import.meta.url)),
+  () => standaloneCommands(plugins),
+  () => commandOwners(plugins),
 )
 process.exitCode = code || (failed ? 1 : 0)
 

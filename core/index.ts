@@ -35,6 +35,7 @@ export { defineOptions, functionOption } from './config/options.js'
 export { readSettings } from './config/read-settings.js'
 export type { SettingReport, SettingSpec, SettingSpecs, SettingValues } from './config/settings.js'
 export { defineSettings } from './config/settings.js'
+export { enableTypescript, locateTsx, type Tsx } from './config/tsx.js'
 export { updateEnvFile } from './config/update-env-file.js'
 
 // Services.

@@ -63,6 +63,19 @@ describe('zin add', () => {
     assert.equal(text('.env'), before)
   })
 
+  it('adds several plugins at once, or none if one of them is unknown', async () => {
+    const before = [text('zin.config.ts'), text('package.json')]
+    const refused = await runCli(['add', 'cors', 'uplods', '--skip-install'], app)
+    assert.deepEqual([refused.code, /did you mean "uploads"/.test(refused.stderr)], [1, true], refused.stderr)
+    assert.deepEqual([text('zin.config.ts'), text('package.json')], before)
+    const { code, stdout, stderr } = await runCli(['add', 'cors', 'uploads', 'static-files', 'cors', '--skip-install'], app)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^zin\.config\.ts: cors, uploads, staticFiles$/m)
+    assert.match(text('zin.config.ts'), /cors\(\), uploads\(\), staticFiles\(\)\]/)
+    const { dependencies } = JSON.parse(text('package.json'))
+    for (const name of ['@koa/cors', '@fastify/busboy', 'file-type', 'sirv']) assert.ok(name in dependencies, name)
+  })
+
   it('refuses an unknown name with the nearest one, and changes nothing', async () => {
     const before = text('zin.config.ts')
     const { code, stderr } = await runCli(['add', 'quues'], app)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type AppProcess, copyExample, type Env, linkPackages, runCli, startApp, temporaryFolder } from './app-process.js'
+import { type AppProcess, copyExample, type Env, linkPackages, runCli, runNode, startApp, temporaryFolder } from './app-process.js'
 
 const files: Readonly<Record<string, string>> = {
   'package.json': '{ "type": "module", "dependencies": {} }',
@@ -152,6 +152,25 @@ describe('zin build', () => {
           assert.deepEqual(await get(`/jobs/${worker}`), { result: `Hello, ${worker}` })
         })
       }
+    }
+  })
+
+  it('finds tsx and esbuild of an app that alone sees them, as with pnpm; so do zin start, zin test and processors', async () => {
+    const [store, strict] = [join(temporary.path, 'store'), join(temporary.path, 'strict')]
+    mkdirSync(store)
+    linkWithout(store, ['tsx', 'esbuild', 'typescript', 'ts7'])
+    write(strict, { ...files, 'src/shop.test.ts': 'const passed: string = "passed"\nconsole.log(passed)' })
+    mkdirSync(join(strict, 'node_modules'))
+    symlinkSync(join(store, 'node_modules/zin'), join(strict, 'node_modules/zin'), 'junction')
+    symlinkSync(resolve('node_modules/tsx'), join(strict, 'node_modules/tsx'), 'junction')
+    const cli = join(store, 'node_modules/zin/dist/cli.js')
+    const running = await startApp(strict, { cli, env, probe: '/words' })
+    for (const worker of ['inline', 'thread', 'process'])
+      assert.deepEqual(await (await fetch(`${running.url}/jobs/${worker}`)).json(), { result: `Hello, ${worker}` })
+    assert.equal(await running.end('SIGTERM'), 0, running.output())
+    for (const command of ['test', 'build']) {
+      const { code, stdout, stderr } = await runNode([cli, command], strict)
+      assert.equal(code, 0, stdout + stderr)
     }
   })
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parseEnv } from 'node:util'
@@ -14,6 +14,18 @@ async function newApp(example: string, parent: string): Promise<string> {
   const folder = join(parent, 'app')
   linkPackages(folder)
   return folder
+}
+
+/** Call it after the other tests of an app. */
+function writesOnlyIgnored(example: string, folder: () => string): void {
+  it('has written nothing that its .gitignore does not list', () => {
+    const lines = readFileSync(join(folder(), '.gitignore'), 'utf8').split('\n')
+    const known = [...readdirSync(join('examples', example)), '.editorconfig', '.github', ...lines.map((line) => line.replace(/\/$/, ''))]
+    assert.deepEqual(
+      readdirSync(folder()).filter((name) => !known.includes(name)),
+      [],
+    )
+  })
 }
 
 // The example custom-plugin is tested with the packed package, see pack.process.test.ts.
@@ -34,6 +46,8 @@ describe('an app created by zin new --example minimal', () => {
     const app = await startApp(folder, { probe: '/hello/ada' })
     assert.equal(await app.end('SIGTERM'), 0, app.output())
   })
+
+  writesOnlyIgnored('minimal', () => folder)
 })
 
 describe('an app created by zin new --example web-api', () => {
@@ -66,6 +80,8 @@ describe('an app created by zin new --example web-api', () => {
       assert.equal(await app.end('SIGTERM'), 0, app.output())
     }
   })
+
+  writesOnlyIgnored('web-api', () => folder)
 })
 
 describe('an app created by zin new --example edge', () => {
@@ -101,14 +117,17 @@ describe('an app created by zin new --example edge', () => {
     assert.equal(code, 0, stdout + stderr)
     assert.match(stdout, /name +notes-edge\n[\s\S]*DB: D1 database notes[\s\S]*secrets +EDGE_REMOTE_SECRET/)
   })
+
+  writesOnlyIgnored('edge', () => folder)
 })
 
 describe('an app created by zin new --example microservice', () => {
   const temporary = temporaryFolder()
+  let folder = ''
   after(() => temporary.remove())
 
   it('passes its tour: one trace through gateway, services and job, and a killed service that is restarted', async () => {
-    const folder = await newApp('microservice', temporary.path)
+    folder = await newApp('microservice', temporary.path)
     // The ports of the example may be in use here.
     for (const place of ['people/users', 'shop/orders']) {
       const file = join(folder, 'src/services', place, 'service.config.json')
@@ -117,6 +136,8 @@ describe('an app created by zin new --example microservice', () => {
     const { code, stdout, stderr } = await runNode(['--import', 'tsx', 'scripts/tour.ts'], folder)
     assert.equal(code, 0, stdout + stderr)
   })
+
+  writesOnlyIgnored('microservice', () => folder)
 })
 
 describe('an app created by zin new --example full, on the embedded store', () => {
@@ -220,4 +241,6 @@ describe('an app created by zin new --example full, on the embedded store', () =
     assert.equal(await manage(last, 'DELETE', '/api/workers/kept'), 200)
     assert.equal(await last.end('SIGTERM'), 0, last.output())
   })
+
+  writesOnlyIgnored('full', () => folder)
 })

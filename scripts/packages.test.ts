@@ -6,6 +6,7 @@ import type { PackageUses, Plugin, PluginFactory } from 'zin'
 import * as factories from 'zin/plugins'
 import { standIn } from 'zin/plugins/sqlite'
 import { loadConfig } from '../core/config/load.js'
+import { keptForDevelopment } from './testing/production-install.js'
 
 interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
@@ -64,7 +65,7 @@ describe('packages that only some apps install', () => {
       const known = (own.length > 0 ? own : specs).flatMap(covered)
       const strangers = sourcesOf(`plugins/${folder}`).flatMap((file) =>
         importsOf(file)
-          .filter((name) => !known.includes(name) && !['tsx', 'esbuild'].includes(name))
+          .filter((name) => !known.includes(name))
           .map((name) => `${file} imports ${name}`),
       )
       assert.deepEqual(strangers, [])
@@ -72,6 +73,10 @@ describe('packages that only some apps install', () => {
   }
 
   for (const example of readdirSync('examples').filter((name) => existsSync(`examples/${name}/zin.config.ts`))) {
+    it(`leave none of the tools of examples/${example} in production`, () => {
+      assert.deepEqual(keptForDevelopment(JSON.parse(readFileSync(`examples/${example}/package.json`, 'utf8'))), [])
+    })
+
     it(`are listed by examples/${example}, as \`zin add\` would (EXAMPLE_PACKAGES=write changes it)`, async () => {
       const { exported } = await loadConfig(resolve('examples', example), {})
       const wanted = ((exported as { plugins?: readonly Plugin[] }).plugins ?? []).flatMap(({ spec }) =>

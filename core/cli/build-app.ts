@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/p
 import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { BuildFailure, Plugin } from 'esbuild'
+import type { BuildFailure, build, Plugin } from 'esbuild'
 import { buildFolder, builtConfig, digestOf, manifestFile, readManifest } from '../config/build.js'
 import type { FoundConfig } from '../config/load.js'
 import { hostErrors } from '../host/errors.js'
@@ -129,14 +129,19 @@ function problemsOf(error: unknown): readonly string[] {
   )
 }
 
+/** The part of esbuild that is used here. */
+interface Esbuild {
+  readonly build: typeof build
+}
+
 /** esbuild of the app, or the one that its tsx brings. */
-async function loadEsbuild(rootDir: string): Promise<typeof import('esbuild')> {
+async function loadEsbuild(rootDir: string): Promise<Esbuild> {
   for (const from of [join(rootDir, 'package.json'), import.meta.url]) {
     const { resolve: find } = createRequire(from)
     for (const locate of [() => find('esbuild'), () => createRequire(find('tsx')).resolve('esbuild')]) {
       const file = attempt(locate)
       if (file === undefined) continue
-      const loaded = (await import(pathToFileURL(file).href)) as typeof import('esbuild') & { readonly default?: typeof import('esbuild') }
+      const loaded = (await import(pathToFileURL(file).href)) as Esbuild & { readonly default?: Esbuild }
       return loaded.default ?? loaded
     }
   }

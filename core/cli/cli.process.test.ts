@@ -116,6 +116,15 @@ test('an unknown command or option is one line on stderr with a suggestion, and 
   assert.deepEqual(await zin(['plugns'], tmpdir()), { code: 2, out: '', err: 'zin: unknown command "plugns"; did you mean "plugins"?\n' })
   const outside = await zin(['worker:list'], tmpdir())
   assert.match(outside.err, /^zin: unknown command "worker:list"; plugin commands need an app, .* no zin\.config\.ts /)
+  // Of plugins that the app does not have.
+  for (const args of [
+    ['queue:list', 'emails', '--json=false'],
+    ['help', 'queue:list'],
+    ['queue:list', '--help'],
+  ])
+    assert.match((await zin(args)).err, /^zin: unknown command "queue:list"; .*"queue-monitor", .* run "zin add queue-monitor"\n$/)
+  assert.match((await zin(['queue', 'prune', '--hours', '1'])).err, /unknown command "queue prune"; .* run "zin add queue-monitor"\n$/)
+  assert.match((await zin(['rm'])).err, /unknown command "rm"; .* run "zin add resources"\n$/)
   assert.deepEqual(await zin(['order', 'prun']), { code: 2, out: '', err: 'zin: unknown command "order"; did you mean "order prune"?\n' })
   assert.deepEqual(await zin(['order', 'prune', '--idd=1']), {
     code: 2,

@@ -12,7 +12,7 @@ import { zinPackage } from './package-root.js'
 import { wrapped } from './print.js'
 import { type Match, Program } from './program.js'
 import { runCommand, type Terminal } from './run-command.js'
-import type { LoadCommands } from './standalone.js'
+import type { LoadCommands, LoadOwners } from './standalone.js'
 
 const core: readonly OwnedCommand[] = coreCommands.map((command) => ({ plugin: 'zin', command }))
 
@@ -20,15 +20,21 @@ const core: readonly OwnedCommand[] = coreCommands.map((command) => ({ plugin: '
  * Runs the `zin` command. Returns the exit code: 0, 1 for a failure, 2 for a wrong command line, 130 after Ctrl-C.
  *
  * @param standalone loads the commands that need no app, see {@link standaloneCommands}.
+ * @param owners loads the plugins of the commands that an app may lack, see {@link commandOwners}.
  */
-export async function main(argv: readonly string[], terminal: Terminal, standalone: LoadCommands = async () => []): Promise<number> {
+export async function main(
+  argv: readonly string[],
+  terminal: Terminal,
+  standalone: LoadCommands = async () => [],
+  owners: LoadOwners = async () => ({}),
+): Promise<number> {
   const { version } = zinPackage()
   let name: string | undefined
   try {
     const room = roomOf(terminal)
     const builtIn = new Program(core, { version, ...room })
     if (argv[0] === '--version' || argv[0] === '-v') return shown(() => builtIn.printVersion())
-    if (isHelp(argv)) return await help(argv.slice(1), terminal, version, standalone)
+    if (isHelp(argv)) return await help(argv.slice(1), terminal, version, standalone, owners)
     const match = builtIn.find(argv)
     if (match !== undefined) {
       name = match.command.name
@@ -37,7 +43,7 @@ export async function main(argv: readonly string[], terminal: Terminal, standalo
     }
     if (argv[0]?.startsWith('-')) throw builtIn.unknown(argv)
     name = argv[0]
-    if (asksForHelp(argv)) return await help(argv, terminal, version, standalone)
+    if (asksForHelp(argv)) return await help(argv, terminal, version, standalone, owners)
     const alone = await standalone()
     const own = new Program(alone, { version }).find(argv)
     if (own !== undefined) {
@@ -45,7 +51,7 @@ export async function main(argv: readonly string[], terminal: Terminal, standalo
       await readDotEnv(terminal)
       return await withSignals(own.command, (signal) => runCommand(own, terminal, signal))
     }
-    const { app, match: found } = await findPluginCommand(argv, terminal, version, alone)
+    const { app, match: found } = await findPluginCommand(argv, terminal, version, alone, owners)
     name = found.command.name
     return await withSignals(found.command, (signal) => runCommand(found, terminal, signal, app))
   } catch (error) {
@@ -71,35 +77,46 @@ function shown(print: () => void): number {
 }
 
 /** `zin help [command]`. Plugin commands come from the cache, or else from the loaded app. */
-async function help(words: readonly string[], terminal: Terminal, version: string, standalone: LoadCommands): Promise<number> {
-  const { commands, problem } = await listPluginCommands(terminal, version)
+async function help(
+  words: readonly string[],
+  terminal: Terminal,
+  version: string,
+  standalone: LoadCommands,
+  owners: LoadOwners,
+): Promise<number> {
+  const { commands, isApp, problem } = await listPluginCommands(terminal, version)
   const note = problem === undefined ? {} : { note: `Plugin commands are not listed: ${printable(problem)}` }
   const program = new Program<CommandShape>([...core, ...(await standalone()), ...commands], { version, ...note, ...roomOf(terminal) })
   const named = words.filter((word) => !word.startsWith('-'))
   if (named.length === 0) return shown(() => program.printHelp())
   const match = program.find(named)
-  if (match === undefined) throw program.unknown(named)
+  if (match === undefined) {
+    const known = isApp && problem === undefined ? await owners() : {}
+    const has = (name: string): boolean => commands.some(({ plugin }) => plugin === name)
+    throw program.unknown(named, undefined, missingOwner(known, has))
+  }
   return shown(() => program.printHelpOf(match.command.name))
 }
 
 interface Listing {
   readonly commands: readonly OwnedCommand<CommandShape>[]
+  readonly isApp: boolean
   readonly problem?: string
 }
 
 async function listPluginCommands(terminal: Terminal, version: string): Promise<Listing> {
   try {
     const found = await findConfig(terminal.cwd)
-    if (found === undefined) return { commands: [] }
+    if (found === undefined) return { commands: [], isApp: false }
     const cached = await readCommandCache(found, version)
-    if (cached !== undefined) return { commands: cached }
+    if (cached !== undefined) return { commands: cached, isApp: true }
     // Warnings about the configuration do not belong in a list of commands.
     const app = await open({ ...terminal, env: { ...terminal.env, LOG_LEVEL: 'silent' } })
     const commands = app.host.commands()
     await app.close()
-    return { commands }
+    return { commands, isApp: true }
   } catch (error) {
-    return { commands: [], problem: messageOf(error).split('\n')[0] ?? '' }
+    return { commands: [], isApp: true, problem: messageOf(error).split('\n')[0] ?? '' }
   }
 }
 
@@ -111,17 +128,37 @@ async function findPluginCommand(
   terminal: Terminal,
   version: string,
   standalone: readonly OwnedCommand[],
+  owners: LoadOwners,
 ): Promise<{ app: OpenApp; match: Match }> {
   if ((await findConfig(terminal.cwd)) === undefined) throw new Program([...core, ...standalone], { version }).unknown(argv, noApp)
   const app = await open(terminal)
   try {
     const program = new Program([...core, ...standalone, ...app.host.commands()], { version })
     const match = program.find(argv)
-    if (match === undefined) throw program.unknown(argv)
+    if (match === undefined)
+      throw program.unknown(
+        argv,
+        undefined,
+        missingOwner(await owners(), (name) => app.host.view.plugins().some((plugin) => plugin.name === name)),
+      )
     return { app, match }
   } catch (error) {
     await app.close()
     throw error
+  }
+}
+
+/** Says how the app gets a command of a built-in plugin. */
+function missingOwner(
+  owners: Readonly<Record<string, string>>,
+  hasPlugin: (name: string) => boolean,
+): (name: string) => string | undefined {
+  return (name) => {
+    const owner = Object.hasOwn(owners, name) ? owners[name] : undefined
+    if (owner === undefined) return undefined
+    return hasPlugin(owner)
+      ? `the plugin "${owner}" has it, and its options and settings turn it off here; see "zin plugins"`
+      : `it is a command of the plugin "${owner}", which this app does not have: run "zin add ${owner}"`
   }
 }
 

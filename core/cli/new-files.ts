@@ -40,3 +40,6 @@ jobs:
       - run: npm ci
 ${checks.map((name) => `      - run: ${name === 'test' ? 'npm test' : `npm run ${name}`}\n`).join('')}`
 }
+
+/** What an app writes: its packages, builds and data, and secrets, which temporary files of updateEnvFile contain, too. */
+export const gitIgnore = 'node_modules/\ndist/\nbuild/\n.zin/\n.env\n.env.new*\n'

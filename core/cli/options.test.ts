@@ -86,6 +86,17 @@ test('missing and extra arguments are refused', () => {
   refused(['a', 'b', 'c'], /^unexpected argument "c"; the command takes kind, note$/)
 })
 
+test('the last argument may be repeated', () => {
+  const args = [
+    { name: 'kind', summary: 'what for' },
+    { name: 'note', summary: 'text', repeated: true },
+  ]
+  const parsed = (...argv: string[]) => parseArguments({ name: 'x', summary: '', needs: 'nothing', args }, argv)
+  assert.deepEqual(parsed('a', 'b', 'c', 'd'), { args: { kind: 'a', note: 'b' }, repeated: ['b', 'c', 'd'], options: {} })
+  assert.throws(() => parsed('a'), /missing argument <note>/)
+  assert.deepEqual(parseArguments(mint, ['a', 'b']).repeated, [])
+})
+
 test('a command that needs the running app gets --url, --host and --port unless it has its own', () => {
   const command = { name: 'x', summary: '', needs: 'running app', options: { port: { type: 'string', summary: 'own' } } } as const
   assert.deepEqual(parseArguments(command, ['--url=http://x', '--host', 'h', '--port', '007']).options, {

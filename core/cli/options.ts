@@ -6,6 +6,7 @@ import { UsageError } from './errors.js'
 
 export interface ParsedArguments {
   readonly args: Readonly<Record<string, string | undefined>>
+  readonly repeated: readonly string[]
   readonly options: Readonly<Record<string, string | number | boolean | undefined>>
 }
 
@@ -52,7 +53,9 @@ export function parseArguments(command: CommandShape, argv: readonly string[]): 
   const specs = optionsOf(command)
   const { values, positionals } = parseStrictly(specs, argv)
   const options = Object.entries(specs).map(([name, spec]) => [name, optionValue(name, spec, values[name])])
-  return { args: namedArguments(command, positionals), options: Object.fromEntries(options) }
+  const { args = [] } = command
+  const repeated = args.at(-1)?.repeated === true ? positionals.slice(args.length - 1) : []
+  return { args: namedArguments(command, positionals), repeated, options: Object.fromEntries(options) }
 }
 
 type RawValues = Readonly<Record<string, string | boolean | undefined>>
@@ -118,7 +121,7 @@ function namedArguments({ args = [] }: CommandShape, given: readonly string[]): 
   const missing = args.find((arg, index) => arg.required !== false && (given[index] ?? '') === '')
   if (missing !== undefined) throw new UsageError(`missing argument <${missing.name}>: ${missing.summary}`)
   const extra = given[args.length]
-  if (extra !== undefined)
+  if (extra !== undefined && args.at(-1)?.repeated !== true)
     throw new UsageError(
       `unexpected argument "${extra}"; ${args.length === 0 ? 'the command takes no arguments' : `the command takes ${args.map((arg) => arg.name).join(', ')}`}`,
     )

@@ -74,9 +74,18 @@ export class Program<C extends CommandShape = CommandShape> {
     this.#cli.outputVersion()
   }
 
-  /** Returns the error for an unknown command. `advice` is shown if no known command is similar. */
-  unknown(argv: readonly string[], advice = 'see "zin help"'): UsageError {
+  /**
+   * Returns the error for an unknown command.
+   *
+   * @param advice shown if no known command is similar.
+   * @param owner says what to do for a command that the app lacks.
+   */
+  unknown(argv: readonly string[], advice = 'see "zin help"', owner?: (name: string) => string | undefined): UsageError {
     const [word = '', second = ''] = argv
+    for (const name of [`${word} ${second}`, word]) {
+      const missing = owner?.(name)
+      if (missing !== undefined) return new UsageError(`unknown command "${name}"; ${missing}`)
+    }
     if (word.startsWith('-')) return new UsageError(`unknown option ${word}; the command comes first: zin <command> [options]`)
     const names = [...this.#entries.values()].flatMap(({ command }) => [command.name, ...(command.aliases ?? [])])
     const family = names.filter((name) => name.startsWith(`${word} `) || name.startsWith(`${word}:`))
@@ -87,7 +96,10 @@ export class Program<C extends CommandShape = CommandShape> {
   }
 
   #register(command: CommandShape): CacCommand {
-    const args = (command.args ?? []).map((arg) => (arg.required === false ? `[${arg.name}]` : `<${arg.name}>`))
+    const args = (command.args ?? []).map((arg) => {
+      const name = arg.repeated === true ? `...${arg.name}` : arg.name
+      return arg.required === false ? `[${name}]` : `<${name}>`
+    })
     const registered = this.#cli.command([command.name, ...args].join(' '), command.summary)
     for (const alias of command.aliases ?? []) registered.alias(alias)
     return registered

@@ -26,7 +26,7 @@ export async function runCommand(match: Match, terminal: Terminal, signal: Abort
   const needsApp = command.needs !== 'nothing'
   let app = opened
   try {
-    const { args, options } = parseArguments(command, rest)
+    const { args, options, repeated } = parseArguments(command, rest)
     const { stdout, stderr } = terminal
     const colors = wantsColors(stdout, terminal.env)
     const print = createPrinter({ stdout, stderr, json: options.json === true, colors, command: command.name })
@@ -47,6 +47,7 @@ export async function runCommand(match: Match, terminal: Terminal, signal: Abort
     const client = app !== undefined && command.needs === 'running app' ? await clientFor(app, options, print, signal) : undefined
     const context = contextFor(command, {
       args,
+      repeated,
       options,
       print,
       terminal,
@@ -77,6 +78,7 @@ async function clientFor(
 
 interface ContextParts {
   readonly args: CommandContext['args']
+  readonly repeated: readonly string[]
   readonly options: Readonly<Record<string, string | number | boolean | undefined>>
   readonly print: Printer
   readonly terminal: Terminal
@@ -87,11 +89,15 @@ interface ContextParts {
   readonly started: () => boolean
 }
 
-function contextFor(command: Command, { args, options, print, terminal, signal, app, client, ...parts }: ContextParts): CommandContext {
+function contextFor(
+  command: Command,
+  { args, repeated, options, print, terminal, signal, app, client, ...parts }: ContextParts,
+): CommandContext {
   const absent = (what: string, needs: CommandSpec['needs']): ZinError =>
     cliErrors.ZIN_COMMAND_NEEDS(command.name, what, `needs: '${needs}'`)
   return {
     args,
+    repeated,
     options: options as CommandContext['options'],
     print,
     cwd: terminal.cwd,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
+import { gitIgnore } from './new-files.js'
 import { generateKeys, manifestFor, packageName, scaffold } from './scaffold.js'
 
 interface Workflow {
@@ -149,9 +150,14 @@ test('a folder name becomes a valid package name', () => {
   ])
 })
 
-test('every example ignores .env and its temporary files, which a killed process leaves behind with secrets in them', async () => {
+test('every example ignores what an app made from it does, as packages have no .gitignore, and an image has none of it', async () => {
   const examples = join(import.meta.dirname, '../../examples')
   const folders = (await readdir(examples, { withFileTypes: true })).filter((entry) => entry.isDirectory()).map(({ name }) => name)
   assert.ok(folders.length > 1)
-  for (const name of folders) assert.match(await readFile(join(examples, name, '.gitignore'), 'utf8'), /^\.env\n\.env\.new\*$/m, name)
+  for (const name of folders) {
+    assert.equal(await readFile(join(examples, name, '.gitignore'), 'utf8'), gitIgnore, name)
+    const inImage = (await readFile(join(examples, name, '.dockerignore'), 'utf8')).split('\n')
+    for (const entry of gitIgnore.trim().split('\n'))
+      assert.ok(inImage.includes(entry.startsWith('.env.') ? '.env.*' : entry.replace(/\/$/, '')), `${name}: ${entry}`)
+  }
 })

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { copyFile, cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { cliErrors } from './errors.js'
-import { ciWorkflow, editorConfig } from './new-files.js'
+import { ciWorkflow, editorConfig, gitIgnore } from './new-files.js'
 import type { ZinPackage } from './package-root.js'
 
 export const exampleNames = ['minimal', 'web-api', 'full', 'custom-plugin', 'edge', 'microservice'] as const
@@ -35,8 +35,8 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
   if (tarball !== undefined) await copyFile(tarball, join(target, basename(tarball)))
   const text = manifestFor(await readFile(manifest, 'utf8'), basename(target), zin, tarball)
   await writeFile(manifest, text)
-  // npm omits .gitignore from packages. Temporary files of updateEnvFile contain secrets, too.
-  await writeIfMissing(join(target, '.gitignore'), 'node_modules/\ndist/\nbuild/\n.zin/\n.env\n.env.new*\n')
+  // npm omits .gitignore from packages.
+  await writeIfMissing(join(target, '.gitignore'), gitIgnore)
   const template = join(target, '.env.example')
   const given = await readText(template)
   const settings = withAppName(given ?? '', appName(basename(target)))

@@ -3,6 +3,9 @@ import type { Command, OwnedCommand } from '../host/command.js'
 
 export type LoadCommands = () => Promise<readonly OwnedCommand[]>
 
+/** Plugins by the names of their commands. */
+export type LoadOwners = () => Promise<Readonly<Record<string, string>>>
+
 /**
  * Loads the commands that need no app: the export `commands` of each plugin's `standalone.ts`. They run in any folder; inside an app, they
  * use the settings of its `.env`. They import heavy modules lazily.
@@ -19,4 +22,15 @@ export async function standaloneCommands(plugins: URL): Promise<readonly OwnedCo
     return commands.map((command) => ({ plugin, command }))
   })
   return (await Promise.all(loaded)).flat()
+}
+
+/**
+ * Loads the names of all commands of the built-in plugins, with their plugins.
+ *
+ * @param plugins folder of the built plugins, with a trailing slash.
+ */
+export async function commandOwners(plugins: URL): Promise<Readonly<Record<string, string>>> {
+  const file = new URL('commands.js', plugins)
+  if (!existsSync(file)) return {}
+  return ((await import(file.href)) as { readonly commandOwners: Readonly<Record<string, string>> }).commandOwners
 }

@@ -41,3 +41,26 @@ it('zin test fails with a test', async () => {
     await app.remove()
   }
 })
+
+it('zin test names a file that still runs after its tests, and what is open', async () => {
+  const app = await appFolder({
+    'zin.config.mjs': 'export default {}\n',
+    'left.test.mjs': `import { createServer } from 'node:net'
+${passing('the app')}
+createServer().listen(0)
+// Otherwise it would never end.
+const write = process.stderr.write.bind(process.stderr)
+process.stderr.write = (text) => write(text, () => process.exit(0))
+`,
+    'ended.test.mjs': passing('another'),
+  })
+  try {
+    const { out, err } = await app.zin(['test'])
+    const told = [...(out + err).matchAll(/zin test: all tests of .*/g)].map(([line]) => line)
+    assert.deepEqual(told, [
+      'zin test: all tests of left.test.mjs have ended, and it still runs, because something is open (1 TCPServerWrap): stop each app in after(() => app.stop())',
+    ])
+  } finally {
+    await app.remove()
+  }
+})

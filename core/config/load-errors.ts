@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { messageOf, ZinError } from '../errors.js'
 import { appFrame, type Place } from '../util/app-frame.js'
 import { configErrors } from './errors.js'
+import { locateTsx } from './tsx.js'
 
 /** Builds the error for a configuration file that could not be imported: the problem with its file, line and column. */
 export async function loadingFailed(error: unknown, configFile: string): Promise<ZinError> {
@@ -69,8 +70,7 @@ interface BuildFailure {
  */
 async function findSyntaxError(configFile: string): Promise<{ readonly place: Place; readonly text: string } | undefined> {
   try {
-    const tsx = createRequire(import.meta.url).resolve('tsx')
-    const esbuild = createRequire(tsx)('esbuild') as Esbuild
+    const esbuild = createRequire(locateTsx(configFile).loader)('esbuild') as Esbuild
     const absWorkingDir = dirname(configFile)
     await esbuild.build({
       entryPoints: [configFile],

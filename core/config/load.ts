@@ -2,12 +2,14 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { ZinError } from '../errors.js'
 import { type Build, buildFolder, builtConfig, readBuild, readManifest } from './build.js'
 import { loadEnv } from './env-file.js'
 import { configErrors, configNames } from './errors.js'
 import { loadingFailed } from './load-errors.js'
 import { isCommonJs } from './package-type.js'
 import type { EnvSource } from './read-settings.js'
+import { enableTypescript } from './tsx.js'
 
 export interface LoadedConfig {
   /** The default export of the file, unchecked. */
@@ -83,11 +85,9 @@ async function importModule(file: string, stale?: Build): Promise<{ readonly def
       throw configErrors.ZIN_CONFIG_COMMONJS(file)
     }
     await loadPackageOf(file)
-    const { register } = await import('tsx/esm/api').catch((error: unknown) => {
-      const { code, message } = error as NodeJS.ErrnoException
-      throw code === 'ERR_MODULE_NOT_FOUND' && message.includes("'tsx'") ? configErrors.ZIN_CONFIG_UNBUILT(file, stale?.changed) : error
+    await enableTypescript(file, ['esm']).catch((error: unknown) => {
+      throw error instanceof ZinError && error.code === 'ZIN_CONFIG_UNBUILT' ? configErrors.ZIN_CONFIG_UNBUILT(file, stale?.changed) : error
     })
-    register()
   }
   try {
     return (await import(pathToFileURL(file).href)) as { readonly default?: unknown }

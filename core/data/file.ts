@@ -34,8 +34,8 @@ export function recordText(part: string, record: DataRecord): string {
 }
 
 /** Writes the last line, by which an import knows that the file is complete and unchanged. */
-export async function writeEnd(writer: LineWriter, records: Readonly<Record<string, number>>): Promise<void> {
-  await writer.write(JSON.stringify({ end: true, records, sha256: await writer.digest() }))
+export async function writeEnd(writer: LineWriter, lines: Readonly<Record<string, number>>): Promise<void> {
+  await writer.write(JSON.stringify({ end: true, records: lines, sha256: await writer.digest() }))
 }
 
 /**
@@ -106,5 +106,5 @@ function checkEnd({ records, sha256 }: Json, counts: Readonly<Record<string, num
   if (sha256 !== digest) throw new LineError(line, 'the checksum does not match: the file was changed or damaged since it was written')
   const given = typeof records === 'object' && records !== null ? Object.entries(records) : []
   const wrong = given.find(([part, count]) => (counts[part] ?? 0) !== count)
-  if (wrong !== undefined) throw new LineError(line, `the file has ${counts[wrong[0]] ?? 0} records of ${wrong[0]} instead of ${wrong[1]}`)
+  if (wrong !== undefined) throw new LineError(line, `the file has ${counts[wrong[0]] ?? 0} lines of ${wrong[0]} instead of ${wrong[1]}`)
 }

@@ -14,7 +14,7 @@ export type Progress = (done: number, total: number, what: string) => void
 
 /** What was moved. */
 export interface Moved {
-  /** Number of records by plugin. */
+  /** Number of records by plugin, counted as `DataStore.size` does. */
   readonly records: Readonly<Record<string, number>>
   /** What a person should know. */
   readonly notes: readonly string[]
@@ -38,12 +38,13 @@ export async function exportData(
     [...stores].map(([plugin, { facts, where }]) => [plugin, { where, ...(facts !== undefined && { facts }) }]),
   )
   await writer.write(headText({ ...head, parts }))
+  const lines: Record<string, number> = {}
   const records: Record<string, number> = {}
   const notes: string[] = []
   const total = await sizeOf(stores)
   let done = 0
   for (const [plugin, store] of stores) {
-    let count = 0
+    let [count, written] = [0, 0]
     await attempt(plugin, 'read', async () => {
       const read = store.read()
       for (;;) {
@@ -53,15 +54,20 @@ export async function exportData(
         if (text.length > mostLineBytes / 3 && Buffer.byteLength(text) > mostLineBytes)
           throw new Error(`a record of ${next.value.of} has more than ${mostLineBytes} bytes, which no import reads`)
         await writer.write(text)
+        written++
+        if (!isCounted(store, next.value)) continue
         progress(++done, Math.max(total, done), 'records exported')
         count++
       }
     })
+    lines[plugin] = written
     records[plugin] = count
   }
-  await writeEnd(writer, records)
+  await writeEnd(writer, lines)
   return { records, notes }
 }
+
+const isCounted = (store: DataStore | undefined, record: DataRecord): boolean => store?.counts?.(record) ?? true
 
 async function sizeOf(stores: DataStores): Promise<number> {
   let total = 0
@@ -106,9 +112,11 @@ export async function importData({ confirm, dataDir, file, progress, replace, st
     ),
   )) {
     const [{ part }] = batch
-    await attempt(part, 'written', () => (stores.get(part) as DataStore).write(batch.map(({ record }) => record)))
-    records[part] = (records[part] ?? 0) + batch.length
-    done += batch.length
+    const store = stores.get(part) as DataStore
+    await attempt(part, 'written', () => store.write(batch.map(({ record }) => record)))
+    const count = batch.filter(({ record }) => isCounted(store, record)).length
+    records[part] = (records[part] ?? 0) + count
+    done += count
     progress(done, checked.total, 'records imported')
   }
   const notes: string[] = []
@@ -168,7 +176,7 @@ async function check(
           : `it is data of the plugin "${part.slice(0, 100)}", which this app does not have. Enable the plugin, or leave its data out with --without ${part.slice(0, 100)}`,
       )
     within(file, line, part, () => checker(record))
-    total++
+    if (isCounted(stores.get(part), record)) total++
     onBytes(bytes)
   }
   if (head === undefined) throw dataErrors.DATA_FILE_INVALID(file, 1, 'the file is empty')

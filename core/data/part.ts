@@ -11,8 +11,10 @@ export interface DataStore {
   readonly where: string
   /** Facts about the store that `checker` compares, as JSON: they are in the first line of the file. Default: none. */
   readonly facts?: unknown
-  /** How many records it has; 0 if and only if it is empty. */
+  /** How many records it has that count; 0 if and only if it is empty. */
   size(): Promise<number>
+  /** Whether a record is one of those that `size` counts, such as a row, rather than what belongs to others. Default: each is. */
+  counts?(record: DataRecord): boolean
   /** Yields every record, in the order in which `write` needs them. Returns what a person should know, one sentence each. */
   read(): AsyncGenerator<DataRecord, readonly string[], undefined>
   /**

@@ -53,6 +53,8 @@ export interface ArgSpec {
   readonly summary: string
   /** Default true. */
   readonly required?: boolean
+  /** Whether the last argument may be given several times: `ctx.repeated` has all of them, and `ctx.args` the first. Default false. */
+  readonly repeated?: boolean
 }
 
 /** The output of a command. `table` and `record` print JSON if the user passed `--json`. */
@@ -111,6 +113,8 @@ export interface AppClient {
 export interface CommandContext<O extends OptionSpecs = OptionSpecs> {
   /** Arguments by name. */
   readonly args: Readonly<Record<string, string | undefined>>
+  /** All values of the last argument if it is declared as `repeated`; empty otherwise. */
+  readonly repeated: readonly string[]
   /** Values of its options, typed by their declaration. */
   readonly options: OptionValues<O>
   /** Its output. */

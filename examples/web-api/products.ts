@@ -41,7 +41,7 @@ export const products = definePlugin({
   description: 'Products with pictures',
   uses: { database: databaseService },
   errors: productErrors,
-  options: defineOptions(Type.Object({ pictures: Type.String({ default: 'pictures', description: 'Folder of the pictures' }) })),
+  options: defineOptions(Type.Object({ pictures: Type.String({ default: '.zin/data/pictures', description: 'Folder of the pictures' }) })),
   setup({ host, migration, options, route, services }) {
     const tables = () => services.database.tables<Tables>()
     const pictures = resolve(host.app.rootDir, options.pictures)

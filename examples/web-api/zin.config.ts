@@ -23,8 +23,8 @@ import { orders } from './orders.js'
 import { products } from './products.js'
 import { reports } from './reports.js'
 
-/** With the data of the app where that is set, such as in a container. */
-const pictures = `${env.string('ZIN_DATA_DIR', '.')}/pictures`
+/** With the other data of the app. */
+const pictures = `${env.string('ZIN_DATA_DIR', '.zin/data')}/pictures`
 /** Origin of the front end's pages. */
 const frontEnd = 'http://localhost:5173'
 

@@ -176,16 +176,46 @@ export function declareContract(title: string, env: Readonly<Record<string, stri
         const worker: CreateWorker = { name, queueName, processor: () => 1 }
         await assert.rejects(boot([worker, worker]), (error: Error & { readonly causes: readonly { readonly error: ZinError }[] }) => {
           assert.equal(error.causes[0]?.error.code, 'WORKER_DECLARED')
-          return /Worker ".*" is already declared by zin\.config; declare it once/.test(error.message)
+          return /workers\.declare\[1\]: Worker ".*" is already declared by zin\.config \(workers\.declare\[0\]\); declare it once/.test(
+            error.message,
+          )
         })
-        await assert.rejects(boot([{ ...worker, concurrency: 0 }]), /"concurrency" must be an integer from 1 to 1000/)
+        for (const [wrong, says] of [
+          [{ concurrency: 0 }, '"concurrency" must be an integer from 1 to 1000'],
+          [{ name: 'x' }, "A worker's name must be"],
+          [{ queueName: undefined }, '"queueName" is missing'],
+          [{ proccessor: 'a.mjs' }, '"proccessor" is not known; did you mean "processor"?'],
+        ] as const)
+          await assert.rejects(boot([worker, { ...worker, name: `${name}-2`, ...wrong } as CreateWorker]), (error: Error) =>
+            error.message.includes(`workers.declare[1]: ${says}`),
+          )
+      })
+    })
+
+    it('are named by their place if they are no objects', async () => {
+      await inFolder(async (boot) => {
+        const worker: CreateWorker = { name, queueName, processor: () => 1 }
+        for (const wrong of [null, 'mails', []]) await assert.rejects(boot([worker, wrong as unknown as CreateWorker]), /declare\b.?1\b/)
+      })
+    })
+
+    it('are named by their place among those of their plugin', async () => {
+      await inFolder(async (boot) => {
+        const service = (await boot([])).service(workersService).as('shop')
+        const withdraw = service.declare({ name, queueName, processor: () => 1 })
+        assert.throws(() => service.declare({ name: 'x', queueName, processor: () => 1 }), {
+          code: 'INVALID_WORKER_NAME',
+          status: 400,
+          message: /^declaration 2 of shop: A worker's name must be/,
+        })
+        withdraw()
       })
     })
 
     it('are reported when they cannot be applied', async () => {
       await inFolder(async (boot) => {
         const host = await boot([{ name, queueName, processor: 'gone.mjs' }])
-        const { message } = workerErrors.WORKER_NOT_DECLARED(name, new Error(''))
+        const { message } = workerErrors.WORKER_NOT_DECLARED(name, 'workers.declare[0]', new Error(''))
         const told = host.logs.filter(({ msg }) => msg?.startsWith(message))
         assert.equal(told.length, 1, host.logText())
       })

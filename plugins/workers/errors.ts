@@ -24,8 +24,9 @@ const managementErrors = defineErrors({
     fix: 'Declare it once',
   },
   WORKER_NOT_DECLARED: {
-    message: (name: string, error: Error) => `The declaration of worker "${name}" could not be applied: ${error.message}`,
-    cause: (_name: string, error: Error) => error,
+    message: (name: string, place: string, error: Error) =>
+      `The declaration of worker "${name}" (${place}) could not be applied: ${error.message}`,
+    cause: (_name: string, _place: string, error: Error) => error,
     when: 'A worker that code declares could not be created or changed; the readiness check `workers` and the log show it',
     fix: 'Fix the cause in the message; a store that was unreachable is tried again with every poll',
   },

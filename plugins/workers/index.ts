@@ -11,6 +11,7 @@ import { assemble } from './assemble.js'
 import { countsFact, workerKinds, workersReport } from './attention.js'
 import { workerCommands } from './cli.js'
 import { workersService } from './contract.js'
+import { configuration } from './control/declarations.js'
 import { workerErrors } from './errors.js'
 import { workerHooks } from './hooks.js'
 import { workerMetrics } from './metrics.js'
@@ -98,7 +99,7 @@ export const workers = definePlugin({
       if (typeof processor === 'function') parts.registry.register(name, processor)
       else parts.registry.registerPath(name, processor)
     }
-    for (const worker of options.declare ?? []) parts.workers.as('zin.config').declare(worker)
+    for (const worker of options.declare ?? []) parts.workers.as(configuration).declare(worker)
     for (const migration of parts.migrations) ctx.migration(migration)
     for (const [url, processor] of Object.entries(options.prebuilt ?? {})) parts.registry.registerPrebuilt(url, processor)
     for (const [name, check] of Object.entries(options.healthChecks ?? {})) parts.registry.registerHealthCheck(name, check)

@@ -14,7 +14,7 @@ import type { TestHost } from 'zin/testing'
 import { eventually } from '../testing/eventually.js'
 import { mysqlDatabase } from '../testing/mysql-database.js'
 import { fillQueues, fillTables } from './fill.js'
-import { exportFrom, fileIn, importTo, type Place, recordsOf, startAt } from './moving.js'
+import { countsIn, exportFrom, fileIn, importTo, type Place, recordsOf, startAt } from './moving.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'TEST_REDIS_URL is not set'
 
@@ -50,7 +50,13 @@ for (const [from, to] of [
       }
       const said = await exportFrom(first, 'export.ndjson')
       assert.match(said, /1 job was running when the app ended; it waits again/)
-      await importTo(second, fileIn(first, 'export.ndjson'))
+      const imported = await importTo(second, fileIn(first, 'export.ndjson'))
+      const full = await importTo(second, fileIn(first, 'export.ndjson')).catch((error: Error) => error.message)
+      const line = (text: string, start: string): string => text.split('\n').find((one) => one.includes(start)) ?? ''
+      const counts = countsIn(line(said, 'Records exported'))
+      assert.ok((counts.database ?? 0) > 0 && (counts.queues ?? 0) > 0 && (counts.kv ?? 0) > 0, said)
+      assert.deepEqual(countsIn(line(imported, 'Records imported')), counts)
+      assert.deepEqual(countsIn(line(full, 'have data already')), counts)
       await exportFrom(second, 'export.ndjson')
       await importTo(third, fileIn(second, 'export.ndjson'))
       await exportFrom(third, 'export.ndjson')

@@ -95,6 +95,14 @@ export const exportFrom = (place: Place, out: string): Promise<string> => run(pl
 export const importTo = (place: Place, file: string, options: object = {}): Promise<string> =>
   run(place, dataImportCommand, { file }, { replace: false, ...options })
 
+/** The number of records by plugin, as a message of an export or import names them, without those that have none. */
+export const countsIn = (message: string): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    [...message.matchAll(/([\w-]+) (?:\([^)]+\) has )?(\d+)(?=,| records?\b|$)/gm)].flatMap(([, plugin = '', count]) =>
+      Number(count) === 0 ? [] : [[plugin, Number(count)] as const],
+    ),
+  )
+
 type Json = Record<string, unknown>
 
 /** The records of a file in a form that can be compared: JSON is parsed, and times that are counted down are rounded. */

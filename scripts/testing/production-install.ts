@@ -35,6 +35,22 @@ function find(packages: Readonly<Record<string, unknown>>, parent: string, name:
   }
 }
 
+/**
+ * Development packages of an app that npm keeps in production, because a package that the app runs with, or Zin, lists them as peers: npm
+ * omits neither with `--omit=dev`, even if the peer is optional.
+ */
+export function keptForDevelopment(manifest: Locked & { readonly devDependencies?: Readonly<Record<string, string>> }): readonly string[] {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { readonly packages: Readonly<Record<string, Locked>> }
+  const { zin: _zin, ...own } = { ...manifest.dependencies, ...manifest.optionalDependencies }
+  const zin = JSON.parse(readFileSync('package.json', 'utf8')) as Locked
+  const needed = closureOf({ ...zin.dependencies, ...own })
+  const peers = [zin, ...needed.map((folder) => packages[folder] ?? {})].flatMap(({ peerDependencies = {} }) =>
+    Object.keys(peerDependencies),
+  )
+  const development = closureOf(manifest.devDependencies ?? {}).filter((folder) => !needed.includes(folder))
+  return development.map((folder) => folder.replace('node_modules/', '')).filter((name) => peers.includes(name))
+}
+
 /** Bytes on disk without the packages inside. */
 function bytesOf(folder: string): number {
   return readdirSync(folder, { withFileTypes: true })

@@ -22,18 +22,20 @@ import { newKey } from '../scaffold.js'
 
 export const addCommand = defineCommand({
   name: 'add',
-  summary: 'Add a plugin of zin/plugins: install its packages, list it in zin.config.ts, and make the keys that it reads',
+  summary: 'Add plugins of zin/plugins: install their packages, list them in zin.config.ts, and make the keys that they read',
   needs: 'nothing',
-  args: [{ name: 'plugin', summary: 'name of the plugin, such as queues' }],
+  args: [{ name: 'plugin', summary: 'name of the plugin, such as queues; several are separated by spaces', repeated: true }],
   options: {
     all: { type: 'boolean', summary: 'Also install the packages that only some of its options and settings need' },
     'skip-install': { type: 'boolean', summary: 'Install nothing; only change zin.config.ts, package.json and .env' },
   },
-  async run({ args, options, cwd, env, print }) {
+  async run({ repeated, options, cwd, env, print }) {
     const found = await findConfig(cwd)
     if (found === undefined) throw configErrors.ZIN_CONFIG_MISSING(cwd)
     const known = await ownPlugins()
-    const plugins = closureOf(nameOf(args.plugin ?? '', known), known)
+    const plugins = repeated
+      .map((name) => nameOf(name, known))
+      .reduce<readonly OwnPlugin[]>((found, one) => closureOf(one, known, found), [])
     const { rootDir, file } = found
     const packages = plugins.flatMap(({ spec }) => wantedPackages(spec, options.all === true))
     const missing = await listPackages(rootDir, packages)

@@ -2,10 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { configErrors } from '../../config/errors.js'
 import { findConfig } from '../../config/load.js'
+import { locateTsx } from '../../config/tsx.js'
 import { defineCommand } from '../../host/command.js'
 import { cliErrors } from '../errors.js'
+import { zinPackage } from '../package-root.js'
 
 const testName = /\.test\.(c|m)?[jt]s$/
 const skipped: ReadonlySet<string> = new Set(['node_modules', 'dist', 'build'])
@@ -24,8 +27,9 @@ export const testCommand = defineCommand({
       const which = args.path === undefined ? '' : ` whose path contains "${args.path}"`
       throw cliErrors.ZIN_COMMAND_FAILED(`there is no test in ${root}${which}: no file is named *.test.ts or *.test.js`)
     }
-    const typescript = files.some((file) => file.endsWith('ts')) ? ['--import', import.meta.resolve('tsx')] : []
-    const child = spawn(process.execPath, [...typescript, '--test', ...files], { cwd: root, stdio: 'inherit' })
+    const typescript = files.some((file) => file.endsWith('ts')) ? ['--import', locateTsx(join(root, 'package.json')).loader] : []
+    const ended = pathToFileURL(join(zinPackage().root, 'dist', 'core', 'cli', 'tests-ended.js')).href
+    const child = spawn(process.execPath, [...typescript, '--import', ended, '--test', ...files], { cwd: root, stdio: 'inherit' })
     const stop = (): void => void child.kill()
     signal.addEventListener('abort', stop, { once: true })
     const [code] = (await once(child, 'close')) as [number | null]

@@ -52,6 +52,7 @@ export async function tablesStore({ connection, covered, manual, migrations }: T
       for (const table of tables) rows += await count(table)
       return rows
     },
+    counts: ({ row }) => row !== undefined,
     async *read() {
       for (const table of tables) {
         if ((await count(table)) === 0) continue

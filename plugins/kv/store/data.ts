@@ -66,8 +66,10 @@ export function tableData({ birthKey, clock, database }: TableDataParts): DataSt
         .selectFrom('zin_kv')
         .select(tables().fn.countAll().as('n'))
         .where('id', 'not in', [idOf(birthKey), markId])
+        .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', clock.now())]))
       return Number((await query.executeTakeFirstOrThrow()).n)
     },
+    counts: ({ id, key }) => key !== birthKey && id !== idOf(birthKey),
     async *read() {
       let nameless = 0
       let birth: Entry | undefined
@@ -141,6 +143,7 @@ export function redisData({ birthKey, client, clock, prefix }: RedisDataParts): 
       for await (const some of keys()) count += some.filter((key) => key !== birthKey).length
       return count
     },
+    counts: ({ key }) => key !== birthKey,
     async *read() {
       for await (const some of keys()) {
         const [values, left] = await Promise.all([

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { importPackage, type ZinConfig } from 'zin'
+import { enableTypescript, type ZinConfig } from 'zin'
 import type { ServiceContext, ServiceModule } from '../contract.js'
 
 const names = ['index.ts', 'index.mts', 'index.js', 'index.mjs']
@@ -13,10 +13,8 @@ const names = ['index.ts', 'index.mts', 'index.js', 'index.mjs']
  */
 export async function loadModule(folder: string, context: ServiceContext, failures = 0): Promise<ZinConfig> {
   const file = await moduleOf(folder)
-  if (file.endsWith('ts')) {
-    const { register } = await importPackage('tsx', () => import('tsx/esm/api'))
-    register()
-  } else process.setSourceMapsEnabled(true)
+  if (file.endsWith('ts')) await enableTypescript(file, ['esm'])
+  else process.setSourceMapsEnabled(true)
   const { default: exported } = (await import(pathToFileURL(file).href + (failures === 0 ? '' : `?start=${failures}`))) as {
     readonly default?: ZinConfig | ServiceModule
   }

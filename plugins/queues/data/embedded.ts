@@ -2,6 +2,7 @@ import type { DataRecord, DataStore } from 'zin'
 import type { PglitePool } from '../embedded/pool.js'
 import {
   groupsOf,
+  isCounted,
   isNeeded,
   logRecords,
   type MovedChildren,
@@ -192,11 +193,10 @@ export function embeddedData(pool: PglitePool): DataStore {
   return {
     where: 'the embedded queue',
     async size() {
-      const [row] = await query(
-        'select ((select count(*) from job) + (select count(*) from scheduler) + (select count(*) from dedup_next))::text as n',
-      )
+      const [row] = await query('select ((select count(*) from job) + (select count(*) from scheduler))::text as n')
       return Number(row?.n)
     },
+    counts: isCounted,
     async *read() {
       const names = await query(
         'select queue from job union select queue from meta union select queue from scheduler union select queue from dedup order by queue',

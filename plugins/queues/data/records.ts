@@ -217,6 +217,9 @@ export function recordChecker(): (record: DataRecord) => void {
 /** Whether a queue has something to move besides its jobs. */
 export const isNeeded = ({ lastId, meta }: MovedQueue): boolean => lastId !== undefined || Object.keys(meta).length > 0
 
+/** What the size of a store counts: the rest belongs to jobs and queues. */
+export const isCounted = ({ job, schedule }: Readonly<Record<string, unknown>>): boolean => job !== undefined || schedule !== undefined
+
 /** The jobs of a page in groups of limited size. */
 export function groupsOf(sized: readonly { readonly id: string; readonly bytes: number }[]): readonly (readonly string[])[] {
   const groups: string[][] = []

@@ -5,6 +5,7 @@ import { loadBullmq } from '../bullmq.js'
 import { storedOptions } from '../ready.js'
 import {
   groupsOf,
+  isCounted,
   isNeeded,
   logRecords,
   type MovedChildren,
@@ -277,6 +278,7 @@ export function redisData({ indexed, prefix, redis }: RedisDataParts): DataStore
       }
       return count
     },
+    counts: isCounted,
     async *read() {
       let ran = 0
       for (const queue of (await redis.smembers(namesKey)).sort()) {

@@ -25,8 +25,13 @@ export interface DeclarationsParts {
 
 interface Declared {
   readonly worker: CreateWorker
+  /** Where it is in the code, for errors. */
+  readonly place: string
   readonly actor: Actor
 }
+
+/** Who declares the workers of the option `declare`. */
+export const configuration = 'zin.config'
 
 /** The start of the app does not wait until a worker runs. */
 const noWait = { waitMs: 0 }
@@ -40,6 +45,8 @@ export class Declarations {
   readonly #declared = new Map<string, Declared>()
   /** Those that are not applied yet, with the error of the last attempt. */
   readonly #left = new Map<string, Error | undefined>()
+  /** How many declarations each actor has made. */
+  readonly #counts = new Map<string, number>()
   #begun = false
   #applying: Promise<void> = Promise.resolve()
 
@@ -49,15 +56,12 @@ export class Declarations {
 
   /** Declares a worker, and registers its functions here. Returns a function that withdraws the declaration and leaves the worker. */
   add(worker: CreateWorker, actor: Actor): () => void {
-    refuse(problemsOf(worker))
-    const { name, processor, healthCheck } = worker
-    const other = this.#declared.get(name)
-    if (other !== undefined) throw workerErrors.WORKER_DECLARED(name, other.actor.id)
-    const { registry } = this.#parts
-    const withdraw: (() => void)[] = []
-    if (typeof processor === 'function') withdraw.push(registry.register(name, processor))
-    if (typeof healthCheck === 'function') withdraw.push(registry.registerHealthCheck(name, healthCheck))
-    this.#declared.set(name, { worker, actor })
+    const before = this.#counts.get(actor.id) ?? 0
+    this.#counts.set(actor.id, before + 1)
+    const place = actor.id === configuration ? `workers.declare[${before}]` : `declaration ${before + 1} of ${actor.id}`
+    const withdraw = locating(place, () => this.#register(worker))
+    const { name } = worker
+    this.#declared.set(name, { worker, place, actor })
     this.#left.set(name, undefined)
     if (this.#begun) void this.apply()
     return () => {
@@ -65,6 +69,18 @@ export class Declarations {
       this.#declared.delete(name)
       this.#left.delete(name)
     }
+  }
+
+  #register(worker: CreateWorker): readonly (() => void)[] {
+    refuse(problemsOf(worker))
+    const { name, processor, healthCheck } = worker
+    const other = this.#declared.get(name)
+    if (other !== undefined) throw workerErrors.WORKER_DECLARED(name, `${other.actor.id} (${other.place})`)
+    const { registry } = this.#parts
+    const withdraw: (() => void)[] = []
+    if (typeof processor === 'function') withdraw.push(registry.register(name, processor))
+    if (typeof healthCheck === 'function') withdraw.push(registry.registerHealthCheck(name, healthCheck))
+    return withdraw
   }
 
   /** Applies the declarations of this process, and names the workers that code no longer declares, and those that it wants and nobody starts. */
@@ -113,7 +129,8 @@ export class Declarations {
 
   /** Throws if a declaration is not applied. */
   check(): void {
-    for (const [name, error] of this.#left) if (error !== undefined) throw workerErrors.WORKER_NOT_DECLARED(name, error)
+    for (const [name, error] of this.#left)
+      if (error !== undefined) throw workerErrors.WORKER_NOT_DECLARED(name, this.#declared.get(name)?.place ?? '', error)
   }
 
   async #applyLeft(): Promise<void> {
@@ -127,14 +144,14 @@ export class Declarations {
       } catch (error) {
         const fault = error instanceof Error ? error : new Error(messageOf(error))
         if (before?.message !== fault.message) {
-          this.#parts.log.error({ worker: name, err: fault }, workerErrors.WORKER_NOT_DECLARED(name, fault).message)
+          this.#parts.log.error({ worker: name, err: fault }, workerErrors.WORKER_NOT_DECLARED(name, declared.place, fault).message)
         }
         if (this.#declared.has(name)) this.#left.set(name, fault)
       }
     }
   }
 
-  async #applyOne({ actor, worker }: Declared): Promise<void> {
+  async #applyOne({ actor, worker }: Pick<Declared, 'actor' | 'worker'>): Promise<void> {
     const { changes, records, storeRegistry } = this.#parts
     const { name } = worker
     const found = await storeRegistry.find(name)
@@ -158,7 +175,7 @@ export class Declarations {
   }
 
   /** Registers and activates code that no version has. Which of the versions runs afterwards is up to operators. */
-  async #applyCode(stored: StoredWorker, { actor, worker }: Declared): Promise<void> {
+  async #applyCode(stored: StoredWorker, { actor, worker }: Pick<Declared, 'actor' | 'worker'>): Promise<void> {
     const { changes, log, versions } = this.#parts
     const { name, version } = worker
     const code = codeOf(worker)
@@ -187,6 +204,17 @@ export class Declarations {
       throw error
     }
     await changes.run({ action: 'version.activate', worker: name, target, actor }, (step) => versions.activate(name, target, step, noWait))
+  }
+}
+
+/** Begins the message of an error with the place of what caused it. */
+function locating<T>(place: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof ZinError)) throw error
+    const { code, details, status } = error
+    throw new ZinError(code, `${place}: ${error.message}`, { details, status, cause: error })
   }
 }
 

@@ -7,7 +7,7 @@ import type { Job } from 'bullmq'
 import { fileExports } from './exported.js'
 import { loadExport, locateProcessor } from './load-path.js'
 import type { WorkerProcessor } from './processor.js'
-import { enableTypescript } from './typescript.js'
+import { registerTypescript } from './typescript.js'
 
 const loadProcessor = async (path: string, folders: readonly string[], app = folders.at(-1) ?? '') =>
   (await loadExport(path, { app, folders }, fileExports)) as WorkerProcessor
@@ -18,7 +18,7 @@ describe('processor files', () => {
   const job = { data: 2 } as Job
 
   before(async () => {
-    await enableTypescript()
+    await registerTypescript(import.meta.filename)
     base = await mkdtemp(join(tmpdir(), 'zin-processors-'))
     root = join(base, 'app')
     const files: Readonly<Record<string, string>> = {

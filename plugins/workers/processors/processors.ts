@@ -10,7 +10,7 @@ import { loadExport, locateProcessor, type ProcessorRoots } from './load-path.js
 import type { LoadedProcessor, ProcessorSpec, WorkerProcessor } from './processor.js'
 import type { ProcessorRegistry } from './registry.js'
 import { type SandboxCode, Sandboxes } from './sandbox/sandboxes.js'
-import { enableTypescript } from './typescript.js'
+import { registerTypescript } from './typescript.js'
 import type { Egress } from './url/fetch-code.js'
 import { RemoteCode } from './url/remote-code.js'
 import { type RemoteSettings, remoteCodeOptions } from './url/settings.js'
@@ -124,8 +124,9 @@ export class Processors {
   }
 
   async #import(path: string, names: readonly string[]): Promise<(...args: never) => unknown> {
-    if ((await locateProcessor(path, this.#parts.roots)).endsWith('.ts')) {
-      this.#typescript ??= enableTypescript()
+    const file = await locateProcessor(path, this.#parts.roots)
+    if (file.endsWith('.ts')) {
+      this.#typescript ??= registerTypescript(file)
       await this.#typescript
     }
     const late = (): Error => processorErrors.PROCESSOR_LOAD_TIMEOUT(path, loadMs)

@@ -1,10 +1,7 @@
-import { importPackage } from 'zin'
+import { enableTypescript } from 'zin'
 
-/** Enables this process to import TypeScript, in ESM and CommonJS packages. Needed once. */
-export async function enableTypescript(): Promise<void> {
+/** Enables this process to import the file, in an ESM or a CommonJS package. Needed once. */
+export async function registerTypescript(file: string): Promise<void> {
   // Running from TypeScript sources: already enabled.
-  if (import.meta.url.endsWith('.ts')) return
-  const [esm, cjs] = await importPackage('tsx', () => Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')]))
-  esm.register()
-  cjs.register()
+  if (!import.meta.url.endsWith('.ts')) await enableTypescript(file)
 }

@@ -49,13 +49,11 @@ function receive(message: ToChild): void {
   }
 }
 
-async function load({ file, exports, typescript }: Load): Promise<void> {
+async function load({ file, exports, tsx }: Load): Promise<void> {
   try {
-    if (typescript) {
+    if (tsx !== undefined) {
       // Both are needed: Node treats a `.ts` file outside of a module package as CommonJS.
-      const [esm, cjs] = await Promise.all([import('tsx/esm/api'), import('tsx/cjs/api')])
-      esm.register()
-      cjs.register()
+      for (const api of await Promise.all([import(tsx.esm), import(tsx.cjs)])) api.register()
     } else process.setSourceMapsEnabled(true)
     processor = exportedFunction((await import(pathToFileURL(file).href)) as Record<string, unknown>, exports)
     if (processor === undefined) send({ type: 'unloadable', why: missingExport(exports), missing: true })

@@ -1,5 +1,5 @@
 import type { Job } from 'bullmq'
-import { messageOf } from 'zin'
+import { messageOf, type Tsx } from 'zin'
 import { processorErrors } from '../errors.js'
 import type { ExportNames } from '../exported.js'
 import type { ChildHandle } from './child-handle.js'
@@ -15,8 +15,8 @@ export interface ExecutorCode {
   /** Display name. */
   readonly processor: string
   readonly exports: ExportNames
-  /** Whether tsx must be registered first. */
-  readonly typescript: boolean
+  /** tsx, if it must be registered first. */
+  readonly tsx: Tsx | undefined
 }
 
 export interface ExecutorLimits {
@@ -140,7 +140,7 @@ export class Executor {
   }
 
   async #load(): Promise<void> {
-    const { file, exports, typescript, processor } = this.#code
+    const { file, exports, tsx, processor } = this.#code
     const { loadMs } = this.#limits
     let timer: NodeJS.Timeout | undefined
     const loaded = new Promise<void>((resolve, reject) => {
@@ -153,7 +153,7 @@ export class Executor {
       const { ended, kind } = this.#child
       void ended.then((how) => reject(processorErrors.PROCESSOR_LOAD_FAILED(processor, `its ${kind} ended: ${how}`)))
     })
-    this.#child.post({ type: 'load', file, exports, typescript })
+    this.#child.post({ type: 'load', file, exports, tsx })
     try {
       await loaded
     } catch (error) {

@@ -32,7 +32,7 @@ describe('the threads and processes of a processor', () => {
       entry: childEntry(),
       env: sandboxEnvironment('test'),
       memoryMb: 64,
-      code: { worker: 'emails', processor: file, exports: fileExports, typescript: false },
+      code: { worker: 'emails', processor: file, exports: fileExports, tsx: undefined },
       locate: async () => join(folder, file),
       concurrency: 3,
       limits: { loadMs: 10_000, graceMs: 2_000 },

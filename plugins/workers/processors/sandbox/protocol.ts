@@ -1,4 +1,5 @@
 // Also runs in the threads and processes of processors: keep its imports light.
+import type { Tsx } from 'zin'
 import type { ExportNames } from '../exported.js'
 import { readWireError, type WireError } from './wire-error.js'
 
@@ -45,7 +46,7 @@ export const watchFd = 4
 export const maxCalls = 64
 
 export type ToChild =
-  | { readonly type: 'load'; readonly file: string; readonly exports: ExportNames; readonly typescript: boolean }
+  | { readonly type: 'load'; readonly file: string; readonly exports: ExportNames; readonly tsx: Tsx | undefined }
   | { readonly type: 'run'; readonly run: number; readonly job: JobFields; readonly token: string | undefined }
   | { readonly type: 'abort'; readonly run: number; readonly reason: string | WireError }
   | { readonly type: 'reply'; readonly run: number; readonly call: number; readonly value?: unknown; readonly error?: WireError }

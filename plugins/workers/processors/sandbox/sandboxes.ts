@@ -1,4 +1,4 @@
-import type { Clock, Logger } from 'zin'
+import { type Clock, type Logger, locateTsx } from 'zin'
 import { processorErrors } from '../errors.js'
 import type { ExportNames } from '../exported.js'
 import type { LoadedProcessor } from '../processor.js'
@@ -45,14 +45,15 @@ export class Sandboxes {
     const { clock, log, environment, memoryMb = 256, loadMs } = this.#options
     this.#entry ??= childEntry()
     // Decided by the real path, because the path may be a symbolic link.
-    const typescript = this.#entry.tsx === undefined && (await locate()).endsWith('.ts')
+    const file = this.#entry.tsx === undefined ? await locate() : ''
+    const tsx = file.endsWith('.ts') ? locateTsx(file) : undefined
     if (this.#closed) throw processorErrors.PROCESSOR_CLOSED(worker)
     const sandbox = new Sandbox({
       kind,
       entry: this.#entry,
       env: sandboxEnvironment(environment),
       memoryMb,
-      code: { worker, processor, exports, typescript },
+      code: { worker, processor, exports, tsx },
       locate,
       concurrency,
       limits: { loadMs, graceMs },
