@@ -1,4 +1,4 @@
+import { filesWith } from '../../scripts/testing/store-dump.js'
 import { encryptionContract } from './encryption.contract.js'
-import { filesWith } from './testing/store-dump.js'
 
 encryptionContract('the embedded stores', {}, filesWith)

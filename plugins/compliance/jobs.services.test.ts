@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { queuesService } from 'zin/plugins/queues'
 import { type MysqlDatabase, mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { filesWith, redisKeysWith, tablesWith } from '../../scripts/testing/store-dump.js'
 import { encryptionContract } from './encryption.contract.js'
 import { movingJobsContract } from './moving-jobs.contract.js'
 import { sharedIdsContract } from './shared-ids.contract.js'
 import { subjectsContract } from './subjects.contract.js'
 import { complianceApp } from './testing/app.js'
-import { filesWith, redisKeysWith, tablesWith } from './testing/store-dump.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 const [one, two, three, four] = ['encryption', 'subjects', 'shared_ids', 'moving_jobs'].map((name) => mysqlDatabase(name)) as [

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
+import { filesWith } from '../../scripts/testing/store-dump.js'
 import { subjectsContract } from './subjects.contract.js'
 import { complianceApp } from './testing/app.js'
-import { filesWith } from './testing/store-dump.js'
 
 // Without encryption, so that what is left would be seen.
 subjectsContract('the embedded stores', { WORKER_ENCRYPTION: 'false' }, filesWith)
