@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { httpErrors } from './errors.js'
-import { isFragmented } from './incoming.js'
-import { allowReading, unreadable } from './read-bytes.js'
+import { isFragmented, isWhole } from './incoming.js'
+import { bodyIsText, readElsewhere, unreadable } from './read-bytes.js'
 
 /** The body of a request as it arrives. */
 export interface BodyPieces {
@@ -31,10 +31,9 @@ export function onePiece(bytes: Buffer): BodyPieces {
 }
 
 /** Reads the body of a request piece by piece. Throws like `captureBody` if it cannot be read. `limit` is in bytes. */
-export function bodyPieces(req: IncomingMessage, res: ServerResponse, limit: number): BodyPieces {
+export function bodyPieces(req: IncomingMessage, limit: number): BodyPieces {
   const problem = unreadable(req, limit)
   if (problem !== undefined) throw problem
-  allowReading(req, res)
   const queue: Buffer[] = []
   let size = 0
   let ended = false
@@ -45,7 +44,11 @@ export function bodyPieces(req: IncomingMessage, res: ServerResponse, limit: num
     wake = undefined
     waiting?.()
   }
-  const onData = (piece: Buffer): void => {
+  const onData = (piece: Buffer | string): void => {
+    if (typeof piece === 'string') {
+      fail(bodyIsText())
+      return
+    }
     size += piece.length
     queue.push(piece)
     req.pause()
@@ -54,6 +57,7 @@ export function bodyPieces(req: IncomingMessage, res: ServerResponse, limit: num
     notify()
   }
   const onEnd = (): void => {
+    if (!isWhole(req, size)) fail(readElsewhere())
     ended = true
     notify()
   }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { AsyncLocalStorage } from 'node:async_hooks'
+import { AsyncLocalStorage, createHook } from 'node:async_hooks'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readlinkSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import type { Middleware } from 'koa'
 import { Type } from 'typebox'
 import fc from '../../scripts/testing/properties.js'
 import { captureBody } from './body.js'
@@ -476,4 +477,91 @@ test('a handler runs in the async context of its request, however its body arriv
       assert.deepEqual((await app.inject({ method: 'POST', path, body: { a: 'tex' } })).body, expected, `in one piece, ${path}`)
     }
   }
+})
+
+const firstPiece = (ctx: Parameters<Middleware>[0]): Promise<Buffer> =>
+  new Promise((resolve) => {
+    ctx.req.once('data', (piece: Buffer) => {
+      ctx.req.pause()
+      resolve(piece)
+    })
+  })
+/** Middleware that touches the body, and the code of the response. */
+const touching: Readonly<Record<string, readonly [use: Middleware, code: string | undefined]>> = {
+  'reads its first piece': [async (ctx, next) => (await firstPiece(ctx), next()), 'BODY_CONSUMED'],
+  'puts its first piece back': [async (ctx, next) => (ctx.req.unshift(await firstPiece(ctx)), next()), undefined],
+  'pauses it': [async (ctx, next) => (ctx.req.pause(), next()), undefined],
+  'listens to it, too': [(ctx, next) => (ctx.req.on('data', () => undefined), next()), undefined],
+  'makes it text': [(ctx, next) => (ctx.req.setEncoding('utf8'), next()), 'BODY_CONSUMED'],
+  'makes it text while it is read': [
+    (ctx, next) => {
+      const rest = next()
+      ctx.req.setEncoding('utf8')
+      return rest
+    },
+    'BODY_CONSUMED',
+  ],
+}
+const bodyTypes = {
+  json: { 'content-type': 'application/json', body: '{"a":"b"}' },
+  raw: { 'content-type': 'text/plain', body: 'some text' },
+  form: { 'content-type': 'application/x-www-form-urlencoded', body: 'a=b&c=d&e' },
+} as const
+for (const [what, [use, code]] of Object.entries(touching)) {
+  test(`a middleware that ${what} neither loses a part of a body nor ends the process`, async (t) => {
+    const { app } = makeApp(t)
+    app.addGlobal('test', use)
+    for (const bodyType of ['json', 'raw', 'form'] as const)
+      app.addRoute('test', route({ method: 'POST', path: `/${bodyType}`, bodyType, handler: () => ({ read: true }) }))
+    app.compile()
+    const port = await listen(app)
+    for (const [type, { body, 'content-type': contentType }] of Object.entries(bodyTypes))
+      for (const isChunked of [false, true]) {
+        const framing = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.length}`
+        const frame = (piece: string): string => (isChunked ? `${piece.length.toString(16)}\r\n${piece}\r\n` : piece)
+        const client = await RawClient.open(port)
+        client.send(rawRequest(`POST /${type}`, [`Content-Type: ${contentType}`, framing]))
+        for (const piece of [body.slice(0, 3), body.slice(3, 5), body.slice(5)]) {
+          for (let i = 0; i < 3; i++) await turn()
+          client.send(frame(piece))
+        }
+        client.send(isChunked ? '0\r\n\r\n' : '')
+        await client.closed
+        const found = /"code":"(\w+)"/.exec(client.text)?.[1]
+        assert.deepEqual([type, isChunked, found], [type, isChunked, code], client.text)
+      }
+  })
+}
+
+test('a request that ends at any byte neither ends the process nor leaves anything behind', async (t) => {
+  const waiting = new Set<number>()
+  const hook = createHook({
+    init: (id, type) => {
+      if (type === 'ZIN_BODY') waiting.add(id)
+    },
+    destroy: (id) => void waiting.delete(id),
+  }).enable()
+  t.after(() => hook.disable())
+  const { app } = makeApp(t, [json])
+  const port = await listen(app)
+  const requests = [
+    rawRequest('POST /json', ['Content-Type: application/json', 'Content-Length: 9'], '{"a":"é"}'),
+    rawRequest(
+      'POST /json',
+      ['Content-Type: application/json', 'Transfer-Encoding: chunked'],
+      '4\r\n{"a"\r\n4\r\n:"x"\r\n1\r\n}\r\n0\r\n\r\n',
+    ),
+  ]
+  for (const request of requests)
+    for (let end = 1; end <= request.length; end += end < request.length - 60 ? 25 : 1) {
+      const client = await RawClient.open(port)
+      client.send(request.slice(0, end))
+      await turn()
+      if (end % 2 === 0) client.socket.resetAndDestroy()
+      else client.socket.end()
+      await client.closed
+    }
+  assert.equal((await app.inject({ method: 'POST', path: '/json', body: {} })).status, 200)
+  for (let turns = 0; turns < 1000 && waiting.size > 0; turns++) await turn()
+  assert.equal(waiting.size, 0)
 })

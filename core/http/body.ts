@@ -3,7 +3,6 @@ import { isUtf8 } from 'node:buffer'
 import type { Context } from 'koa'
 import { bodyPieces, onePiece } from './body-pieces.js'
 import type { MaybePromise, Step, Waiting } from './chain.js'
-import { rawResponse } from './context.js'
 import { httpErrors } from './errors.js'
 import { type FormReader, noFiles, serveForm } from './form-reader.js'
 import { announcesBody } from './headers.js'
@@ -24,7 +23,7 @@ interface BodyState {
  * get the same bytes. `limit` in bytes defaults to the limit of the matched route.
  *
  * Throws a ZinError: 413 `PAYLOAD_TOO_LARGE`, 400 `BODY_FRAGMENTED` for too many tiny chunks, 400 `BODY_ABORTED` if the client
- * disconnected, 500 `BODY_CONSUMED` if something else read the body before.
+ * disconnected, 500 `BODY_CONSUMED` if something else read a part of the body before, or made it text with `setEncoding`.
  */
 export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
   const most = limit ?? limitOf(ctx)
@@ -34,7 +33,7 @@ export function captureBody(ctx: Context, limit?: number): Promise<Buffer> {
 
 function readOnce(ctx: Context, limit: number): BodyReading {
   const state = ctx as BodyState
-  state[captured] ??= new BodyReading(ctx.req, rawResponse(ctx), limit)
+  state[captured] ??= new BodyReading(ctx.req, limit)
   return state[captured]
 }
 
@@ -159,10 +158,12 @@ class AfterBody extends AsyncResource implements BodyWaiter, Waiting {
 
   read(bytes: Buffer): void {
     this.runInAsyncScope(this.#run, this, bytes)
+    this.emitDestroy()
   }
 
   fail(error: unknown): void {
     this.runInAsyncScope(this.#fail as (reason: unknown) => void, undefined, error)
+    this.emitDestroy()
   }
 
   #run(bytes: Buffer): void {
@@ -185,7 +186,7 @@ const manual = { requireManualDestroy: true }
 /** Hands a multipart form to its reader as it arrives. */
 async function streamForm(ctx: Context, route: Route, serve: BodyUse, forms: FormReader): Promise<void> {
   const { files, bodyLimit, streamFile } = route
-  const pieces = bodyPieces(ctx.req, rawResponse(ctx), bodyLimit ?? forms.limit(files))
+  const pieces = bodyPieces(ctx.req, bodyLimit ?? forms.limit(files))
   try {
     await serveForm(ctx, await forms.read(ctx, { pieces, files, bodyLimit, streamFile }), (fields) => serve(ctx, fields))
   } finally {

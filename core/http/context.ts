@@ -71,6 +71,12 @@ export function onDisconnect(ctx: Context, listener: () => void): () => void {
 /** Whether the response has no headers yet but what the context holds. */
 export const isUntouched = (ctx: Context): boolean => !slots(ctx)[isShared]
 
+/** Whether the status was set on the context. What Node's response got directly does not count, as in Koa. */
+export function hasOwnStatus(ctx: Context): boolean {
+  const { [hasStatus]: isHeld, [ownResponse]: response } = slots(ctx)
+  return isHeld || (response as { readonly _explicitStatus?: boolean } | undefined)?._explicitStatus === true
+}
+
 /** The body that an untouched context holds. */
 export const heldBody = (ctx: Context): unknown => slots(ctx)[heldJson]
 
@@ -106,8 +112,8 @@ const isHeld = (name: string): boolean =>
 /** Whether a response with this status has no body. */
 export const isBodiless = (status: number): boolean => status === 204 || status === 205 || status === 304
 
-/** The name of a header, such as one field of `Vary`. */
-const tokenPattern = /^[\w!#$%&'*+.^`|~-]+$/
+/** The name of a header, as one field of `Vary`; `*` replaces the others. */
+const tokenPattern = /^(?!\*$)[\w!#$%&'*+.^`|~-]+$/
 
 /**
  * Prepares headers that many responses get, for {@link PluginContext.wrap}. The returned function sets them on a context, which costs less
@@ -135,6 +141,9 @@ export function preparedHeaders(headers: Readonly<Record<string, string>>): (ctx
   }
 }
 
+/** Whether what is set is held. Koa ignores what is set after the head was sent, and the log reads the status that was sent. */
+const mayHold = (ctx: Slots): boolean => !ctx[isShared] && !ctx[nodeResponse].headersSent
+
 function indexOf(headers: readonly string[], name: string): number {
   const wanted = name.toLowerCase()
   for (let i = 0; i < headers.length; i += 2) if (headers[i]?.toLowerCase() === wanted) return i
@@ -155,6 +164,11 @@ function release(ctx: Slots): void {
   if (body === undefined) return
   if (!res.hasHeader('Content-Type')) res.setHeader('Content-Type', jsonType)
   response.body = body
+}
+
+/** Gives an object a property of its own in place of an accessor: in Koa these are properties that may be assigned. */
+function replace(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true, enumerable: true })
 }
 
 /** Creates the context of a request; `requestId` is the value of its header `x-request-id`. */
@@ -182,8 +196,16 @@ export function contextFactory(koa: Koa): ContextFactory {
       return this.ctx.res
     }
 
+    set res(given: ServerResponse) {
+      replace(this, 'res', given)
+    }
+
     get response(): object {
       return this.ctx.response
+    }
+
+    set response(given: object) {
+      replace(this, 'response', given)
     }
   }
   Object.setPrototypeOf(OwnRequest.prototype, koa.request)
@@ -202,6 +224,10 @@ export function contextFactory(koa: Koa): ContextFactory {
 
     get request(): object {
       return this.ctx.request
+    }
+
+    set request(given: object) {
+      replace(this, 'request', given)
     }
   }
   Object.setPrototypeOf(OwnResponse.prototype, koa.response)
@@ -234,6 +260,11 @@ export function contextFactory(koa: Koa): ContextFactory {
         release(this)
       }
       return this[nodeResponse]
+    }
+
+    set res(given: ServerResponse) {
+      void this.res
+      replace(this, 'res', given)
     }
 
     get request(): object {
@@ -270,8 +301,8 @@ export function contextFactory(koa: Koa): ContextFactory {
     }
 
     set status(code: number) {
-      const mayHold = !this[isShared] && Number.isInteger(code) && code >= 100 && code <= 999
-      if (mayHold && (this[heldJson] === undefined || !isBodiless(code))) {
+      const canHold = mayHold(this) && Number.isInteger(code) && code >= 100 && code <= 999
+      if (canHold && (this[heldJson] === undefined || !isBodiless(code))) {
         this[hasStatus] = true
         this[nodeResponse].statusCode = code
       } else (this.response as Koa.Response).status = code
@@ -282,7 +313,7 @@ export function contextFactory(koa: Koa): ContextFactory {
     }
 
     set body(given: unknown) {
-      if (this[isShared] || !isJson(given)) (this.response as Koa.Response).body = given
+      if (!mayHold(this) || !isJson(given)) (this.response as Koa.Response).body = given
       else {
         if (!this[hasStatus]) this[nodeResponse].statusCode = 200
         this[heldJson] = given

@@ -214,9 +214,8 @@ export const httpErrors = defineErrors({
   },
   BODY_CONSUMED: {
     status: 500,
-    message: () =>
-      'The body was read before captureBody; call captureBody(ctx) in each middleware that reads it, or set bodyType on the route',
-    when: 'A middleware read the body without `captureBody` before another one needed it',
+    message: (what: string) => `The body ${what}; call captureBody(ctx) in each middleware that reads it, or set bodyType on the route`,
+    when: 'A middleware read the body, or a part of it, without `captureBody` before another one needed it, or called `setEncoding`',
     fix: 'Call `captureBody(ctx)` in each middleware that reads the body, or set `bodyType` on the route',
   },
   MIDDLEWARE_STATE_MISSING: {

@@ -30,6 +30,27 @@ const handlers: Readonly<Record<string, (ctx: Context) => unknown>> = {
     ctx.res.setHeader('X-Raw', 'yes')
     return { raw: true }
   },
+  '/ok': (ctx) => {
+    ctx.status = 200
+  },
+  '/chunked': (ctx) => {
+    ctx.set('Transfer-Encoding', 'chunked')
+    return { chunked: true }
+  },
+  '/vary': (ctx) => {
+    ctx.vary('Accept')
+    ctx.vary('*')
+    return { vary: true }
+  },
+  '/assigned': (ctx) => {
+    const { res, request, response } = ctx
+    Object.assign(ctx, { res, request, response })
+    Object.assign(request, { res, response })
+    Object.assign(response, { res, request })
+    return { assigned: ctx.res === res && ctx.request === request && request.response === response && response.request === request }
+  },
+  '/response': () => new Response('of the web', { headers: { 'X-Web': 'yes' } }),
+  '/web-stream': () => new Blob(['a stream of the web']).stream(),
   '/visits': (ctx) => {
     const { session: own } = ctx as unknown as { readonly session: { visits?: number } }
     own.visits = (own.visits ?? 0) + 1
@@ -43,7 +64,9 @@ interface Case {
   readonly requests: readonly InjectRequest[]
 }
 
-const paths = ['/json', '/text', '/status', '/header', '/nothing', '/raw'].map((path): InjectRequest => ({ path }))
+const paths = Object.keys(handlers)
+  .filter((path) => path !== '/visits')
+  .map((path): InjectRequest => ({ path }))
 
 /** koa-session adds its accessors to the app that serves the request. */
 function sessions(): Middleware {
@@ -99,6 +122,39 @@ const cases: readonly Case[] = [
     requests: paths.slice(0, 4),
   },
   {
+    name: 'one that sets a status before the handler',
+    use: () => (ctx, next) => {
+      ctx.status = 202
+      return next()
+    },
+    requests: paths,
+  },
+  {
+    name: "one that sets a status on Koa's response before the handler",
+    use: () => (ctx, next) => {
+      ctx.response.status = 202
+      return next()
+    },
+    requests: paths,
+  },
+  {
+    name: "one that sets a status on Node's response before the handler",
+    use: () => (ctx, next) => {
+      ctx.res.statusCode = 203
+      return next()
+    },
+    requests: paths,
+  },
+  {
+    name: 'one that sets a body before the handler',
+    use: () => (ctx, next) => {
+      ctx.body = 'the default'
+      return next()
+    },
+    // Koa sends the length of the earlier body with that of the web.
+    requests: paths.filter(({ path }) => path !== '/response' && path !== '/web-stream'),
+  },
+  {
     name: "one that reads Node's response after the handler",
     use: () => async (ctx, next) => {
       await next()
@@ -134,8 +190,8 @@ async function bare(t: TestContext, use: Middleware): Promise<(request: InjectRe
     const handler = handlers[ctx.path]
     if (handler === undefined || ctx.method === 'OPTIONS') return
     const value = handler(ctx)
-    if (value === undefined) ctx.status = 204
-    else ctx.body = value
+    if (value !== undefined) ctx.body = value
+    else if (ctx.status === 404 && ctx.body === undefined) ctx.status = 204
   })
   const server = koa.listen(0, '127.0.0.1')
   t.after(() => server.close())
@@ -162,3 +218,15 @@ for (const { name, use, requests } of cases) {
     }
   })
 }
+
+test('a body of the web does not get the length of the body that it replaces', async (t) => {
+  const routes = ['/response', '/web-stream'].map((path) => route({ method: 'GET', path, handler: handlers[path] as never }))
+  const { app } = makeApp(t, routes)
+  app.addGlobal('test', (ctx, next) => {
+    ctx.body = 'the default, which is longer than what replaces it'
+    return next()
+  })
+  app.compile()
+  assert.equal((await app.inject({ path: '/response' })).text, 'of the web')
+  assert.equal((await app.inject({ path: '/web-stream' })).text, 'a stream of the web')
+})

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { announcesBody } from './headers.js'
-import { isFragmented } from './incoming.js'
-import { awaitsContinue } from './read-bytes.js'
+import { awaitsContinue, isFragmented } from './incoming.js'
 
 /** An unread body up to this size, in bytes, is read and discarded, and the connection stays open. */
 const dropQuietly = 64 * 1024
@@ -40,14 +39,17 @@ export function closeAfterUnreadBody(req: IncomingMessage, res: ServerResponse):
   if (lingering[lingers]) return
   lingering[lingers] = true
   const end = res.end.bind(res) as (done?: unknown) => ServerResponse
-  res.end = ((chunk?: unknown) => {
-    if (typeof chunk === 'string' || chunk instanceof Uint8Array) res.write(chunk)
+  res.end = ((...given: readonly unknown[]) => {
+    const [chunk, encoding] = given
+    const done = given.find((one) => typeof one === 'function')
+    if (typeof chunk === 'string') res.write(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+    else if (chunk instanceof Uint8Array) res.write(chunk)
     else res.flushHeaders()
     const timer = setTimeout(() => finish(), lingerMs).unref()
     const finish = (): void => {
       clearTimeout(timer)
       req.off('data', look).off('end', finish).off('close', finish)
-      end()
+      end(done)
     }
     const look = (): void => void (isFragmented(req) ? req.pause() : req.resume())
     req.once('end', finish).once('close', finish).on('data', look)

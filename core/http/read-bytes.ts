@@ -1,8 +1,8 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { ZinError } from '../errors.js'
 import { httpErrors } from './errors.js'
 import { announcesBody } from './headers.js'
-import { isFragmented } from './incoming.js'
+import { isFragmented, isWhole } from './incoming.js'
 
 const reading = Symbol('zin.reading')
 
@@ -26,16 +26,17 @@ export class BodyReading {
   #size = 0
 
   /** @param limit maximum size in bytes. */
-  constructor(req: IncomingMessage, res: ServerResponse, limit: number) {
+  constructor(req: IncomingMessage, limit: number) {
     this.#limit = limit
     const problem = announcesBody(req) ? unreadable(req, limit) : undefined
     if (problem !== undefined) this.#error = problem
     else if (!announcesBody(req)) this.bytes = nothing
     else {
-      allowReading(req, res)
       ;(req as Read)[reading] = this
       // An aborted request closes; Node emits its error only to those who listen for it.
       req.on('data', onData).on('end', onEnd).on('close', onClose)
+      // Something else may have paused it.
+      if (req.isPaused()) req.resume()
     }
   }
 
@@ -47,7 +48,8 @@ export class BodyReading {
   }
 
   /** Adds a piece. Returns why no more is read, if so. */
-  add(req: IncomingMessage, piece: Buffer): ZinError | undefined {
+  add(req: IncomingMessage, piece: Buffer | string): ZinError | undefined {
+    if (typeof piece === 'string') return bodyIsText()
     const size = this.#size + piece.length
     if (size > this.#limit) return httpErrors.PAYLOAD_TOO_LARGE(this.#limit)
     if (isFragmented(req)) return httpErrors.BODY_FRAGMENTED()
@@ -61,7 +63,11 @@ export class BodyReading {
     return undefined
   }
 
-  end(): void {
+  end(req: IncomingMessage): void {
+    if (!isWhole(req, this.#size)) {
+      this.fail(req, readElsewhere())
+      return
+    }
     this.bytes = this.#held.length === this.#size ? this.#held : this.#held.subarray(0, this.#size)
     for (const waiter of this.#taken()) waiter.read(this.bytes)
   }
@@ -91,7 +97,7 @@ const nothing = Buffer.alloc(0)
 /** A request whose body is read. Its listeners are shared by all requests. */
 type Read = IncomingMessage & { [reading]: BodyReading }
 
-function onData(this: IncomingMessage, piece: Buffer): void {
+function onData(this: IncomingMessage, piece: Buffer | string): void {
   const body = (this as Read)[reading]
   const refused = body.add(this, piece)
   if (refused === undefined) return
@@ -100,7 +106,7 @@ function onData(this: IncomingMessage, piece: Buffer): void {
 }
 
 function onEnd(this: IncomingMessage): void {
-  ;(this as Read)[reading].end()
+  ;(this as Read)[reading].end(this)
 }
 
 /** A request also closes after it was read and its response was sent. */
@@ -112,20 +118,13 @@ function onClose(this: IncomingMessage): void {
 /** Why the body of a request cannot be read; undefined if it can. */
 export function unreadable(req: IncomingMessage, limit: number): ZinError | undefined {
   if (Number(req.headers['content-length']) > limit) return httpErrors.PAYLOAD_TOO_LARGE(limit)
-  if (req.readableEnded) return httpErrors.BODY_CONSUMED()
+  if (req.readableEnded) return readElsewhere()
+  if (req.readableEncoding !== null) return bodyIsText()
   return req.destroyed ? httpErrors.BODY_ABORTED() : undefined
 }
 
-const continueSent = Symbol('zin.continueSent')
+/** Something else has read the body, or a part of it. */
+export const readElsewhere = (): ZinError => httpErrors.BODY_CONSUMED('was read before captureBody')
 
-/** Whether the client waits for `100 Continue` before sending its body. */
-export function awaitsContinue(req: IncomingMessage): boolean {
-  return req.headers.expect !== undefined && !(continueSent in req)
-}
-
-/** Asks a client that waits for it to send its body. */
-export function allowReading(req: IncomingMessage, res: ServerResponse): void {
-  if (!awaitsContinue(req)) return
-  Object.defineProperty(req, continueSent, { value: true })
-  res.writeContinue()
-}
+/** Something else has set an encoding: the body arrives as text, from which its bytes cannot be told. */
+export const bodyIsText = (): ZinError => httpErrors.BODY_CONSUMED('was made text by setEncoding')

@@ -3,7 +3,7 @@ import { messageOf } from '../errors.js'
 import type { Logger } from '../log/types.js'
 import { isThenable } from '../util/thenable.js'
 import type { MaybePromise, Step } from './chain.js'
-import { isUntouched, jsonType, rawResponse } from './context.js'
+import { hasOwnStatus, isUntouched, jsonType, rawResponse } from './context.js'
 import type { Route, RouteContext } from './route.js'
 import type { ResponseSchemas } from './route-types.js'
 import { isJson } from './send-stream.js'
@@ -14,17 +14,20 @@ export function routeHandler(route: Route, schemas: Schemas, warn: Logger | unde
   const check = warn && route.response ? responseWarner(route, schemas, warn) : undefined
   const take = (ctx: Context, value: unknown): void => {
     if (value !== undefined) setBody(ctx, value)
-    else if (rawResponse(ctx).statusCode === 200 && ctx.body === undefined && ctx.respond !== false && !rawResponse(ctx).headersSent)
-      ctx.status = 204
+    else if (isUnset(ctx) && ctx.body === undefined && ctx.respond !== false && !rawResponse(ctx).headersSent) ctx.status = 204
     check?.(ctx)
   }
   return (ctx): MaybePromise => {
-    // Koa's initial status is 404; a handler that sets no status has succeeded.
-    rawResponse(ctx).statusCode = 200
+    const res = rawResponse(ctx)
+    // Koa's initial status is 404; a handler has succeeded if neither it nor a middleware sets a status.
+    if (res.statusCode === 404 && !hasOwnStatus(ctx)) res.statusCode = 200
     const value = route.handler(ctx as RouteContext)
     return isThenable(value) ? Promise.resolve(value).then((settled) => take(ctx, settled)) : take(ctx, value)
   }
 }
+
+/** Whether nothing but the core has set the status. */
+const isUnset = (ctx: Context): boolean => rawResponse(ctx).statusCode === 200 && !hasOwnStatus(ctx)
 
 /** Sets the content type of JSON before Koa gets the body, because Koa would look it up for nearly every response. */
 function setBody(ctx: Context, value: unknown): void {

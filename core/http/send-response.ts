@@ -56,7 +56,8 @@ export function sendResponse(koa: Koa, ctx: Context, fail: (reason: unknown) => 
   if (isJson(body) && isOrdinary(ctx, res)) {
     const text = textOf(ctx, res.statusCode, body)
     const bytes = Buffer.byteLength(text)
-    res.setHeader('Content-Length', bytes)
+    // A message with both is invalid.
+    if (!res.hasHeader('Transfer-Encoding')) res.setHeader('Content-Length', bytes)
     if (req.method === 'HEAD') return void res.end()
     // ASCII is identical in both; Node copies Latin-1 but would encode UTF-8 again.
     res.end(text, bytes === text.length ? 'latin1' : 'utf8')

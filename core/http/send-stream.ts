@@ -56,6 +56,8 @@ export function acceptStreams(koa: Koa): void {
     set(this: Koa.Response, given: unknown) {
       const earlier: unknown = get.call(this)
       const body = forKoa(given)
+      // That of the earlier body, which Koa removes for streams of Node only.
+      if (earlier != null && (body instanceof ReadableStream || body instanceof Response)) this.remove('Content-Length')
       set.call(this, body)
       // fetch has decoded the body, but keeps the headers of the coded one.
       if (body instanceof Response && body.url !== '' && body.headers.has('content-encoding')) {

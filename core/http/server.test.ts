@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
+import type { Context, Middleware } from 'koa'
 import { Type } from 'typebox'
 import { HttpApp } from './app.js'
+import { captureBody } from './body.js'
 import { exchange, listen, makeApp, RawClient, rawRequest, route, statusOf } from './test-support.js'
 
+const { koaBody } = createRequire(import.meta.url)('koa-body') as { readonly koaBody: () => Middleware }
 const hello = route({ method: 'GET', path: '/hello', handler: () => ({ hello: true }) })
 const any = route({ method: 'GET', path: '/*rest', handler: (ctx) => ({ path: ctx.path, rest: ctx.input.params.rest }) })
 const echo = route({ method: 'POST', path: '/echo', body: Type.Object({}), handler: ({ input }) => input.body })
@@ -146,6 +152,118 @@ test('a client that is still sending an oversized body gets the 413 before the c
     client.socket.end()
     await client.closed
   }
+})
+
+/** Ways to read a body: the core's, those of Node, and those of other people. */
+const readers: Readonly<Record<string, (ctx: Context) => unknown>> = {
+  captureBody: async (ctx) => String(await captureBody(ctx)),
+  iteration: (ctx) => text(ctx.req),
+  pipe: (ctx) => ctx.req.pipe(new PassThrough()),
+  'body = req': (ctx) => ctx.req,
+  listeners: (ctx) =>
+    new Promise((resolve) => {
+      let read = ''
+      ctx.req.setEncoding('utf8')
+      ctx.req.on('data', (piece: string) => void (read += piece)).on('end', () => resolve(read))
+    }),
+  'koa-body': async (ctx) => {
+    await koaBody()(ctx as never, async () => undefined)
+    return String((ctx.request as { readonly body?: unknown }).body)
+  },
+}
+const expecting = ['Expect: 100-continue', 'Content-Type: text/plain', 'Content-Length: 4']
+
+for (const [name, handler] of Object.entries(readers)) {
+  test(`whoever reads the body asks a client for it that expects 100-continue: ${name}`, async (t) => {
+    const port = await listen(makeApp(t, [route({ method: 'POST', path: '/read', handler: handler as never })]).app)
+    const client = await RawClient.open(port)
+    client.send(rawRequest('POST /read', expecting))
+    await client.until(/^HTTP\/1\.1 100 Continue\r\n\r\n/)
+    client.send('body')
+    await client.closed
+    assert.match(client.text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK[\s\S]*body/)
+    assert.equal(client.text.split('100 Continue').length, 2)
+    // RFC 9110 10.1.1: the expectation of a client of HTTP/1.0 is ignored.
+    const old = await exchange(port, rawRequest('POST /read', expecting, 'body').replace('HTTP/1.1', 'HTTP/1.0'))
+    assert.match(old, /^HTTP\/1\.1 200 OK[\s\S]*body/)
+    assert.doesNotMatch(old, /100 Continue/)
+  })
+}
+
+test('100 Continue is never part of a response whose head was sent before the body is read', async (t) => {
+  const late = route({
+    method: 'POST',
+    path: '/late',
+    handler: async (ctx) => {
+      ctx.respond = false
+      ctx.res.writeHead(200)
+      ctx.res.write('read: ')
+      ctx.res.end(await captureBody(ctx))
+    },
+  })
+  const port = await listen(makeApp(t, [late]).app)
+  assert.doesNotMatch(await exchange(port, rawRequest('POST /late', expecting, 'body')), /100 Continue/)
+})
+
+test('the connection of a client stays open that expects 100-continue but does not wait for it', async (t) => {
+  let arrived = (): void => undefined
+  const { app } = makeApp(t, [route({ method: 'POST', path: '/read', handler: async (ctx) => String(await captureBody(ctx)) })])
+  app.addGlobal('test', async (ctx, next) => {
+    while (!ctx.req.complete) await new Promise((resolve) => setImmediate(resolve))
+    arrived()
+    await next()
+  })
+  app.compile()
+  const client = await RawClient.open(await listen(app))
+  const complete = new Promise<void>((resolve) => void (arrived = resolve))
+  client.send(rawRequest('POST /read', expecting, 'body').replace('Connection: close\r\n', ''))
+  await complete
+  assert.match(await client.until(/body$/), /Connection: keep-alive/)
+  client.socket.destroy()
+})
+
+test('res.end keeps its encoding and calls back, also if a client still sends', async (t) => {
+  let ended = (): void => undefined
+  const called = new Promise<void>((resolve) => void (ended = resolve))
+  const ends = route({
+    method: 'POST',
+    path: '/ends',
+    handler: (ctx) => {
+      ctx.respond = false
+      setImmediate(() => ctx.res.end('\xe9', 'latin1', ended))
+    },
+  })
+  const client = await RawClient.open(await listen(makeApp(t, [ends], { bodyLimit: 100_000 }).app))
+  client.send(rawRequest('POST /ends', ['Content-Length: 70000'], 'x'))
+  await client.until(/\r\n\r\n1\r\n\xe9\r\n/)
+  client.send('x'.repeat(69_999))
+  await called
+  await client.closed
+})
+
+test('what is set after the response was sent changes nothing that is reported', async (t) => {
+  const ended: { readonly status: number }[] = []
+  let late: Context | undefined
+  const { app } = makeApp(t, [route({ method: 'GET', path: '/large', handler: () => ({ text: 'x'.repeat(20_000_000) }) })], {
+    requestEnd: { active: true, call: (end) => void ended.push(end) },
+  })
+  app.addGlobal('test', (ctx, next) => {
+    late = ctx
+    return next()
+  })
+  app.compile()
+  const client = await RawClient.open(await listen(app))
+  client.send(rawRequest('GET /large'))
+  await client.until(/xxx/)
+  client.socket.pause()
+  if (late === undefined) throw new Error('no request')
+  assert.equal(ended.length, 0)
+  late.status = 503
+  late.body = { replaced: true }
+  client.socket.resume()
+  await client.closed
+  while (ended.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(ended[0]?.status, 200)
 })
 
 test('a connection stays open after a small unread body', async (t) => {

@@ -57,7 +57,10 @@ export class HttpServer {
     // By default Node silently drops headers beyond 2000, which checks would then miss. Their total size is bounded anyway.
     this.#http.maxHeadersCount = 0
     // Without this listener Node sends `100 Continue` to every client; ours sends it when the body is read.
-    this.#http.on('checkContinue', listener)
+    this.#http.on('checkContinue', (req, res) => {
+      ;(req as Incoming).continueWhenRead(res)
+      listener(req, res)
+    })
     // Without this one, it responds to any other expectation with an empty 417.
     this.#http.on('checkExpectation', listener)
     this.#http.on('clientError', respondToClientError)
