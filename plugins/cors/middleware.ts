@@ -14,7 +14,7 @@ export interface CorsMiddlewareOptions {
 }
 
 /** Maximum number of refused origins that are reported. */
-const mostReported = 20
+const maxReported = 20
 
 /** Returns the middleware that answers preflights and adds the headers for pages of other origins. */
 export function corsMiddleware(options: CorsMiddlewareOptions): Middleware {
@@ -40,7 +40,7 @@ export function corsMiddleware(options: CorsMiddlewareOptions): Middleware {
   }
 
   const report = (origin: string): void => {
-    if (onRefused === undefined || reported.size >= mostReported || reported.has(origin)) return
+    if (onRefused === undefined || reported.size >= maxReported || reported.has(origin)) return
     reported.add(origin)
     onRefused(origin)
   }

@@ -27,7 +27,7 @@ export const closeCodes = {
 /** Time limit of an access check, in ms. */
 const accessMs = 15_000
 /** Longest time of a timer, in ms. */
-const longestMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 export interface ConnectionLimits {
   readonly messagesPerSecond: number
@@ -231,9 +231,9 @@ export class Connection implements ClientSocket {
     if (error === undefined || error.status >= 500)
       log.error({ err: thrown, path: spec.path, socket: this.id }, 'the handler of a socket failed')
     const isLate = error?.code === websocketErrors.SOCKET_HANDLER_LATE.code
-    const told = error ?? websocketErrors.INTERNAL_ERROR(thrown)
-    if (isStart || isLate) this.#refuse(closeCodes.failed, told)
-    else this.sendText(this.#bodyOf(told))
+    const reported = error ?? websocketErrors.INTERNAL_ERROR(thrown)
+    if (isStart || isLate) this.#refuse(closeCodes.failed, reported)
+    else this.sendText(this.#bodyOf(reported))
   }
 
   /** Says why, as far as the client listens, and closes. */
@@ -266,7 +266,7 @@ export class Connection implements ClientSocket {
       await this.recheck()
     }
     this.#timers.push(setInterval(() => void beat(), limits.pingMs).unref())
-    const lasts = Math.min(longestMs, ...access.map(({ lastsMs }) => lastsMs))
+    const lasts = Math.min(maxTimerMs, ...access.map(({ lastsMs }) => lastsMs))
     if (access.length > 0) this.#timers.push(setTimeout(() => this.#refuse(closeCodes.policy, 'ACCESS_ENDED'), Math.max(0, lasts)).unref())
   }
 

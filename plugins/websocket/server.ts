@@ -37,10 +37,6 @@ export class SocketServer {
     return this.#open.size
   }
 
-  get accepts(): boolean {
-    return !this.#closed
-  }
-
   /** Number of messages since the start. */
   get messages(): { readonly in: number; readonly out: number } {
     return this.#messages
@@ -50,7 +46,7 @@ export class SocketServer {
   acceptor(spec: AnySocketSpec, protocols: readonly string[]): (ctx: RouteContext, connection: UpgradeConnection) => void {
     const { options, open } = this.#parts
     const origins = spec.origins ?? options.origins
-    // Opened with the first connection, so that a command which only lists routes needs no package.
+    // Opened with the first connection: a plugin of the same level declares its sockets while the package is loaded.
     let server: WebSocketServer | undefined
     return (ctx, connection) => {
       checkHandshake(ctx.req)
