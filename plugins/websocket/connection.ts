@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { WebSocket } from 'ws'
 import {
   type Access,
+  accessHolds,
   type Clock,
   type ErrorBody,
   jsonText,
@@ -24,8 +25,6 @@ export const closeCodes = {
   failed: 1011,
 } as const
 
-/** Time limit of an access check, in ms. */
-const accessMs = 15_000
 /** Longest time of a timer, in ms. */
 const maxTimerMs = 2 ** 31 - 1
 
@@ -164,9 +163,7 @@ export class Connection implements ClientSocket {
   /** Ends the connection if its access has ended. */
   async recheck(): Promise<void> {
     const { access } = this.#parts
-    const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
-    if (access.length > 0 && !(await withDeadline(holds(), accessMs, 'no result').catch(() => false)))
-      this.#refuse(closeCodes.policy, 'ACCESS_ENDED')
+    if (!(await accessHolds(access))) this.#refuse(closeCodes.policy, 'ACCESS_ENDED')
   }
 
   /** Cuts the connection. */
