@@ -118,7 +118,7 @@ export type { EventStream, EventStreamLimits, StreamedEvent } from './http/event
 export { EventStreams } from './http/event-stream.js'
 export type { FormReader, IncomingForm, ReadForm } from './http/form-reader.js'
 export { announcesBody } from './http/headers.js'
-export { HostCheck } from './http/host-check.js'
+export { HostCheck, isOwnOrigin } from './http/host-check.js'
 export { jsonText } from './http/json.js'
 export { reportedPath } from './http/matched-route.js'
 export type {

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { clientNetwork, type ZinError } from 'zin'
+import { clientNetwork, isOwnOrigin, type ZinError } from 'zin'
 import { isForwarded } from 'zin/plugins/ops'
 import type { FailureThrottle } from 'zin/plugins/queue-monitor'
 import { consoleErrors } from './errors.js'
@@ -42,8 +42,7 @@ export function refusalOf(req: IncomingMessage, { auth, links, readOnly }: Acces
   const reads = method === 'GET' || method === 'HEAD'
   const site = headers['sec-fetch-site']
   const isPage = headers['sec-fetch-mode'] === 'navigate' && reads
-  const isForeign =
-    headers.origin !== undefined && headers.origin !== `http://${headers.host}` && headers.origin !== `https://${headers.host}`
+  const isForeign = headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host)
   if (!isPage && (isForeign || (site !== undefined && site !== 'same-origin' && site !== 'none')))
     return consoleErrors.CONSOLE_FORBIDDEN('The request was sent by a page of another site')
   if (reads) return undefined

@@ -1,6 +1,6 @@
 import type koaCorsFactory from '@koa/cors'
 import type { Context, Middleware, Next } from 'koa'
-import { announcesBody } from 'zin'
+import { announcesBody, isOwnOrigin } from 'zin'
 import type { Policy } from './policy.js'
 
 export interface CorsMiddlewareOptions {
@@ -61,7 +61,7 @@ export function corsMiddleware(options: CorsMiddlewareOptions): Middleware {
     }
     if (policy?.allows(origin)) return variantOf(policy)(request, next)
     request.vary('Origin')
-    if (origin !== `http://${host}` && origin !== `https://${host}`) report(origin)
+    if (!isOwnOrigin(origin, host)) report(origin)
     return next()
   }
 }
