@@ -89,7 +89,7 @@ export class Schemas {
         ),
       ])
     return results.some((result) => result instanceof Promise)
-      ? Promise.all(results).then(finish)
+      ? Promise.all(results.map(async (result) => result)).then(finish)
       : finish(results as readonly (readonly SchemaFault[])[])
   }
 

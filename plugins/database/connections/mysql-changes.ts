@@ -5,7 +5,7 @@ export const safetyQuery = 'select @@session.sql_mode as sql_mode, @@session.cha
 export function unsafeSetting(row: Readonly<Record<string, unknown>> | undefined): readonly [name: string, value: string] | undefined {
   const [mode, charset] = [String(row?.sql_mode), String(row?.character_set_client)]
   if (mode.split(',').includes('NO_BACKSLASH_ESCAPES')) return ['sql_mode', mode]
-  return /^utf8/.test(charset) ? undefined : ['character_set_client', charset]
+  return charset.startsWith('utf8') ? undefined : ['character_set_client', charset]
 }
 
 interface Header {
