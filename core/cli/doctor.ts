@@ -13,7 +13,7 @@ import { zinPackage } from './package-root.js'
 /** Free space below which a disk needs attention, in bytes. */
 const leastFreeBytes = 256 * 2 ** 20
 /** How many files of the data directory are looked at. */
-const mostFiles = 1_000
+const maxFiles = 1_000
 
 interface Manifest {
   readonly version?: string
@@ -136,7 +136,7 @@ async function unwritable(folder: string): Promise<string | undefined> {
     if (entries === undefined) return at
     for (const entry of entries) {
       seen += 1
-      if (seen > mostFiles) return undefined
+      if (seen > maxFiles) return undefined
       const path = join(at, entry.name)
       // A file that was removed in the meantime is none.
       const { code } = await access(path, constants.W_OK).then(

@@ -50,7 +50,7 @@ export async function scaffold({ target, example, zin }: ScaffoldOptions): Promi
 }
 
 /** Replaces the value of `APP_NAME`, or inserts it as the first line. */
-export function withAppName(text: string, name: string): string {
+function withAppName(text: string, name: string): string {
   const line = /^APP_NAME=.*$/m
   return line.test(text) ? text.replace(line, `APP_NAME=${name}`) : `APP_NAME=${name}\n${text}`
 }

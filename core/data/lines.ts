@@ -4,7 +4,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import type { Writable } from 'node:stream'
 
 /** Longest line in bytes: of a job, whose data and result may have 100 MiB each. */
-export const mostLineBytes = 256 * 2 ** 20
+export const maxLineBytes = 256 * 2 ** 20
 /** How much is written at a time, in bytes. */
 const chunkBytes = 2 ** 18
 
@@ -33,12 +33,12 @@ export async function* readLines(file: string): AsyncGenerator<Line, void, undef
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let parts: Buffer[] = []
   let [number, length, bytes] = [1, 0, 0]
-  const tooLong = () => new LineError(number, `the line has more than ${mostLineBytes} bytes`)
+  const tooLong = () => new LineError(number, `the line has more than ${maxLineBytes} bytes`)
   for await (const chunk of createReadStream(file, { highWaterMark: chunkBytes }) as AsyncIterable<Buffer>) {
     let from = 0
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       const whole = Buffer.concat([...parts, chunk.subarray(from, end)])
-      if (whole.length > mostLineBytes) throw tooLong()
+      if (whole.length > maxLineBytes) throw tooLong()
       parts = []
       length = 0
       from = end + 1
@@ -55,7 +55,7 @@ export async function* readLines(file: string): AsyncGenerator<Line, void, undef
     }
     parts.push(chunk.subarray(from))
     length += chunk.length - from
-    if (length > mostLineBytes) throw tooLong()
+    if (length > maxLineBytes) throw tooLong()
   }
   if (length > 0) throw new LineError(number, 'the line has no end: the file was cut off')
 }

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { messageOf } from '../errors.js'
 import { dataErrors } from './errors.js'
 import { type DataHead, headText, type Placed, readData, recordText, writeEnd } from './file.js'
-import { type LineWriter, mostLineBytes } from './lines.js'
+import { type LineWriter, maxLineBytes } from './lines.js'
 import { isImporting, noteImport } from './marker.js'
 import type { DataRecord, DataStore } from './part.js'
 
@@ -21,7 +21,7 @@ export interface Moved {
 }
 
 /** Records and bytes of their lines that are written at once. */
-const [mostAtOnce, mostBytesAtOnce] = [500, 2 ** 20]
+const [maxBatchRecords, maxBatchBytes] = [500, 2 ** 20]
 
 /** Writes the data of all stores. */
 export async function exportData(
@@ -51,8 +51,8 @@ export async function exportData(
         const next = await read.next()
         if (next.done === true) return void notes.push(...next.value)
         const text = recordText(plugin, next.value)
-        if (text.length > mostLineBytes / 3 && Buffer.byteLength(text) > mostLineBytes)
-          throw new Error(`a record of ${next.value.of} has more than ${mostLineBytes} bytes, which no import reads`)
+        if (text.length > maxLineBytes / 3 && Buffer.byteLength(text) > maxLineBytes)
+          throw new Error(`a record of ${next.value.of} has more than ${maxLineBytes} bytes, which no import reads`)
         await writer.write(text)
         written++
         if (!isCounted(store, next.value)) continue
@@ -205,7 +205,7 @@ async function* batchesOf(records: AsyncIterable<Placed>): AsyncGenerator<Batch>
   let batch: Placed[] = []
   let from = 0
   for await (const placed of records) {
-    const isFull = batch.length >= mostAtOnce || placed.bytes - from > mostBytesAtOnce || batch[0]?.part !== placed.part
+    const isFull = batch.length >= maxBatchRecords || placed.bytes - from > maxBatchBytes || batch[0]?.part !== placed.part
     if (batch.length > 0 && isFull) {
       yield batch as Batch
       from = batch.at(-1)?.bytes ?? 0

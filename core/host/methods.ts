@@ -29,7 +29,8 @@ export class ContextMethods {
   }
 
   /**
-   * Adds the declared methods to the context of a plugin. Throws ZIN_METHOD_TAKEN for one that is a member of every context. Returns a function to call when the plugin is no longer a user of them.
+   * Adds the declared methods to the context of a plugin. Throws ZIN_METHOD_TAKEN for one that is a member of every context. Returns a function
+   * to call when the plugin no longer uses them.
    */
   extend(context: PluginContext): Disposer {
     const user = context.plugin.name

@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { withDeadline } from '../util/deadline.js'
 
 /** Access granted to a request, for responses that outlast the check, such as event streams. */
 export interface Access {
@@ -51,4 +52,13 @@ export function noteAccess(ctx: Context, look: Look): void {
 /** Returns the access registered for a request; empty for a route without credentials. */
 export function accessOf(ctx: Context): readonly Access[] {
   return ((ctx as Noted)[noted] ?? []).map((look) => look())
+}
+
+/** How long an access check may take, in ms. */
+const maxCheckMs = 15_000
+
+/** Whether every access of a list is still valid. A rejection, or no result within 15 s, counts as no. It never rejects. */
+export async function accessHolds(access: readonly Access[]): Promise<boolean> {
+  const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
+  return withDeadline(holds(), maxCheckMs, 'no result').catch(() => false)
 }

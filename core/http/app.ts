@@ -1,5 +1,3 @@
-import { createRequire } from 'node:module'
-import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { EndedRequest, ErrorBody, FailedRequest } from '../hooks/catalogue.js'
 import type { NotifySlot, WaterfallSlot } from '../hooks/kinds.js'
@@ -7,28 +5,26 @@ import type { Logger } from '../log/types.js'
 import type { Address } from '../util/address.js'
 import type { Clock } from '../util/clock.js'
 import type { Disposer } from '../util/disposer.js'
-import { brokenResponseLog } from './access-log.js'
 import type { BodyDecoder } from './body.js'
-import { type ContextFactory, contextFactory } from './context.js'
 import { ErrorResponder } from './error-responder.js'
 import { httpErrors } from './errors.js'
 import type { FormReader } from './form-reader.js'
 import { HostCheck } from './host-check.js'
 import type { InjectRequest, InjectResponse } from './inject.js'
 import { inject } from './inject.js'
+import { lazyKoa } from './koa.js'
 import { setPrivatePaths } from './matched-route.js'
 import type { RouteMiddleware, UseEntry, UsePhase } from './middleware.js'
 import { MiddlewareRegistry } from './middleware-registry.js'
 import { type ErrorInfo, openapiDocument, type SecuredRoute } from './openapi.js'
 import { type Fallback, Pipeline, type PipelineParts, type PipelineRoute } from './pipeline.js'
-import { type Responders, setResponders } from './refusal-body.js'
+import type { Responders } from './refusal-body.js'
 import { RequestIds } from './request-ids.js'
 import type { Registration, Route, RouteInfo } from './route.js'
 import { infoOf } from './route.js'
 import { type RouteFieldCheck, RouteFieldChecks } from './route-fields.js'
 import { checkRoutes } from './route-problems.js'
 import { type OfEveryRoute, routeSteps } from './route-steps.js'
-import { acceptStreams } from './send-stream.js'
 import { type Serializer, serializerOf } from './serializers.js'
 import { HttpServer } from './server.js'
 import { Schemas } from './validate.js'
@@ -85,17 +81,8 @@ export class HttpApp {
     const { trustedProxies, allowedHosts, log, clock, logRequests, info, requestEnd } = options
     this.#options = options
     this.#hosts = allowedHosts && new HostCheck(allowedHosts)
-    let koa: Koa | undefined
-    let contexts: ContextFactory | undefined
-    this.#parts = {
-      get koa() {
-        koa ??= loadKoa(options)
-        return koa
-      },
-      contexts: (req, res, requestId) => {
-        contexts ??= contextFactory(this.#parts.koa)
-        return contexts(req, res, requestId)
-      },
+    // Not spread: that would load Koa.
+    this.#parts = Object.assign(lazyKoa(options), {
       log,
       clock,
       ids: new RequestIds(),
@@ -106,7 +93,7 @@ export class HttpApp {
       logRequests,
       requestEnd,
       isDraining: () => this.#draining,
-    }
+    })
     this.#pipeline = new Pipeline(this.#parts, [], { wraps: [], globals: [], fallbacks: [] })
     this.#server = new HttpServer((req, res) => this.#pipeline.receive(req, res), clock)
   }
@@ -296,16 +283,6 @@ export class HttpApp {
     this.setDraining()
     return this.#server.close()
   }
-}
-
-/** Loads koa on first use: a command serves no requests, and would spend a tenth of its time on loading it. */
-function loadKoa({ trustedProxies, production, responders = {}, log }: HttpAppOptions): Koa {
-  const Application = createRequire(import.meta.url)('koa') as typeof Koa
-  const koa = new Application({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies, env: production ? 'production' : 'development' })
-  koa.on('error', brokenResponseLog(log))
-  acceptStreams(koa)
-  setResponders(koa, responders)
-  return koa
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

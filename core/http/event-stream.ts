@@ -1,11 +1,9 @@
 import { PassThrough } from 'node:stream'
 import type { Context } from 'koa'
-import { clientNetwork } from '../egress/address.js'
-import { withDeadline } from '../util/deadline.js'
-import { accessOf } from './access.js'
+import { accessHolds, accessOf } from './access.js'
+import { ClientLimit } from './client-limit.js'
 import { httpErrors } from './errors.js'
 import { jsonText } from './json.js'
-import { requestContext } from './request-context.js'
 
 /** One event of a stream: JSON data with a name. */
 export interface StreamedEvent {
@@ -54,14 +52,16 @@ const unreadLimit = 1024 * 1024
  */
 export class EventStreams {
   readonly #open = new Set<EventStream>()
-  readonly #byClient = new Map<string, number>()
-  readonly #perClient: number
-  readonly #total: number
+  readonly #limit: ClientLimit
   #closed = false
 
   constructor({ perClient = 32, total = 1000 }: EventStreamLimits = {}) {
-    this.#perClient = perClient
-    this.#total = total
+    this.#limit = new ClientLimit({
+      perClient,
+      total,
+      perClientError: httpErrors.TOO_MANY_STREAMS,
+      totalError: httpErrors.STREAMS_EXHAUSTED,
+    })
   }
 
   get size(): number {
@@ -77,11 +77,10 @@ export class EventStreams {
    */
   open(ctx: Context, onEnd: () => void): EventStream {
     const access = accessOf(ctx)
-    const release = this.#admit(ctx)
+    const release = this.#limit.admit(ctx)
     const body = new PassThrough()
-    const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
     const recheck = async (): Promise<void> => {
-      if (await withDeadline(holds(), keepAliveMs, 'no result').catch(() => false)) write(': keep-alive\n\n')
+      if (await accessHolds(access)) write(': keep-alive\n\n')
       else stream.close()
     }
     const keepAlive = setInterval(() => void recheck(), keepAliveMs)
@@ -120,21 +119,6 @@ export class EventStreams {
     write(': listening\n\n')
     if (this.#closed) stream.close()
     return stream
-  }
-
-  /** Counts a new stream of a client. Returns a function that releases it. */
-  #admit(ctx: Context): () => void {
-    const userId = requestContext()?.userId
-    const client = userId === undefined ? `network ${clientNetwork(ctx.ip)}` : `user ${userId}`
-    const open = this.#byClient.get(client) ?? 0
-    if (open >= this.#perClient) throw httpErrors.TOO_MANY_STREAMS(this.#perClient)
-    if (this.#open.size >= this.#total) throw httpErrors.STREAMS_EXHAUSTED(this.#total)
-    this.#byClient.set(client, open + 1)
-    return () => {
-      const left = (this.#byClient.get(client) ?? 1) - 1
-      if (left === 0) this.#byClient.delete(client)
-      else this.#byClient.set(client, left)
-    }
   }
 
   /** Ends every stream, including those opened later. */

@@ -26,3 +26,14 @@ export class HostCheck {
 function hasPort(entry: string): boolean {
   return /:\d+$/.test(entry) && !entry.endsWith(']')
 }
+
+/**
+ * Whether a page has the origin of the app itself: the header `Origin` of a request names the host that the request was sent to. The scheme does
+ * not count, because a proxy may have ended TLS.
+ *
+ * @param host the header `Host`, or behind trusted proxies `ctx.host`.
+ */
+export function isOwnOrigin(origin: string, host: string | undefined): boolean {
+  const [, name] = /^https?:\/\/(.+)$/i.exec(origin) ?? []
+  return name !== undefined && name.toLowerCase() === host?.toLowerCase()
+}

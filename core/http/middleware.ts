@@ -50,7 +50,8 @@ type StateOfListed<Key> = Key extends keyof MiddlewareState ? MiddlewareState[Ke
 /**
  * When a middleware of `ctx.use` runs: `limits` before anything that may be expensive, for what counts and refuses requests; `global` before the
  * route match; `guarded` once the middleware of the route has accepted the request, before its body is read; `parsed` once it has been
- * read, when `ctx.input` holds what was sent, before that is validated. The last two run only for requests that match a route. Probes are served without any of them.
+ * read, when `ctx.input` holds what was sent, before that is validated. The last two run only for requests that match a route. Probes are
+ * served without any of them.
  */
 export type UsePhase = 'limits' | 'global' | 'guarded' | 'parsed'
 
@@ -100,7 +101,8 @@ export interface RouteMiddleware {
 }
 
 /**
- * Declares a middleware for `ctx.middleware`, or for the `use` of a route directly. An invalid declaration stops the boot with `ZIN_MIDDLEWARE_INVALID`.
+ * Declares a middleware for `ctx.middleware`, or for the `use` of a route directly. An invalid declaration stops the boot with
+ * `ZIN_MIDDLEWARE_INVALID`.
  *
  * @example
  * import { defineMiddleware, refuse } from 'zin'

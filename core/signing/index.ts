@@ -11,7 +11,7 @@ export { canonicalRequest, DEFAULT_HEADER_PREFIX, KEY_ID_PATTERN, signatureHeade
 // Keys and secrets.
 
 export type { DecoyKey, SigningKey } from './key.js'
-export { decoyKey, sha256Hex, signingKey } from './key.js'
+export { decoyKey, isSameSecret, sha256Hex, signingKey } from './key.js'
 export { isPublicKey, publicSigningKey } from './public-key.js'
 export type { SealBinding, Sealer, Unsealed } from './seal.js'
 export { createSealer, isEnvelope } from './seal.js'

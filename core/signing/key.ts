@@ -1,4 +1,13 @@
-import { createHash, createHmac, createSecretKey, generateKeyPairSync, hash, type KeyObject, randomBytes } from 'node:crypto'
+import {
+  createHash,
+  createHmac,
+  createSecretKey,
+  generateKeyPairSync,
+  hash,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 
 /** A secret or a device's public key, prepared for checking signatures; `key.type` distinguishes them. */
 export interface SigningKey {
@@ -29,4 +38,10 @@ export function hmacSha256(key: KeyObject, text: string): Buffer {
 
 export function sha256Hex(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex')
+}
+
+/** Whether two secrets, such as API keys, are the same text. The time that it takes reveals neither of them, except their lengths. */
+export function isSameSecret(given: string, expected: string): boolean {
+  const [one, other] = [given, expected].map((secret) => createHash('sha256').update(secret).digest()) as [Buffer, Buffer]
+  return timingSafeEqual(one, other)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { isSameSecret } from './key.js'
 import { createSealer } from './seal.js'
 import { parseBackups, parseSecrets } from './secret-list.js'
 
@@ -67,4 +68,11 @@ describe('sealing', () => {
     const envelope = createSealer(['old']).seal('hush', binding)
     assert.deepEqual(createSealer(['new', 'old']).unseal(envelope, binding), { secret: 'hush', stale: true })
   })
+})
+
+it('secrets are the same if they are the same text, whatever their lengths', () => {
+  for (const secret of ['', 'a', 'ü🎈', 'x'.repeat(1000)]) {
+    assert.ok(isSameSecret(secret, secret))
+    for (const other of [`${secret} `, `${secret}a`, `A${secret}`]) assert.ok(!isSameSecret(other, secret))
+  }
 })

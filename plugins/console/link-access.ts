@@ -1,6 +1,7 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { ZinError } from 'zin'
+import { isSameSecret } from 'zin/signing'
 import { consoleErrors } from './errors.js'
 
 /**
@@ -9,18 +10,18 @@ import { consoleErrors } from './errors.js'
  */
 export class LinkAccess {
   readonly #session = randomBytes(32).toString('base64url')
-  #token: Buffer | undefined
+  #token: string | undefined
 
   /** Returns a link that works once, and invalidates the previous link. @param url the origin of the console. */
   link(url: string): string {
     const token = randomBytes(32).toString('base64url')
-    this.#token = digestOf(token)
+    this.#token = token
     return `${url}/console?token=${token}`
   }
 
   /** Returns the `Set-Cookie` value for a token; undefined if the token is wrong or already used. */
   exchange(token: string, req: IncomingMessage): string | undefined {
-    if (this.#token === undefined || !timingSafeEqual(digestOf(token), this.#token)) return undefined
+    if (this.#token === undefined || !isSameSecret(token, this.#token)) return undefined
     this.#token = undefined
     return `${cookieName(req)}=${this.#session}; Path=/; HttpOnly; SameSite=Strict`
   }
@@ -29,7 +30,7 @@ export class LinkAccess {
   refusalOf(req: IncomingMessage): ZinError | undefined {
     const start = `${cookieName(req)}=`
     const given = (req.headers.cookie ?? '').split(/; */).find((one) => one.startsWith(start))
-    const isKnown = given !== undefined && timingSafeEqual(digestOf(given.slice(start.length)), digestOf(this.#session))
+    const isKnown = given !== undefined && isSameSecret(given.slice(start.length), this.#session)
     return isKnown ? undefined : consoleErrors.CONSOLE_LINK_REQUIRED()
   }
 }
@@ -37,8 +38,4 @@ export class LinkAccess {
 /** Includes the port, because browsers share the cookies of a host across its ports. */
 function cookieName({ socket }: IncomingMessage): string {
   return `zin-console-${socket.localPort}`
-}
-
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text, 'utf8').digest()
 }

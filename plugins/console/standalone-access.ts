@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { clientNetwork, type ZinError } from 'zin'
+import { clientNetwork, isOwnOrigin, type ZinError } from 'zin'
 import { isForwarded } from 'zin/plugins/ops'
 import type { FailureThrottle } from 'zin/plugins/queue-monitor'
+import { isSameSecret } from 'zin/signing'
 import { consoleErrors } from './errors.js'
 import type { LinkAccess } from './link-access.js'
 
@@ -42,8 +42,7 @@ export function refusalOf(req: IncomingMessage, { auth, links, readOnly }: Acces
   const reads = method === 'GET' || method === 'HEAD'
   const site = headers['sec-fetch-site']
   const isPage = headers['sec-fetch-mode'] === 'navigate' && reads
-  const isForeign =
-    headers.origin !== undefined && headers.origin !== `http://${headers.host}` && headers.origin !== `https://${headers.host}`
+  const isForeign = headers.origin !== undefined && !isOwnOrigin(headers.origin, headers.host)
   if (!isPage && (isForeign || (site !== undefined && site !== 'same-origin' && site !== 'none')))
     return consoleErrors.CONSOLE_FORBIDDEN('The request was sent by a page of another site')
   if (reads) return undefined
@@ -69,16 +68,12 @@ function isLocalName(host: string | undefined): boolean {
   return /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host ?? '')
 }
 
-/** Compares digests in constant time; always compares both. */
+/** Always compares both. */
 function isUser({ password, username }: BasicUser, header: string): boolean {
   const encoded = /^Basic +([A-Za-z0-9+/=]+)$/i.exec(header)?.[1] ?? ''
   const text = Buffer.from(encoded, 'base64').toString('utf8')
   const colon = Math.max(0, text.indexOf(':'))
-  const names = timingSafeEqual(digestOf(text.slice(0, colon)), digestOf(username))
-  const passwords = timingSafeEqual(digestOf(text.slice(colon + 1)), digestOf(password))
+  const names = isSameSecret(text.slice(0, colon), username)
+  const passwords = isSameSecret(text.slice(colon + 1), password)
   return Number(names) + Number(passwords) === 2
-}
-
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text, 'utf8').digest()
 }

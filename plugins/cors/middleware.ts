@@ -1,6 +1,6 @@
 import type koaCorsFactory from '@koa/cors'
 import type { Context, Middleware, Next } from 'koa'
-import { announcesBody } from 'zin'
+import { announcesBody, isOwnOrigin } from 'zin'
 import type { Policy } from './policy.js'
 
 export interface CorsMiddlewareOptions {
@@ -14,7 +14,7 @@ export interface CorsMiddlewareOptions {
 }
 
 /** Maximum number of refused origins that are reported. */
-const mostReported = 20
+const maxReported = 20
 
 /** Returns the middleware that answers preflights and adds the headers for pages of other origins. */
 export function corsMiddleware(options: CorsMiddlewareOptions): Middleware {
@@ -40,7 +40,7 @@ export function corsMiddleware(options: CorsMiddlewareOptions): Middleware {
   }
 
   const report = (origin: string): void => {
-    if (onRefused === undefined || reported.size >= mostReported || reported.has(origin)) return
+    if (onRefused === undefined || reported.size >= maxReported || reported.has(origin)) return
     reported.add(origin)
     onRefused(origin)
   }
@@ -61,7 +61,7 @@ export function corsMiddleware(options: CorsMiddlewareOptions): Middleware {
     }
     if (policy?.allows(origin)) return variantOf(policy)(request, next)
     request.vary('Origin')
-    if (origin !== `http://${host}` && origin !== `https://${host}`) report(origin)
+    if (!isOwnOrigin(origin, host)) report(origin)
     return next()
   }
 }

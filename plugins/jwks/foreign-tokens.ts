@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { errors, JWTHeaderParameters, JWTPayload, JWTVerifyOptions, jwtVerify } from 'jose'
 import { type Clock, messageOf, ZinError } from 'zin'
 import { type Claims, type Credential, checkedClaims, inTime, maxTokenBytes, type Refused, type Tokens } from 'zin/plugins/jwt'
+import { sha256Hex } from 'zin/signing'
 import type { IssuerKeys, KeysInForce } from './issuer-keys.js'
 import type { MapClaims } from './options.js'
 
@@ -20,8 +20,8 @@ export interface ForeignTokenParts {
   readonly clock: Clock
 }
 
-/** How many keys a token without a `kid` is tried with. */
-const mostTried = 8
+/** Maximum number of keys that a token without a `kid` is tried with. */
+const maxTried = 8
 const grammar = /^([\w-]+)\.([\w-]+)\.[\w-]+$/
 
 /** Returns a function that verifies a token of one of the issuers; `undefined` for a token of nobody known. */
@@ -36,7 +36,7 @@ export function foreignTokens({ issuers, tokens, jose, clock }: ForeignTokenPart
       return (await jose.jwtVerify(token, set, options)).payload
     } catch (error) {
       if (!(error instanceof jose.errors.JWKSMultipleMatchingKeys)) throw error
-      let left = mostTried
+      let left = maxTried
       for await (const key of error) {
         if (left === 0) break
         left -= 1
@@ -50,7 +50,7 @@ export function foreignTokens({ issuers, tokens, jose, clock }: ForeignTokenPart
     }
   }
 
-  const verified = async (token: string, issuer: Issuer, { set, verified }: KeysInForce, now: number): Promise<Claims> => {
+  const verify = async (token: string, issuer: Issuer, { set, verified }: KeysInForce, now: number): Promise<Claims> => {
     const known = verified.payloadOf(token)
     if (known !== undefined) return checkedClaims(inTime(known, now), { maxLifetime: maxLifetime() }, now)
     const payload = await payloadOf(token, set, {
@@ -61,7 +61,8 @@ export function foreignTokens({ issuers, tokens, jose, clock }: ForeignTokenPart
       // The leeway of `auth` is the same for every token; it is checked below.
       clockTolerance: 60,
     })
-    const named = { ...payload, jti: payload.jti ?? tokenId(token) }
+    // A token without a `jti` is revoked by its hash.
+    const named = { ...payload, jti: payload.jti ?? `sha256-${sha256Hex(token)}` }
     const claims = checkedClaims(inTime(named, now), { maxLifetime: maxLifetime() }, now)
     verified.add(token, claims)
     return claims
@@ -76,11 +77,11 @@ export function foreignTokens({ issuers, tokens, jose, clock }: ForeignTokenPart
     const now = Math.floor(clock.now() / 1000)
     const keys = await issuer.keys.current()
     try {
-      return await verified(token, issuer, keys, now)
+      return await verify(token, issuer, keys, now)
     } catch (error) {
       const newer = maybeRotated(error, header) ? await issuer.keys.newer(keys) : undefined
       if (newer === undefined) throw error
-      return verified(token, issuer, newer, now)
+      return verify(token, issuer, newer, now)
     }
   }
 
@@ -109,11 +110,6 @@ export function foreignTokens({ issuers, tokens, jose, clock }: ForeignTokenPart
       throw error
     }
   }
-}
-
-/** Names a token that has no `jti`, for revocations. */
-function tokenId(token: string): string {
-  return `sha256-${createHash('sha256').update(token).digest('hex')}`
 }
 
 function objectIn(part: string): Readonly<Record<string, unknown>> | undefined {

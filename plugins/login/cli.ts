@@ -26,7 +26,7 @@ const passwordOptions = {
 } as const
 
 /** Whoever can run commands on this machine. */
-const actor = { kind: 'local', id: 'local', via: 'cli' } as const
+export const actor = { kind: 'local', id: 'local', via: 'cli' } as const
 
 const isoTime = (ms: number | undefined): string => (ms === undefined ? '' : new Date(ms).toISOString())
 

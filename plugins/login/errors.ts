@@ -92,13 +92,13 @@ export const loginErrors = defineErrors({
   USER_NOT_FOUND: {
     status: 404,
     message: (email: string) => `No user has the email "${email}"; see zin user:list`,
-    when: '`user:password`, `user:disable`, `user:enable`, `user:delete`: no user has the email',
+    when: '`user:password`, `user:role`, `user:logout`, `user:disable`, `user:enable`, `user:delete`, `user:totp-reset`: no user has the email',
     fix: 'Correct it; `zin user:list` shows all',
   },
   USER_INVALID: {
     status: 400,
     message: (what: string) => what,
-    when: '`user:add`, `user:password`: an invalid email address, a password of fewer than 8 or more than 128 characters, or an empty role',
+    when: '`user:add`, `user:password`, `user:role`, `/auth/password/reset`, `loginUsersService`: an invalid email address, a password of fewer than 8 or more than 128 characters, or a role that is empty or has more than 100',
     fix: 'Correct what the message names',
   },
   LOGIN_USERS_MISSING: {
@@ -109,8 +109,8 @@ export const loginErrors = defineErrors({
   },
   LOGIN_OPTION_INVALID: {
     message: (what: string) => `login: ${what}`,
-    when: 'At boot: options that are mutually exclusive',
-    fix: 'Remove one of them',
+    when: 'At boot: options that exclude each other, or without what they need: `database`, `APP_KEY`, a listener that sends mails',
+    fix: 'Do what the message says',
   },
 })
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
+import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
 import { type Clock, type Logger, type Manage, messageOf, ZinError } from 'zin'
 import type { Devices } from 'zin/plugins/bulletproof'
 import type { Claims, Tokens } from 'zin/plugins/jwt'
@@ -55,7 +55,8 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     const secret = randomBytes(32).toString('base64url')
     const expiresAt = Math.min(clock.now() + parts.idleMs, family.endsAt)
     return {
-      family: { ...family, hash: hashOf(secret), expiresAt },
+      // The secret has 256 bits, so a plain hash is enough.
+      family: { ...family, hash: sha256Hex(secret), expiresAt },
       token: `${family.deviceId}~${family.family}~${secret}`,
     }
   }
@@ -93,7 +94,7 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
       await store.end(family)
       throw loginErrors.REFRESH_TOKEN_INVALID('it has expired')
     }
-    if (!timingSafeEqual(Buffer.from(family.hash), Buffer.from(hashOf(secret)))) {
+    if (!timingSafeEqual(Buffer.from(family.hash), Buffer.from(sha256Hex(secret)))) {
       await reused(family)
       throw loginErrors.REFRESH_TOKEN_INVALID('it was used before')
     }
@@ -170,9 +171,4 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
     ofDevice: (deviceId) => store.find(deviceId),
     sweep: () => store.sweep(clock.now()),
   }
-}
-
-/** The secret has 256 bits, so a plain hash is enough. */
-function hashOf(secret: string): string {
-  return createHash('sha256').update(secret).digest('hex')
 }

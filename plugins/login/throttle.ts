@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { clientNetwork } from 'zin'
+import { sha256Hex } from 'zin/signing'
 import type { Counters } from './counters.js'
 import { canonicalEmail } from './email.js'
 import { loginErrors } from './errors.js'
@@ -105,5 +105,5 @@ export function createThrottle(counters: Counters, limits: ThrottleLimits): Thro
 
 /** Keeps keys short and emails out of the store. */
 function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+  return sha256Hex(text).slice(0, 32)
 }

@@ -65,7 +65,7 @@ describe('zin config:check', () => {
         /^database: .* Create a user for this app and set DB_USERNAME and DB_PASSWORD$/,
         /^jwt: HS256 tokens require JWT_SECRET or APP_KEY; set it in the environment or \.env/,
         /^bulletproof: BULLETPROOF_SIGNING_SECRET has 5 bytes and production requires 32 or more; run "zin key:bulletproof"$/,
-        /^bulletproof: APP_KEY encrypts the device secrets .* set it to 32 random bytes or more in the environment or \.env$/,
+        /^bulletproof: APP_KEY encrypts the device secrets .* set it to 32 random bytes or more in the environment or \.env\. A new secret: node -e /,
         /^ops: OPS_AUTH=open is refused in production; set it to required, or to auto$/,
       ]) {
         assert.equal(problems.filter((problem) => expected.test(problem)).length, 1, `${expected} in\n${problems.join('\n')}`)

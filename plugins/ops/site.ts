@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isOwnOrigin } from 'zin'
 
 /** Properties of a request that {@link crossSiteProblem} checks. */
 export interface SiteRequest {
@@ -19,8 +20,7 @@ export interface SiteRequest {
  */
 export function crossSiteProblem({ hasOwnCredential = false, headers, method }: SiteRequest): string | undefined {
   const { host, origin, 'content-type': type, 'sec-fetch-site': site, 'x-requested-with': requestedWith } = headers
-  if (origin !== undefined && origin !== `http://${host}` && origin !== `https://${host}`)
-    return 'The request comes from a page of another origin'
+  if (origin !== undefined && !isOwnOrigin(origin, host)) return 'The request comes from a page of another origin'
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return 'The request comes from a page of another site'
   // A form cannot set either of them.
   if (hasOwnCredential || requestedWith !== undefined) return undefined

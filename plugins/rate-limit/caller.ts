@@ -4,8 +4,8 @@ import { clientNetwork, requestContext } from 'zin'
 import { checksKey, type Rule } from './rules.js'
 
 /** Most digests that are kept for callers who come again, and the length of a name that is kept. */
-const mostDigests = 10_000
-const longestKept = 200
+const maxDigests = 10_000
+const maxKeptLength = 200
 
 /** Names who is counted for a request, as a short text without personal data; undefined if nobody is. */
 export type CallerOf = (ctx: Context) => string | undefined | Promise<string | undefined>
@@ -50,8 +50,8 @@ function digests(): (text: string) => string {
     const found = known.get(text)
     if (found !== undefined) return found
     const digest = createHash('sha256').update(text).digest('base64url').slice(0, 32)
-    if (text.length <= longestKept) known.set(text, digest)
-    if (known.size > mostDigests) known.delete(known.keys().next().value as string)
+    if (text.length <= maxKeptLength) known.set(text, digest)
+    if (known.size > maxDigests) known.delete(known.keys().next().value as string)
     return digest
   }
 }

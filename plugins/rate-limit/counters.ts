@@ -15,7 +15,7 @@ export interface Counters {
 }
 
 /** Most keys that a process counts at a time; beyond that, the least recently used one is forgotten. */
-export const mostKeys = 100_000
+const maxKeys = 100_000
 
 /** Counters of one process, with a bounded size. */
 export class MemoryCounters implements Counters {
@@ -23,7 +23,7 @@ export class MemoryCounters implements Counters {
   readonly #most: number
   readonly #windows = new Map<string, { sum: number; readonly end: number }>()
 
-  constructor(clock: Clock, most = mostKeys) {
+  constructor(clock: Clock, most = maxKeys) {
     this.#clock = clock
     this.#most = most
   }

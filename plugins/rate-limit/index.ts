@@ -73,6 +73,6 @@ function middlewareFor(rule: Rule, limiter: Limiter, callerOf: CallerOf): Middle
   }
 }
 
-/** A question of a browser, which runs no handler: the request that it asks about is counted. */
+/** A CORS preflight runs no handler; the request that it is for is counted. */
 const isPreflight = ({ req }: Context): boolean =>
   req.method === 'OPTIONS' && req.headers.origin !== undefined && req.headers['access-control-request-method'] !== undefined

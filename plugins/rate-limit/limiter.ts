@@ -19,7 +19,7 @@ export interface LimiterParts {
 }
 
 /** Most callers that are refused without asking the store. */
-const mostRefused = 10_000
+const maxRefused = 10_000
 
 /** Returns a function that creates limiters from the package `rate-limiter-flexible`, on counters of ours. */
 export function limiters({ RateLimiterRedis, RateLimiterRes }: typeof Package): (rule: Rule, parts: LimiterParts) => Limiter {
@@ -60,7 +60,7 @@ export function limiters({ RateLimiterRedis, RateLimiterRes }: typeof Package): 
     const refuse = (caller: string, leftMs: number): void => {
       refused.delete(caller)
       refused.set(caller, clock.monotonic() + leftMs)
-      if (refused.size > mostRefused) refused.delete(refused.keys().next().value as string)
+      if (refused.size > maxRefused) refused.delete(refused.keys().next().value as string)
     }
 
     return {

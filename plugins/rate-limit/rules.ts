@@ -1,6 +1,6 @@
 import { joinErrors, type RouteInfo, type SecurityScheme } from 'zin'
 import { rateLimitErrors } from './errors.js'
-import type { LimitBy, RateLimitOptions } from './options.js'
+import { type LimitBy, type RateLimitOptions, rateLimitOptions } from './options.js'
 
 /** Where a limit is applied: to all routes before or after authentication, or to routes that list its key. */
 export type LimitPlace = 'before' | 'after' | 'route'
@@ -16,7 +16,7 @@ export interface Rule {
 }
 
 /** The name of the limit that the options have at the top level. */
-export const topName = 'default'
+const topName = 'default'
 
 export const middlewareKey = (name: string): `rateLimit:${string}` => `rateLimit:${name}`
 
@@ -26,7 +26,7 @@ export function rulesOf({ limit, windowMs, by, counted, limits }: RateLimitOptio
   const named = Object.entries(limits).map(([name, rule]): Rule => {
     const who = rule.by ?? 'address'
     const place = rule.everywhere === true ? (rule.counted ?? placeOf(who)) : 'route'
-    return { name, limit: rule.limit, windowMs: rule.windowMs ?? 60_000, by: who, place }
+    return { name, limit: rule.limit, windowMs: rule.windowMs ?? rateLimitOptions.defaults.windowMs, by: who, place }
   })
   return [...top, ...named]
 }

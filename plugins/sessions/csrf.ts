@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { type JsonSchema, jsonSchemaOf } from 'zin'
+import { isOwnOrigin, type JsonSchema, jsonSchemaOf } from 'zin'
 
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
@@ -47,5 +47,5 @@ export function isForeignForm(ctx: Context): boolean {
   const site = headers['sec-fetch-site']
   if (site !== undefined) return site !== 'same-origin' && site !== 'none'
   // Browsers without Sec-Fetch-Site send the origin.
-  return headers.origin !== undefined && headers.origin.replace(/^https?:\/\//, '') !== ctx.host
+  return headers.origin !== undefined && !isOwnOrigin(headers.origin, ctx.host)
 }

@@ -107,7 +107,7 @@ export const sessions = definePlugin({
         if (open?.user !== undefined && String(open.user.sub) === String(sub)) open.destroy()
       })
     }
-    // Their owners tell which access has ended.
+    // The plugins that end access report it.
     if (host.plugins().some(({ name }) => name === 'bulletproof'))
       hooks.on('onDeviceRemoved', async ({ userId, deviceId }) => void (await store.endOfDevice(userId, deviceId)))
     if (services.tokens !== undefined) hooks.on('onRevokeUser', async (sub) => void (await store.endAll(sub)))

@@ -35,7 +35,7 @@ const property: PropertyDescriptor = {
 }
 
 /** How often a session is read again that others keep changing. */
-const mostAttempts = 20
+const maxAttempts = 20
 
 /** Opens the session of a request before its handler, and stores it afterwards. */
 export class SessionManager {
@@ -166,7 +166,7 @@ export class SessionManager {
   /** Ends a session under its old id, and returns its data with the changes. */
   async #take(found: Found, changes: Changes): Promise<Texts> {
     const { store } = this.#parts
-    for (let stored: Stored | undefined = found.stored, attempt = 0; attempt < mostAttempts; attempt++) {
+    for (let stored: Stored | undefined = found.stored, attempt = 0; attempt < maxAttempts; attempt++) {
       const data = this.#merged(found, changes, stored)
       this.#encoded({ ...found.record, data })
       if (await store.take(stored as Stored)) {
@@ -197,7 +197,7 @@ export class SessionManager {
     if (changes.size > 0 || isDue) {
       const ttlMs = remainingMs(open, times, now)
       for (let stored: Stored | undefined = found.stored, attempt = 0; ; attempt++) {
-        if (attempt === mostAttempts) throw sessionsErrors.SESSION_CONFLICT('others changed it in every attempt')
+        if (attempt === maxAttempts) throw sessionsErrors.SESSION_CONFLICT('others changed it in every attempt')
         // Whoever ended it, or extended it first, wins over a request that changed nothing.
         if (changes.size === 0 && (stored === undefined || attempt > 0)) return
         const data = this.#merged(found, changes, stored)

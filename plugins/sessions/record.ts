@@ -1,3 +1,4 @@
+import { messageOf } from 'zin'
 import type { SessionUser } from './contract.js'
 import { sessionsErrors } from './errors.js'
 
@@ -52,7 +53,7 @@ export function textsOf(data: object): Texts {
     try {
       text = JSON.stringify(value)
     } catch (error) {
-      throw sessionsErrors.SESSION_DATA_INVALID(name, error instanceof Error ? error.message : String(error))
+      throw sessionsErrors.SESSION_DATA_INVALID(name, messageOf(error))
     }
     if (text !== undefined) texts.set(name, text)
   }

@@ -40,13 +40,7 @@ export const staticFiles = definePlugin({
     // Plugins that keep files there may create it when they start.
     ctx.onReady(async () => {
       for (const { root } of given) {
-        if (
-          await stat(root).then(
-            (found) => found.isDirectory(),
-            () => false,
-          )
-        )
-          continue
+        if (await isFolder(root)) continue
         const problem = `the folder ${root} does not exist; build the files that belong there, or correct "root"`
         if (host.app.production) throw staticFilesErrors.STATIC_FILES_INVALID(problem)
         log.warn({ root }, problem)
@@ -55,6 +49,12 @@ export const staticFiles = definePlugin({
     ctx.describe(() => given.map(({ prefix }) => prefix).join(', '))
   },
 })
+
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
 
 function checkFolders(folders: readonly FolderOptions[], appFolder: string): void {
   if (folders.length === 0) throw staticFilesErrors.STATIC_FILES_INVALID('set "root" to the folder with the files')

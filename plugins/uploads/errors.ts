@@ -84,7 +84,7 @@ export const uploadsErrors = defineErrors({
   UPLOAD_STREAMED: {
     status: 500,
     message: (name: string) => `The file "${name}" went to a stream, so there is no temporary file to move`,
-    when: 'A handler calls `moveTo` of a file whose field has `to`',
+    when: 'A handler calls `moveTo` of a file that went to a stream (`streamFile` of the route)',
     fix: 'Move it where the stream put it',
   },
 })

@@ -18,6 +18,12 @@ test('a file name keeps what a person reads, and loses what a file system would 
     ['../', 'file'],
     ['\ud800', '\ufffd'],
     [`${'x'.repeat(300)}.tar`, `${'x'.repeat(196)}.tar`],
+    [`${'ü'.repeat(300)}.tar.gz`, `${'ü'.repeat(98)}.gz`],
+    [`x${'🎈'.repeat(300)}`, `x${'🎈'.repeat(49)}`],
+    // A form may have a hundred names of 16 KiB; a way to shorten or trim them that looks at each character again takes minutes here.
+    [`${'x'.repeat(200_000)}.tar`, `${'x'.repeat(196)}.tar`],
+    [`a${' '.repeat(200_000)}b`, `a${' '.repeat(199)}`],
+    [`${'. '.repeat(100_000)}a${' .'.repeat(100_000)}`, 'a'],
   ]
   for (const [given, expected] of cases) assert.equal(safeFileName(given), expected, JSON.stringify(given))
   fc.assert(

@@ -1,10 +1,10 @@
 import type { BusboyConfig } from '@fastify/busboy'
 import { definePlugin, importPackage } from 'zin'
-import { TemporaryFolder } from './destination.js'
 import { uploadsErrors } from './errors.js'
 import type { Detect } from './media-type.js'
 import { uploadsOptions } from './options.js'
 import { type Busboy, receiveForm, requireFiles } from './receive-form.js'
+import { TemporaryFolder } from './temporary-folder.js'
 
 export type { UploadsOptions } from './options.js'
 

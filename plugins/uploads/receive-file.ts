@@ -1,10 +1,10 @@
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { type StreamFile, TemporaryFile, type Upload } from 'zin'
-import type { TemporaryFolder } from './destination.js'
 import { uploadsErrors } from './errors.js'
 import { safeFileName } from './file-name.js'
 import { type Detect, isAccepted, mediaTypeOf, sampleBytes } from './media-type.js'
+import type { TemporaryFolder } from './temporary-folder.js'
 
 /** A file part of a form. */
 export interface FilePart {
@@ -16,7 +16,7 @@ export interface FilePart {
 
 export interface FileRules {
   /** Returns a stream of the app for the file. */
-  readonly to: StreamFile | undefined
+  readonly streamFile: StreamFile | undefined
   readonly maxSize: number
   readonly types: readonly string[]
   /** Counts the file. Throws if there are too many. */
@@ -35,7 +35,7 @@ export interface ReceivedFile {
  */
 export async function receiveFile(
   { content, declared, field, filename }: FilePart,
-  { admit, maxSize, to, types }: FileRules,
+  { admit, maxSize, streamFile, types }: FileRules,
   {
     detect,
     folder,
@@ -67,7 +67,7 @@ export async function receiveFile(
     }
   }
   const originalFilename = safeFileName(filename)
-  const own = await to?.({ field, originalFilename, mimetype, signal })
+  const own = await streamFile?.({ field, originalFilename, mimetype, signal })
   if (own !== undefined) {
     const stream: Writable = own
     await pipeline(bounded, stream, { signal })

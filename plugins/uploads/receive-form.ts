@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream'
 import type { BusboyConfig, BusboyConstructor } from '@fastify/busboy'
 import type { Context } from 'koa'
 import { type FileField, type FileFields, type IncomingForm, messageOf, type ReadForm } from 'zin'
-import type { TemporaryFolder } from './destination.js'
 import { uploadsErrors } from './errors.js'
 import type { Detect } from './media-type.js'
 import type { UploadsOptions } from './options.js'
 import { type ReceivedFile, receiveFile } from './receive-file.js'
+import type { TemporaryFolder } from './temporary-folder.js'
 
 /** The parser of a form. */
 export type Busboy = InstanceType<BusboyConstructor>
@@ -187,7 +187,7 @@ class Receiving {
       if ((this.#counts.get(field) ?? 0) > maxCount) throw uploadsErrors.UPLOAD_TOO_MANY_FILES(field, maxCount)
       if (++this.#fileCount > options.maxFiles) throw uploadsErrors.UPLOAD_TOO_MANY_FILES('', options.maxFiles)
     }
-    const rules = { maxSize, types, admit, to: this.#form.streamFile }
+    const rules = { maxSize, types, admit, streamFile: this.#form.streamFile }
     // Small files may end in another order.
     const at = list.push(undefined) - 1
     const receive = async (): Promise<void> => {

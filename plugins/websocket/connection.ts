@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks'
 import type { WebSocket } from 'ws'
 import {
   type Access,
+  accessHolds,
   type Clock,
   type ErrorBody,
   jsonText,
@@ -24,10 +25,8 @@ export const closeCodes = {
   failed: 1011,
 } as const
 
-/** Time limit of an access check, in ms. */
-const accessMs = 15_000
 /** Longest time of a timer, in ms. */
-const longestMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
 export interface ConnectionLimits {
   readonly messagesPerSecond: number
@@ -164,9 +163,7 @@ export class Connection implements ClientSocket {
   /** Ends the connection if its access has ended. */
   async recheck(): Promise<void> {
     const { access } = this.#parts
-    const holds = async (): Promise<boolean> => (await Promise.all(access.map((one) => one.holds()))).every(Boolean)
-    if (access.length > 0 && !(await withDeadline(holds(), accessMs, 'no result').catch(() => false)))
-      this.#refuse(closeCodes.policy, 'ACCESS_ENDED')
+    if (!(await accessHolds(access))) this.#refuse(closeCodes.policy, 'ACCESS_ENDED')
   }
 
   /** Cuts the connection. */
@@ -231,9 +228,9 @@ export class Connection implements ClientSocket {
     if (error === undefined || error.status >= 500)
       log.error({ err: thrown, path: spec.path, socket: this.id }, 'the handler of a socket failed')
     const isLate = error?.code === websocketErrors.SOCKET_HANDLER_LATE.code
-    const told = error ?? websocketErrors.INTERNAL_ERROR(thrown)
-    if (isStart || isLate) this.#refuse(closeCodes.failed, told)
-    else this.sendText(this.#bodyOf(told))
+    const reported = error ?? websocketErrors.INTERNAL_ERROR(thrown)
+    if (isStart || isLate) this.#refuse(closeCodes.failed, reported)
+    else this.sendText(this.#bodyOf(reported))
   }
 
   /** Says why, as far as the client listens, and closes. */
@@ -266,7 +263,7 @@ export class Connection implements ClientSocket {
       await this.recheck()
     }
     this.#timers.push(setInterval(() => void beat(), limits.pingMs).unref())
-    const lasts = Math.min(longestMs, ...access.map(({ lastsMs }) => lastsMs))
+    const lasts = Math.min(maxTimerMs, ...access.map(({ lastsMs }) => lastsMs))
     if (access.length > 0) this.#timers.push(setTimeout(() => this.#refuse(closeCodes.policy, 'ACCESS_ENDED'), Math.max(0, lasts)).unref())
   }
 

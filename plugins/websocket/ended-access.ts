@@ -40,7 +40,7 @@ export function endedAccess({ server, cluster, log }: EndedAccessParts): (userId
   }
 }
 
-/** Checks what other processes tell. Returns a function that stops it. */
+/** Checks the connections again of users whom other processes name. Returns a function that stops it. */
 export function receiveEndedAccess(server: SocketServer, cluster: Cluster): () => void {
   return cluster.on(accessEnded, ({ userId }, from) => {
     if (from !== cluster.node.id) void server.recheck(userId)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
+import { isOwnOrigin } from 'zin'
 import { websocketErrors } from './errors.js'
 
 /** The subprotocol of every socket that names none: browsers need one beside the token. */
@@ -70,12 +71,6 @@ export function checkOrigin(ctx: Context, origins: readonly string[]): void {
   const { origin } = ctx.req.headers
   if (origin === undefined || origins.includes('*')) return
   const given = origin.toLowerCase()
-  if (origins.some((allowed) => allowed.toLowerCase() === given) || hostOf(given) === ctx.host.toLowerCase()) return
+  if (origins.some((allowed) => allowed.toLowerCase() === given) || isOwnOrigin(origin, ctx.host)) return
   throw websocketErrors.SOCKET_ORIGIN_REFUSED()
-}
-
-/** The host and port of an origin; a proxy may have ended TLS, so its scheme says nothing. */
-function hostOf(origin: string): string | undefined {
-  const found = /^https?:\/\/([^/?#@\s]+)$/.exec(origin)
-  return found?.[1]
 }

@@ -55,6 +55,7 @@ export const websocket = definePlugin({
       ctx.onStop(receiveEndedAccess(server, cluster))
     })
     ctx.onStop(() => server.close(endMs()))
+    // Last: plugins of the same level that call `ctx.socket` are set up meanwhile.
     Server = (await importPackage('ws', () => import('ws'))).WebSocketServer as never
   },
 })

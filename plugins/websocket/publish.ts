@@ -14,7 +14,7 @@ interface Published {
 const published = defineMessage<Published>('websocket.published')
 
 /** Largest message that is passed on to other processes, in bytes. */
-const largest = 262_144
+const maxPublishedBytes = 262_144
 
 /** The service: sends to the members of a topic, on every process. */
 export function createSockets(server: SocketServer, cluster: () => Cluster | undefined, strict: boolean): Sockets {
@@ -27,7 +27,7 @@ export function createSockets(server: SocketServer, cluster: () => Cluster | und
       const text = jsonText(message ?? null, strict)
       const bytes = Buffer.byteLength(text)
       const others = cluster()
-      if (others !== undefined && bytes > largest) throw websocketErrors.SOCKET_PUBLISH_TOO_LARGE(topic, bytes, largest)
+      if (others !== undefined && bytes > maxPublishedBytes) throw websocketErrors.SOCKET_PUBLISH_TOO_LARGE(topic, bytes, maxPublishedBytes)
       server.topics.publish(topic, text)
       await others?.send(published, { topic, text })
     },

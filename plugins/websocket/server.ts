@@ -1,6 +1,6 @@
 import type { Context } from 'koa'
 import type { WebSocket, WebSocketServer } from 'ws'
-import { accessOf, type Clock, clientNetwork, type Logger, type RouteContext, requestContext, type UpgradeConnection } from 'zin'
+import { accessOf, ClientLimit, type Clock, type Logger, type RouteContext, requestContext, type UpgradeConnection } from 'zin'
 import { Connection, type ConnectionLimits } from './connection.js'
 import type { AnySocketSpec } from './contract.js'
 import { websocketErrors } from './errors.js'
@@ -25,20 +25,22 @@ export class SocketServer {
   readonly topics = new Topics()
   readonly #parts: ServerParts
   readonly #open = new Map<Connection, AnySocketSpec>()
-  readonly #byClient = new Map<string, number>()
+  readonly #limit: ClientLimit
   readonly #messages = { in: 0, out: 0 }
   #closed = false
 
   constructor(parts: ServerParts) {
     this.#parts = parts
+    this.#limit = new ClientLimit({
+      perClient: parts.options.maxPerClient,
+      total: parts.options.maxConnections,
+      perClientError: websocketErrors.TOO_MANY_SOCKETS,
+      totalError: websocketErrors.SOCKETS_EXHAUSTED,
+    })
   }
 
   get size(): number {
     return this.#open.size
-  }
-
-  get accepts(): boolean {
-    return !this.#closed
   }
 
   /** Number of messages since the start. */
@@ -50,13 +52,14 @@ export class SocketServer {
   acceptor(spec: AnySocketSpec, protocols: readonly string[]): (ctx: RouteContext, connection: UpgradeConnection) => void {
     const { options, open } = this.#parts
     const origins = spec.origins ?? options.origins
-    // Opened with the first connection, so that a command which only lists routes needs no package.
+    // Opened with the first connection: a plugin of the same level declares its sockets while the package is loaded.
     let server: WebSocketServer | undefined
     return (ctx, connection) => {
       checkHandshake(ctx.req)
       checkOrigin(ctx, origins)
       checkProtocols(ctx.req, protocols)
-      const release = this.#admit(ctx)
+      if (this.#closed) throw websocketErrors.SOCKETS_CLOSED()
+      const release = this.#limit.admit(ctx)
       const maxPayload = spec.maxMessageBytes ?? options.maxMessageBytes
       server ??= open({
         noServer: true,
@@ -99,26 +102,6 @@ export class SocketServer {
       this.#open.delete(client)
       release()
     })
-  }
-
-  /** Counts a new connection. Returns a function that releases its place, at most once. Throws 429 and 503. */
-  #admit(ctx: Context): () => void {
-    const { maxConnections, maxPerClient } = this.#parts.options
-    if (this.#closed) throw websocketErrors.SOCKETS_CLOSED()
-    const userId = requestContext()?.userId
-    const client = userId === undefined ? `network ${clientNetwork(ctx.ip)}` : `user ${userId}`
-    const count = this.#byClient.get(client) ?? 0
-    if (count >= maxPerClient) throw websocketErrors.TOO_MANY_SOCKETS(maxPerClient)
-    if (this.#open.size >= maxConnections) throw websocketErrors.SOCKETS_EXHAUSTED(maxConnections)
-    this.#byClient.set(client, count + 1)
-    let held = true
-    return () => {
-      if (!held) return
-      held = false
-      const left = (this.#byClient.get(client) ?? 1) - 1
-      if (left === 0) this.#byClient.delete(client)
-      else this.#byClient.set(client, left)
-    }
   }
 
   /** Ends the connections of a user whose access has ended. */

@@ -5,11 +5,11 @@ export interface Member {
   sendText(text: string): boolean
 }
 
-const longestTopic = 200
+const maxTopicLength = 200
 
 /** Throws SOCKET_TOPIC_INVALID. */
 export function checkTopic(topic: unknown): asserts topic is string {
-  if (typeof topic !== 'string' || topic === '' || topic.length > longestTopic) throw websocketErrors.SOCKET_TOPIC_INVALID(topic)
+  if (typeof topic !== 'string' || topic === '' || topic.length > maxTopicLength) throw websocketErrors.SOCKET_TOPIC_INVALID(topic)
 }
 
 /** The topics of a process with the connections that joined them. */

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { mostLineBytes } from '../../core/data/lines.js'
+import { maxLineBytes } from '../../core/data/lines.js'
 import { readDataFile, writeData } from './file.js'
 import { fillQueues, fillTables } from './fill.js'
 import { exportFrom, fileIn, importTo, type Place, startAt } from './moving.js'
@@ -218,7 +218,7 @@ describe('a file that cannot be imported', () => {
   it('is refused for a line that is too long, without holding it', async () => {
     await writeFile(file(), `${JSON.stringify(good.head)}\n`)
     const chunk = Buffer.alloc(2 ** 24, 'x')
-    for (let size = 0; size <= mostLineBytes; size += chunk.length) await appendFile(file(), chunk)
+    for (let size = 0; size <= maxLineBytes; size += chunk.length) await appendFile(file(), chunk)
     await refused(file(), 2, /the line has more than/)
   })
 

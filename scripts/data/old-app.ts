@@ -40,7 +40,7 @@ const orders = definePlugin({
   },
 })
 
-export const oldApp = () => [
+const oldApp = () => [
   ...[database(), kv(), cluster(), queues(), jwt(), bulletproof(), login(), ops(), compliance(), workerHealth(), orders()],
   workers({ processors: { mailer: async () => 1, 'mailer@1.1.0': async () => 2, stopped: async () => 1, paused: async () => 1 } }),
 ]

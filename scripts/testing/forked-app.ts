@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import type { TestHost } from 'zin/testing'
 import { freeze } from './freeze.js'
 import { runnable } from './runnable.js'
 
@@ -26,7 +27,7 @@ export interface ForkedAppOptions {
   readonly env: Readonly<Record<string, string>>
   readonly rootDir: string
   readonly roles?: string
-  /** A module that boots an app from APP_ENV, APP_ROOT and APP_ROLES, sends `{url, pid}`, and stops when it receives `stop`. */
+  /** A module that boots an app from APP_ENV, APP_ROOT and APP_ROLES, and calls {@link serveParent}. */
   readonly app: URL
 }
 
@@ -63,4 +64,12 @@ export async function forkApp({ env, rootDir, roles = 'http,worker', app }: Fork
       await exited
     },
   }
+}
+
+/** Reports to the process that called {@link forkApp} that this app is ready, and stops it when that asks. */
+export function serveParent(host: Pick<TestHost, 'url' | 'stop'>): void {
+  process.on('message', (message) => {
+    if (message === 'stop') void host.stop().then(() => process.disconnect())
+  })
+  process.send?.({ url: host.url, pid: process.pid })
 }

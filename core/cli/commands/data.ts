@@ -10,8 +10,8 @@ import { runningAddress } from '../../host/run-file.js'
 import { urlOf } from '../../util/address.js'
 import { zinPackage } from '../package-root.js'
 
-/** How often a command that does not write to a terminal tells how far it is, in ms. */
-const tellEveryMs = 5_000
+/** How often a command that does not write to a terminal reports its progress, in ms. */
+const lineEveryMs = 5_000
 /** How often the bar on a terminal is drawn, in ms. */
 const barEveryMs = 100
 
@@ -60,9 +60,9 @@ export const dataExportCommand = defineCommand({
     } finally {
       end()
     }
-    if (file === undefined) return tell((line) => (print.json ? print.line(line) : print.error(line)), moved, 'exported')
+    if (file === undefined) return summarize((line) => (print.json ? print.line(line) : print.error(line)), moved, 'exported')
     if (print.json) return print.record({ file, ...moved })
-    tell(print.line, moved, 'exported')
+    summarize(print.line, moved, 'exported')
     print.line(`The data is in ${file}, with everything that the app keeps secret in its stores: only its owner can read the file`)
   },
 })
@@ -99,7 +99,7 @@ export const dataImportCommand = defineCommand({
       })
       end()
       if (print.json) print.record(moved)
-      else tell(print.line, moved, 'imported')
+      else summarize(print.line, moved, 'imported')
     } finally {
       end()
     }
@@ -136,12 +136,12 @@ async function writerTo(file: string | undefined): Promise<LineWriter> {
 /** Shows how far the work is: as a bar on a terminal, and as a line every few seconds elsewhere. */
 function showing(print: Printer, isTerminal: boolean): { readonly progress: Progress; end(): void } {
   let bar: ReturnType<Printer['progress']> | undefined
-  let told = performance.now()
+  let shownAt = performance.now()
   return {
     progress(done, total, what) {
       const now = performance.now()
-      if (now - told < (isTerminal ? barEveryMs : tellEveryMs)) return
-      told = now
+      if (now - shownAt < (isTerminal ? barEveryMs : lineEveryMs)) return
+      shownAt = now
       if (isTerminal) {
         bar ??= print.progress(what)
         bar.update(done, total)
@@ -154,7 +154,7 @@ function showing(print: Printer, isTerminal: boolean): { readonly progress: Prog
   }
 }
 
-function tell(line: (text: string) => void, { notes, records }: Moved, done: string): void {
+function summarize(line: (text: string) => void, { notes, records }: Moved, done: string): void {
   const counts = Object.entries(records).map(([plugin, count]) => `${plugin} ${count}`)
   line(`Records ${done}: ${counts.join(', ') || 'none'}`)
   for (const note of notes) line(note)

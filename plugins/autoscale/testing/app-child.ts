@@ -6,6 +6,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { workers } from 'zin/plugins/workers'
 import { createTestHost } from 'zin/testing'
+import { serveParent } from '../../../scripts/testing/forked-app.js'
 import { autoscale } from '../index.js'
 
 const { APP_ENV = '{}', APP_ROOT = '' } = process.env
@@ -17,7 +18,4 @@ const host = await createTestHost({
   rootDir: APP_ROOT,
   listen: true,
 })
-process.on('message', (message) => {
-  if (message === 'stop') void host.stop().then(() => process.disconnect())
-})
-process.send?.({ url: host.url, pid: process.pid })
+serveParent(host)

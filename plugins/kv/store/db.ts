@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Expression, ExpressionBuilder, Kysely, SqlBool } from 'kysely'
 import type { Clock } from 'zin'
 import { type Database, deleteBefore, maxParameters } from 'zin/plugins/database'
+import { sha256Hex } from 'zin/signing'
 import type { Tally } from '../contract.js'
 import { kvErrors } from '../errors.js'
 import type { KvStore } from './contract.js'
@@ -149,5 +149,5 @@ export function databaseStore({ database, clock }: { readonly database: Database
 
 /** The id of the row of a key. */
 export function idOf(key: string): string {
-  return createHash('sha256').update(key).digest('hex')
+  return sha256Hex(key)
 }

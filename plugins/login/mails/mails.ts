@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type Clock, clientNetwork, type ListenerFailure, type Logger, messageOf } from 'zin'
+import { sha256Hex } from 'zin/signing'
 import type { Accounts } from '../accounts.js'
 import type { Counters } from '../counters.js'
 import { canonicalEmail } from '../email.js'
@@ -46,19 +47,19 @@ export interface Mails extends Pick<OneTimeTokens, 'ofUser' | 'removeUser'> {
 }
 
 const hour = 3_600_000
-const atOnce = 4
-const mostWaiting = 250
+const maxSending = 4
+const maxWaiting = 250
 
 export function createMails(parts: MailParts): Mails {
   const { accounts, store, counters, clock, log } = parts
-  const gate = new Gate(atOnce, mostWaiting, loginErrors.LOGIN_BUSY)
+  const gate = new Gate(maxSending, maxWaiting, loginErrors.LOGIN_BUSY)
   const pending = new Set<Promise<void>>()
 
   /** Counted for unknown emails, too. */
   const limit = async (purpose: Purpose, email: string, address: string): Promise<void> => {
     for (const [key, most] of [
       [`login:mail:address:${clientNetwork(address)}`, parts.perAddressAndHour],
-      [`login:mail:${purpose}:${hashOf(canonicalEmail(email)).slice(0, 32)}`, parts.perAccountAndHour],
+      [`login:mail:${purpose}:${sha256Hex(canonicalEmail(email)).slice(0, 32)}`, parts.perAccountAndHour],
     ] as const)
       if ((await counters.add(key, hour)) > most) throw loginErrors.RATE_LIMITED(await counters.remaining(key, hour))
   }
@@ -69,7 +70,8 @@ export function createMails(parts: MailParts): Mails {
     if (purpose === 'email' && (await store.isVerified(user.id, user.email))) return
     const token = randomBytes(32).toString('base64url')
     const expiresAt = clock.now() + parts.lifeMs[purpose]
-    await store.add({ hash: hashOf(token), purpose, userId: user.id, email: user.email, expiresAt })
+    // It has 256 bits, so a plain hash is enough.
+    await store.add({ hash: sha256Hex(token), purpose, userId: user.id, email: user.email, expiresAt })
     const { id, role } = user
     for (const { error, plugin } of await parts.send[purpose]({ user: { id, email: user.email, role }, token, expiresAt }))
       log.error({ userId: id, plugin, reason: messageOf(error) }, `the ${purpose} mail was not sent`)
@@ -85,7 +87,7 @@ export function createMails(parts: MailParts): Mails {
 
   /** The user of a token, if it still has the email to which the token was sent. */
   const userOf = async (purpose: Purpose, token: string) => {
-    const taken = await store.take(purpose, hashOf(token), clock.now())
+    const taken = await store.take(purpose, sha256Hex(token), clock.now())
     const user = taken && (await accounts.find(taken.email))
     if (user === undefined || user.id !== taken?.userId || user.disabledAt !== undefined) throw loginErrors.ONE_TIME_TOKEN_INVALID()
     return user
@@ -94,7 +96,7 @@ export function createMails(parts: MailParts): Mails {
   return {
     async request(purpose, email, address) {
       await limit(purpose, email, address)
-      if (pending.size >= mostWaiting + atOnce) throw loginErrors.LOGIN_BUSY()
+      if (pending.size >= maxWaiting + maxSending) throw loginErrors.LOGIN_BUSY()
       background(purpose, email)
     },
     welcome(email) {
@@ -123,9 +125,4 @@ export function createMails(parts: MailParts): Mails {
     sweep: () => store.sweep(clock.now()),
     settled: async () => void (await Promise.all(pending)),
   }
-}
-
-/** The token has 256 bits, so a plain hash is enough. */
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
 }

@@ -63,7 +63,7 @@ export function kvFamilies(query: <T>(run: (values: Values) => Promise<T>) => Pr
   }
 }
 
-const mostAttempts = 20
+const maxAttempts = 20
 
 /** Ends the family as it is found. If others keep rotating it, the last attempt removes it whatever it is. */
 export async function endFamily(
@@ -73,7 +73,7 @@ export async function endFamily(
   remove: (family: RefreshFamily) => Promise<unknown>,
 ): Promise<RefreshFamily | undefined> {
   let family = await find()
-  for (let attempt = 0; family?.family === id && attempt < mostAttempts; attempt++) {
+  for (let attempt = 0; family?.family === id && attempt < maxAttempts; attempt++) {
     if (await take(family)) return family
     family = await find()
   }

@@ -1,9 +1,7 @@
 import { type Command, defineCommand, type Manage } from 'zin'
 import type { Accounts } from '../accounts.js'
+import { actor } from '../cli.js'
 import type { SecondFactor } from './second-factor.js'
-
-/** Whoever can run commands on this machine. */
-const actor = { kind: 'local', id: 'local', via: 'cli' } as const
 
 /** `zin user:totp-reset`. @param accounts the built-in users, if the app has no users of its own. */
 export function resetCommand(factor: SecondFactor, accounts: Accounts | undefined, manage: Manage): Command {

@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type * as Otpauth from 'otpauth'
 import type { Clock } from 'zin'
-import type { Sealer } from 'zin/signing'
+import { type Sealer, sha256Hex } from 'zin/signing'
 import type { Counters } from '../counters.js'
 import { loginErrors } from '../errors.js'
 import type { TotpRecord, TotpStore } from '../store/totp.js'
@@ -47,7 +47,7 @@ export function createSecondFactor({ store, otpauth, sealer, counters, issuer, c
 
   /** Counts the attempt before it is made. */
   const limited = async <T>(userId: string, attempt: () => Promise<T>): Promise<T> => {
-    const key = `login:totp:${hashOf(userId).slice(0, 32)}`
+    const key = `login:totp:${sha256Hex(userId).slice(0, 32)}`
     if ((await counters.add(key, windowMs)) > attempts) throw loginErrors.RATE_LIMITED(await counters.remaining(key, windowMs))
     const result = await attempt()
     await counters.clear([key])
@@ -64,7 +64,7 @@ export function createSecondFactor({ store, otpauth, sealer, counters, issuer, c
   }
 
   const isRight = async (record: TotpRecord, code: string): Promise<boolean> => {
-    if (!digits.test(code)) return store.useCode(record.userId, hashOf(normalized(code)))
+    if (!digits.test(code)) return store.useCode(record.userId, hashOf(code))
     const step = stepOf(record, code)
     if (step === undefined || !(await store.advance(record.userId, step))) return false
     const opened = sealer.unseal(record.secret, bindingOf(record.userId))
@@ -87,10 +87,7 @@ export function createSecondFactor({ store, otpauth, sealer, counters, issuer, c
 
   const newCodes = async (userId: string): Promise<readonly string[]> => {
     const codes = Array.from({ length: recoveryCount }, newRecoveryCode)
-    await store.setCodes(
-      userId,
-      codes.map((code) => hashOf(normalized(code))),
-    )
+    await store.setCodes(userId, codes.map(hashOf))
     return codes
   }
 
@@ -139,11 +136,5 @@ function newRecoveryCode(): string {
   return text.replace(/(.{4})(?=.)/g, '$1-')
 }
 
-function normalized(code: string): string {
-  return code.toLowerCase().replace(/[\s-]/g, '')
-}
-
 /** A recovery code has 80 bits, so a plain hash is enough. */
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
-}
+const hashOf = (code: string): string => sha256Hex(code.toLowerCase().replace(/[\s-]/g, ''))

@@ -1,21 +1,16 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { isSameSecret } from 'zin/signing'
 import type { ServiceAuth } from './contract.js'
 
 const bearer = /^Bearer ([\u0021-\u007e]+)$/i
 
 /** Strategy `api-key`: one key, in `x-api-key` or as a bearer token. */
 export function apiKey(key: string): ServiceAuth {
-  const digest = digestOf(key)
   return {
     credentials: () => ({ 'x-api-key': key }),
     refusal({ headers }) {
       const given = headers['x-api-key'] ?? bearer.exec(headers.authorization?.toString() ?? '')?.[1]
       if (typeof given !== 'string') return 'no API key'
-      return timingSafeEqual(digestOf(given), digest) ? undefined : 'wrong API key'
+      return isSameSecret(given, key) ? undefined : 'wrong API key'
     },
   }
-}
-
-function digestOf(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }

@@ -1,6 +1,7 @@
 // An app with a limit in a separate process; stops on an IPC message.
 import { kv } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
+import { serveParent } from '../../../scripts/testing/forked-app.js'
 import { rateLimit } from '../index.js'
 import { routes } from './app.js'
 
@@ -11,7 +12,4 @@ const host = await createTestHost({
   rootDir: APP_ROOT,
   listen: true,
 })
-process.on('message', (message) => {
-  if (message === 'stop') void host.stop().then(() => process.disconnect())
-})
-process.send?.({ url: host.url, pid: process.pid })
+serveParent(host)

@@ -4,6 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { definePlugin } from 'zin'
 import { health } from 'zin/plugins/health'
 import { createTestHost } from 'zin/testing'
+import { serveParent } from '../../../scripts/testing/forked-app.js'
 import { uploads } from '../index.js'
 
 setFlagsFromString('--expose-gc')
@@ -32,7 +33,4 @@ const receiver = definePlugin({
   },
 })
 const host = await createTestHost({ plugins: [health(), uploads({ folder: process.env.APP_ROOT ?? '' }), receiver()], listen: true })
-process.on('message', (message) => {
-  if (message === 'stop') void host.stop().then(() => process.disconnect())
-})
-process.send?.({ url: host.url, pid: process.pid })
+serveParent(host)

@@ -5,6 +5,7 @@ import { database } from 'zin/plugins/database'
 import { jwt, tokensService } from 'zin/plugins/jwt'
 import { kv } from 'zin/plugins/kv'
 import { createTestHost } from 'zin/testing'
+import { serveParent } from '../../../scripts/testing/forked-app.js'
 import { websocket, websocketService } from '../index.js'
 
 const { APP_ENV = '{}', APP_ROOT = '' } = process.env
@@ -56,7 +57,4 @@ const host = await createTestHost({
   rootDir: APP_ROOT,
   listen: true,
 })
-process.on('message', (message) => {
-  if (message === 'stop') void host.stop().then(() => process.disconnect())
-})
-process.send?.({ url: host.url, pid: process.pid })
+serveParent(host)

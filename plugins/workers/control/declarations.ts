@@ -83,13 +83,13 @@ export class Declarations {
     return withdraw
   }
 
-  /** Applies the declarations of this process, and names the workers that code no longer declares, and those that it wants and nobody starts. */
+  /** Applies the declarations of this process. Logs the workers that are no longer declared, and those with `autoStart: true` that do not start. */
   async begin(): Promise<void> {
     this.#begun = true
     await this.apply()
     try {
       const stored = await this.#parts.storeRegistry.all()
-      this.#nameIdle(stored)
+      this.#warnOfIdle(stored)
       const gone = stored.flatMap(({ declaredBy, record: { name } }) =>
         declaredBy === undefined || this.#declared.has(name) ? [] : [{ name, declaredBy }],
       )
@@ -106,8 +106,8 @@ export class Declarations {
     }
   }
 
-  /** Names the workers that are declared with `autoStart: true` and that no setting lets start: their jobs would wait without a word. */
-  #nameIdle(stored: readonly StoredWorker[]): void {
+  /** Warns of workers that are declared with `autoStart: true` and that no setting lets start: their jobs would wait, and nothing else says why. */
+  #warnOfIdle(stored: readonly StoredWorker[]): void {
     const { log, rule } = this.#parts
     for (const { desired, record } of stored) {
       const isStopped = desired.state === 'stopped' && desired.by === 'operator'

@@ -6,6 +6,7 @@ import { kv } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
+import { serveParent } from '../../../scripts/testing/forked-app.js'
 import { workers } from '../index.js'
 
 const { APP_ENV = '{}', APP_ROOT = '', APP_ROLES = 'http,worker' } = process.env
@@ -18,7 +19,4 @@ const host = await createTestHost({
   roles: APP_ROLES.split(',') as ('http' | 'worker')[],
   listen: true,
 })
-process.on('message', (message) => {
-  if (message === 'stop') void host.stop().then(() => process.disconnect())
-})
-process.send?.({ url: host.url, pid: process.pid })
+serveParent(host)
