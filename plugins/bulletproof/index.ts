@@ -156,7 +156,11 @@ export const bulletproof = definePlugin({
           data: { label, lastSeenAt: new Date(lastSeenAt).toISOString() },
         })),
       )
-      hooks.on('eraseSubject', (subject) => devices.removeAll(subject))
+      hooks.on('eraseSubject', async (subject) => {
+        if ((await devices.list(subject)).length === 0) return 0
+        await services.tokens.revokeUser(subject)
+        return devices.removeAll(subject)
+      })
     }
     ctx.middleware(bulletproofMiddleware(signed))
     ctx.routes(deviceRoutes(devices))

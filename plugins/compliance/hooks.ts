@@ -5,6 +5,7 @@ export interface ComplianceHooks {
   nameSubject: Collect<[subject: string], readonly string[]>
   exportSubject: Collect<[subject: string], readonly SubjectRecord[]>
   eraseSubject: Collect<[subject: string], number>
+  forgetSubject: Collect<[subject: string], number>
 }
 
 /** A record that a plugin stores about a subject outside of jobs. */
@@ -16,22 +17,35 @@ export interface SubjectRecord {
   readonly data: unknown
 }
 
+/** A listener may have many records to read or to erase. */
+const timeoutMs = 60_000
+
 export const complianceHooks = {
   nameSubject: {
     kind: 'collect',
     args: ['subject'],
     summary:
-      'A subject is exported or erased: return its other names, such as the id of the account with this email address. The other hooks are also fired with each of them',
+      'A subject is exported or erased: return its other names, such as the id of the account with this email address. The other hooks are also fired with each of them, this one, too',
   },
   exportSubject: {
     kind: 'collect',
     args: ['subject'],
+    timeoutMs,
     summary: 'A subject is exported: return the records that your plugin stores about it outside of jobs, such as webhook bodies',
   },
   eraseSubject: {
     kind: 'collect',
     args: ['subject'],
-    summary: 'A subject is erased: erase the records that your plugin stores about it outside of jobs, and return their number',
+    timeoutMs,
+    summary:
+      'A subject is erased: erase the records that your plugin stores about it outside of jobs, except for what `nameSubject` reads, and return their number. Fired again if the erasure is repeated',
+  },
+  forgetSubject: {
+    kind: 'collect',
+    args: ['subject'],
+    timeoutMs,
+    summary:
+      'All plugins have erased their part of a subject, under all of its names: erase what `nameSubject` reads, and return the number of records. Not fired while one of them fails, so that a repeated erasure finds the names again',
   },
 } satisfies HookSpecs<ComplianceHooks>
 

@@ -8,11 +8,13 @@ import { createTestHost } from 'zin/testing'
 import { companions, env } from '../../scripts/testing/login-session.js'
 import { login } from './index.js'
 import { describeErasure } from './testing/erasure.contract.js'
+import { describeLeftBehind } from './testing/left-behind.contract.js'
 import { describeMails } from './testing/mails.contract.js'
 import { describeTotp } from './testing/totp.contract.js'
 
 describeTotp('the embedded database', () => ({ plugins: () => [database(), kv()] }))
 describeErasure('the embedded database', () => ({ plugins: () => [database(), kv()] }))
+describeLeftBehind('the embedded database', () => ({ plugins: () => [database(), kv()] }))
 describeMails('the embedded database', () => ({ plugins: () => [database(), kv()] }))
 
 it('options without what they need stop the boot', async () => {

@@ -175,7 +175,7 @@ describe('commands for users', () => {
       const unused = (): never => assert.fail('not needed to add a user')
       const command = userCommands({
         accounts,
-        data: unused,
+        data: { names: unused, records: unused, erase: unused, forget: unused },
         tokens: unused,
         devices: unused,
         input,

@@ -27,9 +27,6 @@ export interface Accounts {
   add(account: NewAccount): Promise<User | undefined>
   has(email: string): Promise<boolean>
   find(email: string): Promise<User | undefined>
-  byId(id: string): Promise<User | undefined>
-  /** False when no user has the email. */
-  remove(email: string): Promise<boolean>
   /** Throws USER_INVALID. */
   checkPassword(password: string): void
   /** Throws USER_NOT_FOUND. */
@@ -82,8 +79,6 @@ export function createAccounts(users: Users, passwords: Passwords, clock: Clock)
     },
     has: async (email) => (await users.find(canonicalEmail(email))) !== undefined,
     find: (email) => users.find(canonicalEmail(email)),
-    byId: (id) => users.findById(id),
-    remove: (email) => users.remove(canonicalEmail(email)),
     checkPassword,
     get: existing,
     async current(id) {

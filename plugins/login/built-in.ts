@@ -24,7 +24,7 @@ interface BuiltInParts extends Pick<PluginContext, 'migration' | 'commands' | 'm
 }
 
 /** Registers the users table, its commands and the seed. */
-export function builtInAccounts(ctx: BuiltInParts, data: () => AccountData): Accounts {
+export function builtInAccounts(ctx: BuiltInParts, data: AccountData): Accounts {
   const { options, services, clock } = ctx
   if (services.database === undefined) throw loginErrors.LOGIN_USERS_MISSING()
   const accounts = createAccounts(

@@ -12,7 +12,7 @@ export interface UserCommandParts {
   readonly manage: Manage
   readonly accounts: Accounts
   /** Everything that is stored of the accounts. */
-  readonly data: () => AccountData
+  readonly data: AccountData
   readonly tokens: () => Tokens
   readonly devices: () => Devices
   /** The input of `--password-stdin`. */
@@ -191,7 +191,7 @@ export function userCommands({ accounts, data, tokens, devices, input, manage }:
         await confirm(`This deletes the account ${email}, its devices and its second factor`)
         const remove = async () => {
           const user = await accounts.get(given)
-          return { ...user, removed: await data().erase(user.id) }
+          return { ...user, removed: (await data.erase(user.id)) + (await data.forget(user.id)) }
         }
         const { removed } = await managed('delete', given, remove)
         print.line(`${email} is deleted, with ${removed - 1} other record(s)`)

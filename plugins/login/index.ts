@@ -5,7 +5,8 @@ import { databaseService } from 'zin/plugins/database'
 import { tokensService } from 'zin/plugins/jwt'
 import { kvService } from 'zin/plugins/kv'
 import { signatureHeaderNames } from 'zin/signing'
-import { type AccountData, accountData } from './account-data.js'
+import { accountData } from './account-data.js'
+import { accountStores } from './account-stores.js'
 import type { Accounts } from './accounts.js'
 import { builtInAccounts } from './built-in.js'
 import { loginUsersService } from './contract.js'
@@ -52,8 +53,13 @@ export const login = definePlugin({
   async setup(ctx) {
     const { options, settings, services, host, hooks, clock, log } = ctx
     checkOptions(options)
-    let data: AccountData | undefined
-    const accounts = options.verifyCredentials === undefined ? builtInAccounts(ctx, () => data as AccountData) : undefined
+    const data = accountData({
+      stores: () => accountStores(services.database),
+      tokens: () => services.tokens,
+      devices: () => services.devices,
+      now: () => clock.now(),
+    })
+    const accounts = options.verifyCredentials === undefined ? builtInAccounts(ctx, data) : undefined
     const verify = accounts?.verify ?? ownUsers(options.verifyCredentials as VerifyCredentials)
     const refresh = options.refreshTokens ? refreshTokens(ctx, accounts) : undefined
 
@@ -62,19 +68,11 @@ export const login = definePlugin({
     if (services.kv === undefined) ctx.every(60_000, counters.sweep)
     const factor = await secondFactor(ctx, counters, accounts)
     const mails = accountMails(ctx, counters, accounts)
-    const all = accountData({
-      accounts,
-      refresh,
-      factor,
-      mailed: mails,
-      tokens: () => services.tokens,
-      devices: () => services.devices,
-    })
-    data = all
     if (host.plugins().some(({ name }) => name === 'compliance')) {
-      hooks.on('nameSubject', (subject) => all.names(subject))
-      hooks.on('exportSubject', (subject) => all.records(subject))
-      hooks.on('eraseSubject', (subject) => all.erase(subject))
+      hooks.on('nameSubject', (subject) => data.names(subject))
+      hooks.on('exportSubject', (subject) => data.records(subject))
+      hooks.on('eraseSubject', (subject) => data.erase(subject))
+      hooks.on('forgetSubject', (subject) => data.forget(subject))
     }
     ctx.provide(loginUsersService, createLoginUsers(accounts, mails, ctx.manage))
     const service = createLogin({

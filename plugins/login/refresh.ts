@@ -39,8 +39,6 @@ export interface RefreshTokens {
   /** Ends the family of a device, and revokes the tokens that it gave. */
   end(deviceId: string, userId: string): Promise<void>
   endUser(userId: string): Promise<void>
-  /** The family of a device. */
-  ofDevice(deviceId: string): Promise<Pick<RefreshFamily, 'userId' | 'claims' | 'expiresAt'> | undefined>
   sweep(): Promise<void>
 }
 
@@ -168,7 +166,6 @@ export function createRefreshTokens(parts: RefreshParts): RefreshTokens {
         (await devices().list(userId)).map(({ deviceId }) => deviceId),
       )
     },
-    ofDevice: (deviceId) => store.find(deviceId),
     sweep: () => store.sweep(clock.now()),
   }
 }

@@ -116,9 +116,9 @@ export function describeStores(
     )
 
     it(
-      'keep their owner and the time of their removal, but no secret',
+      'keep their owner and the time of their removal, but no secret and no label',
       withDevices(async (store, find) => {
-        await store.insert(record())
+        await store.insert(record({ label: 'the laptop of Ada' }))
         assert.equal(await store.remove('dev_1', 5), true)
         assert.equal(await store.remove('dev_1', 6), false)
         assert.equal(await store.remove('dev_2', 6), false)

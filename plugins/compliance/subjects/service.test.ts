@@ -14,6 +14,7 @@ function twoProcesses(
   firstTimes: SubjectsParts['times'] = {},
   lost: readonly string[] = [],
   manage = (work: (note: () => void) => Promise<unknown>): Promise<unknown> => work(() => undefined),
+  hooks: object = {},
 ) {
   const stored = new Map<string, Erasure & { readonly digests: readonly string[] }>()
   const pending = new Map<string, AwaitedJob>()
@@ -74,6 +75,8 @@ function twoProcesses(
       nameSubject: { call: async () => new Map() },
       exportSubject: { call: async () => new Map() },
       eraseSubject: { call: async () => new Map([['archive', eraseElsewhere()]]) },
+      forgetSubject: { call: async () => new Map() },
+      ...hooks,
     },
     scrubDatabase: async () => undefined,
     manage: (_action: unknown, work: (note: () => void) => Promise<unknown>) => manage(work),
@@ -246,4 +249,70 @@ it('the action of an export ends when the export has been read, and fails when t
     assert.match(ends.pop() ?? '', /stopped reading/)
   }
   await first.close()
+})
+
+describe('the names of a subject', () => {
+  /** Two plugins: one has ids of accounts by their addresses, the other numbers of customers by ids. */
+  const named = (failing: { readonly hook: string; readonly name: string } | undefined, more: readonly string[] = []) => {
+    const names = new Map([
+      ['ann@example.com', ['7']],
+      ['7', ['customer 7', 'ann@example.com', ...more]],
+    ])
+    const fired: string[] = []
+    const slot = (hook: string) => ({
+      async call(name: string) {
+        fired.push(`${hook} ${name}`)
+        return new Map([['accounts', failing?.hook === hook && failing.name === name ? new Error('no') : 1]])
+      },
+    })
+    const hooks = {
+      nameSubject: {
+        call: async (name: string) =>
+          new Map([['accounts', failing?.hook === 'name' && failing.name === name ? new Error('no') : (names.get(name) ?? [])]]),
+      },
+      eraseSubject: slot('erase'),
+      forgetSubject: slot('forget'),
+    }
+    const processes = twoProcesses(undefined, undefined, undefined, undefined, hooks)
+    processes.release()
+    processes.queue.busy = false
+    return { ...processes, fired }
+  }
+  const all = ['customer 7', '7', 'ann@example.com']
+
+  it('are asked for under each of them, and forgotten after all plugins have erased their part under all of them', async () => {
+    const { first, fired } = named(undefined)
+    assert.equal((await first.erase('ann@example.com', undefined, 10_000)).elsewhere, 6)
+    assert.deepEqual(fired, [...all.map((name) => `erase ${name}`), ...all.map((name) => `forget ${name}`)])
+    await first.close()
+  })
+
+  it('are kept while a plugin fails, so that a repeated erasure finds them', async () => {
+    for (const [hook, name, forgotten] of [
+      ['name', '7', []],
+      ['erase', 'customer 7', []],
+      ['erase', 'ann@example.com', []],
+      ['forget', '7', ['forget customer 7', 'forget 7']],
+    ] as const) {
+      const { first, fired } = named({ hook, name })
+      await assert.rejects(first.erase('ann@example.com', undefined, 10_000), {
+        code: 'ERASURE_FAILED',
+        message: /the plugin accounts did not/,
+      })
+      assert.deepEqual(
+        fired.filter((one) => one.startsWith('forget')),
+        forgotten,
+        `${hook} ${name}`,
+      )
+      await first.close()
+    }
+  })
+
+  it('are at most 20; if there are more, the erasure says so and fails', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `name ${index}`)
+    const { first, fired } = named(undefined, names)
+    await assert.rejects(first.erase('ann@example.com', undefined, 10_000), { message: /more than 20 names/ })
+    assert.equal(fired.length, 20)
+    await first.close()
+  })
 })

@@ -45,7 +45,12 @@ export function subjectsPart(
     erasures,
     digests,
     declarations,
-    hooks: { nameSubject: hooks.slot('nameSubject'), exportSubject: hooks.slot('exportSubject'), eraseSubject: hooks.slot('eraseSubject') },
+    hooks: {
+      nameSubject: hooks.slot('nameSubject'),
+      exportSubject: hooks.slot('exportSubject'),
+      eraseSubject: hooks.slot('eraseSubject'),
+      forgetSubject: hooks.slot('forgetSubject'),
+    },
     scrubDatabase: async () => {
       if (database.dialect !== 'sqlite') return
       const { sql } = await import('kysely')

@@ -28,7 +28,7 @@ export interface MailParts {
 }
 
 /** Password resets and proofs of an email address, by one-time tokens that the app mails. */
-export interface Mails extends Pick<OneTimeTokens, 'ofUser' | 'removeUser'> {
+export interface Mails {
   /**
    * Has a token mailed to the user with this email, if there is one: nobody can tell, because this does not wait for it. Throws
    * RATE_LIMITED, and LOGIN_BUSY when too many mails wait.
@@ -119,8 +119,6 @@ export function createMails(parts: MailParts): Mails {
       await store.removeAll(id, 'email')
       return { userId: id }
     },
-    ofUser: (userId, email) => store.ofUser(userId, email),
-    removeUser: (userId, email) => store.removeUser(userId, email),
     isVerified: (userId, email) => store.isVerified(userId, email),
     sweep: () => store.sweep(clock.now()),
     settled: async () => void (await Promise.all(pending)),

@@ -15,8 +15,13 @@ interface Row {
 
 const TABLE = 'zin_refresh_tokens'
 
+export interface TableFamilies extends RefreshStore {
+  /** The families of a user, also of removed devices. */
+  ofUser(userId: string): Promise<readonly RefreshFamily[]>
+}
+
 /** Families in the table `zin_refresh_tokens`. */
-export function tableFamilies(query: Query): RefreshStore {
+export function tableFamilies(query: Query): TableFamilies {
   const tables = (store: Database) => store.tables<{ [TABLE]: Row }>()
   const find: RefreshStore['find'] = (deviceId) =>
     query(async (store) => {
@@ -52,6 +57,11 @@ export function tableFamilies(query: Query): RefreshStore {
         (known) => remove(known, known.hash),
         (known) => remove(known),
       ),
+    ofUser: (userId) =>
+      query(async (store) => {
+        const rows = await tables(store).selectFrom(TABLE).selectAll().where('user_id', '=', userId).execute()
+        return rows.filter((row) => row.user_id === userId).map(familyOf)
+      }),
     endUser: (userId) => query(async (store) => void (await tables(store).deleteFrom(TABLE).where('user_id', '=', userId).execute())),
     sweep: (now) => query(async (store) => void (await tables(store).deleteFrom(TABLE).where('expires_at', '<', now).execute())),
   }

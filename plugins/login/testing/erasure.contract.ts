@@ -1,41 +1,28 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { Secret, TOTP } from 'otpauth'
-import { definePlugin, defineRoute, type Plugin } from 'zin'
+import { defineRoute, type Plugin } from 'zin'
 import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { cluster } from 'zin/plugins/cluster'
 import { compliance } from 'zin/plugins/compliance'
-import { databaseService } from 'zin/plugins/database'
 import { jwt } from 'zin/plugins/jwt'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { sessions } from 'zin/plugins/sessions'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { eventually } from '../../../scripts/testing/eventually.js'
-import { addUser, env, post, signedWith } from '../../../scripts/testing/login-session.js'
+import { env, post } from '../../../scripts/testing/login-session.js'
 import { login } from '../index.js'
+import { erasedBy, type FullAccount, fullAccount, mailer, tablesWith } from './full-account.js'
 
 export interface ErasureBackend {
   readonly plugins: () => readonly Plugin[]
   readonly env?: Readonly<Record<string, string>>
 }
 
-const tables = ['zin_users', 'zin_refresh_tokens', 'zin_totp', 'zin_recovery_codes', 'zin_one_time_tokens', 'zin_verified_emails'] as const
-
 /** The accounts of subjects, with every database. */
 export function describeErasure(name: string, backend: () => ErasureBackend): void {
   describe(`the account of a subject in ${name}`, () => {
     let host: TestHost
     const mails: string[] = []
-    const mailer = definePlugin({
-      name: 'mailer',
-      version: '1.0.0',
-      setup: ({ hooks }) => {
-        hooks.on('sendPasswordReset', ({ token }) => void mails.push(token))
-        hooks.on('sendEmailVerification', ({ token }) => void mails.push(token))
-      },
-    })
     const who = defineRoute({ method: 'GET', path: '/who', summary: 'Who', use: ['auth'], handler: ({ request }) => request.user })
     before(async () => {
       const { plugins, env: own = {} } = backend()
@@ -51,57 +38,20 @@ export function describeErasure(name: string, backend: () => ErasureBackend): vo
           bulletproof(),
           sessions({ auth: true, secure: false }),
           login({ refreshTokens: true, totp: true, passwordReset: true, emailVerification: 'optional' }),
-          mailer(),
+          mailer(mails),
         ],
         routes: [who],
       })
     })
     after(() => host.stop())
 
-    const erase = async (subject: string) => {
-      const path = `/api/compliance/subjects/${encodeURIComponent(subject)}`
-      const { body, status, text } = await host.inject({ method: 'DELETE', path, headers: { 'x-requested-with': 'test' } })
-      assert.equal(status, 200, text)
-      return body.erasure
-    }
+    const account = () => fullAccount(host, mails)
     const exported = async (subject: string) => {
       const response = await host.inject({ path: `/api/compliance/subjects/${encodeURIComponent(subject)}/export` })
       assert.equal(response.status, 200, response.text)
       return { ...JSON.parse(response.text), text: response.text }
     }
-    /** An account with everything that it can have. */
-    const account = async () => {
-      const email = `${randomUUID()}@example.com`
-      const { id, password } = await addUser(host, email)
-      const { body: session, headers } = await post(host, { email, password })
-      const send = (path: string, body?: object) =>
-        signedWith(host, session, { method: 'POST', path, now: Date.now(), ...(body && { body }) })
-      const { secret } = (await send('/auth/totp')).body
-      const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
-      const confirmed = await send('/auth/totp/confirm', { code })
-      assert.equal(confirmed.status, 200, confirmed.text)
-      mails.length = 0
-      for (const path of ['/auth/email/request', '/auth/password/forgot']) await host.inject({ method: 'POST', path, body: { email } })
-      await eventually('both mails are sent', () => mails.length === 2)
-      const cookie = [headers['set-cookie'] ?? []]
-        .flat()
-        .map((one) => String(one).split(';')[0])
-        .join('; ')
-      const secrets = [password, secret, session.refreshToken, session.deviceSecret, ...mails, ...confirmed.body.recoveryCodes]
-      return { email, id, password, session, cookie, secrets: secrets as readonly string[] }
-    }
-    type Account = Awaited<ReturnType<typeof account>>
-    /** Where the database has the id or the address. */
-    const left = async ({ email, id }: Account): Promise<readonly string[]> => {
-      const db = host.service(databaseService).tables<Record<string, object>>()
-      const found: string[] = []
-      for (const table of tables) {
-        const text = JSON.stringify(await db.selectFrom(table).selectAll().execute())
-        if (text.includes(email) || text.includes(id)) found.push(table)
-      }
-      return found
-    }
-    const access = async ({ cookie, session }: Account): Promise<readonly number[]> => [
+    const access = async ({ cookie, session }: FullAccount): Promise<readonly number[]> => [
       (await host.inject({ path: '/who', headers: { authorization: `Bearer ${session.jwt}` } })).status,
       (await host.inject({ path: '/who', headers: { cookie } })).status,
       (
@@ -139,21 +89,21 @@ export function describeErasure(name: string, backend: () => ErasureBackend): vo
       for (const by of ['id', 'email'] as const) {
         const one = await account()
         assert.deepEqual(await access(one), [200, 200, 200])
-        assert.equal((await left(one)).length, 5)
+        assert.equal((await tablesWith(host, one)).length, 5)
         await host.service(queuesService).add('orders', 'x', { user: { id: one[by] } }, { delay: 3_600_000 })
-        const erasure = await erase(one[by])
+        const erasure = await erasedBy(host, one[by])
         // The account, a device, a second factor and two mailed tokens; sessions end with the account.
         assert.deepEqual([erasure.state, erasure.error, erasure.erased, erasure.elsewhere], ['completed', null, 1, 5], by)
-        assert.deepEqual(await left(one), [])
+        assert.deepEqual(await tablesWith(host, one), [])
         assert.deepEqual(await access(one), [401, 401, 401])
         assert.deepEqual(await host.service(devicesService).list(one.id), [])
         assert.equal((await host.service(devicesService).get(one.session.deviceId))?.label, undefined)
         assert.equal((await post(host, { email: one.email, password: one.password })).status, 401)
         assert.deepEqual((await exported(one[by])).records, [])
-        assert.deepEqual([(await erase(one.id)).elsewhere, (await erase(one.email)).elsewhere], [0, 0])
+        assert.deepEqual([(await erasedBy(host, one.id)).elsewhere, (await erasedBy(host, one.email)).elsewhere], [0, 0])
       }
       assert.deepEqual((await access(other)).slice(0, 2), [200, 200])
-      assert.equal((await left(other)).length, 5)
+      assert.equal((await tablesWith(host, other)).length, 5)
     })
 
     it('is deleted by zin user:delete', async () => {
@@ -165,7 +115,7 @@ export function describeErasure(name: string, backend: () => ErasureBackend): vo
       const confirm = async (text: string) => void asked.push(text)
       await entry?.command.run({ args: { email: one.email }, options: {}, print, confirm } as never)
       assert.deepEqual([lines, asked.length], [[`${one.email} is deleted, with 4 other record(s)`], 1])
-      assert.deepEqual(await left(one), [])
+      assert.deepEqual(await tablesWith(host, one), [])
       assert.deepEqual(await access(one), [401, 401, 401])
       await assert.rejects(async () => entry?.command.run({ args: { email: one.email }, options: {}, print, confirm } as never), {
         code: 'USER_NOT_FOUND',
