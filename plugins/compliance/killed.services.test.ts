@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { after, before } from 'node:test'
 import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { redisKeysWith, tablesWith } from '../../scripts/testing/store-dump.js'
 import { killedContract } from './killed.contract.js'
-import { redisKeysWith, tablesWith } from './testing/store-dump.js'
 
 const REDIS_URL = process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set'
 const own = mysqlDatabase('erasure_killed')

@@ -3,11 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { it } from 'node:test'
-import type { DataRecord } from 'zin'
+import type { DataRecord, DataStore } from 'zin'
 import { databaseService } from 'zin/plugins/database'
-import { queuesService } from 'zin/plugins/queues'
+import { type Queues, queuesService } from 'zin/plugins/queues'
 import { cleanUp } from '../../scripts/testing/clean-up.js'
-import type { OwnedQueues } from '../queues/service.js'
 import type { Erasure } from './store/erasures.js'
 import { complianceApp, type Env } from './testing/app.js'
 
@@ -49,7 +48,7 @@ export function restoredStoresContract(name: string, open: () => Promise<Restore
         return result
       }
       // As data:import sees it.
-      const queues = () => app.host.service(queuesService) as OwnedQueues
+      const queues = () => app.host.service(queuesService) as Queues & { data(): Promise<DataStore> }
       const db = () => app.host.service(databaseService).tables()
       const erase = async (subject: string): Promise<Erasure> => {
         const path = `/api/compliance/subjects/${subject}?wait=20000`

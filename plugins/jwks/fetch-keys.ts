@@ -54,14 +54,15 @@ async function fetchJson(
     },
     parts,
   )
-  if (status !== 200) throw new Error(`${url} responded with status ${status}`)
+  if (status !== 200) throw new Error(`${placeOf(url)} responded with status ${status}`)
   let value: unknown
   try {
     value = JSON.parse(body.toString('utf8'))
   } catch (error) {
-    throw new Error(`the response of ${url} is not JSON: ${messageOf(error)}`)
+    throw new Error(`the response of ${placeOf(url)} is not JSON: ${messageOf(error)}`)
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error(`the response of ${url} is not an object`)
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error(`the response of ${placeOf(url)} is not an object`)
   return value as Readonly<Record<string, unknown>>
 }
 
@@ -77,4 +78,10 @@ function isPublicSigningKey(key: unknown): key is JWK {
 
 function originOf(url: string): string {
   return new URL(url).origin
+}
+
+/** Without a query, which may contain a secret. */
+function placeOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
 }

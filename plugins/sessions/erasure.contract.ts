@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Plugin } from 'zin'
+import { bulletproof, devicesService } from 'zin/plugins/bulletproof'
 import { cluster } from 'zin/plugins/cluster'
 import { compliance } from 'zin/plugins/compliance'
 import { jwt, tokensService } from 'zin/plugins/jwt'
@@ -8,8 +9,7 @@ import { ops } from 'zin/plugins/ops'
 import { queues } from 'zin/plugins/queues'
 import { sessions } from 'zin/plugins/sessions'
 import { createTestHost } from 'zin/testing'
-import { sessionRoutes } from '../sessions/testing/app.js'
-import { bulletproof, devicesService } from './index.js'
+import { sessionRoutes } from './testing/app.js'
 
 /** Subjects of an app without the plugin `login`. */
 export function erasureContract(
