@@ -1,3 +1,4 @@
+import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { JSONWebKeySet, JWK } from 'jose'
 import { type EgressParts, egressFetch, messageOf } from 'zin'
 
@@ -20,7 +21,7 @@ export async function fetchKeys(address: KeyAddress, signal: AbortSignal, parts:
   if (!Array.isArray(keys)) throw new Error(`the response of ${originOf(url)} for ${issuer} has no list "keys"`)
   if (keys.length > maxKeys)
     throw new Error(`the response of ${originOf(url)} for ${issuer} has ${keys.length} keys; at most ${maxKeys} are read`)
-  const usable = keys.filter(isPublicSigningKey)
+  const usable = keys.filter(isPublicSigningKey).filter(isReadable)
   if (usable.length === 0) throw new Error(`the response of ${originOf(url)} for ${issuer} has no public key for signatures`)
   return { keys: usable }
 }
@@ -74,6 +75,16 @@ function isPublicSigningKey(key: unknown): key is JWK {
   const { kty, use, key_ops: operations, d, k } = key as JWK & { readonly k?: unknown; readonly d?: unknown }
   if (!publicKinds.includes(kty) || d !== undefined || k !== undefined) return false
   return (use === undefined || use === 'sig') && (!Array.isArray(operations) || operations.includes('verify'))
+}
+
+/** Whether it can verify anything: jose fails unexpectedly with a malformed key, and with an RSA key below 2048 bits, whose tokens it refuses. */
+function isReadable(key: JWK): boolean {
+  try {
+    const { asymmetricKeyDetails } = createPublicKey({ key: key as JsonWebKey, format: 'jwk' })
+    return (asymmetricKeyDetails?.modulusLength ?? 2048) >= 2048
+  } catch {
+    return false
+  }
 }
 
 function originOf(url: string): string {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHmac, randomUUID } from 'node:crypto'
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { defineRoute } from 'zin'
 import { jwks } from 'zin/plugins/jwks'
@@ -159,6 +159,31 @@ describe('tokens of other issuers', () => {
       clock.advance(30_000)
       assert.equal(await get(host, await next.sign(base(), without)), 'ada')
     }))
+
+  it('are refused when the key that they name is malformed or weak, and accepted beside such keys', async () => {
+    const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+    const ed = await newKey('EdDSA')
+    const unreadable: Readonly<Record<string, readonly [alg: 'RS256' | 'ES256' | 'EdDSA', key: object]>> = {
+      'an RSA key of 1024 bits': ['RS256', publicKey.export({ format: 'jwk' })],
+      'an RSA key without a modulus': ['RS256', { kty: 'RSA', e: 'AQAB' }],
+      'a point off the curve': ['ES256', { kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }],
+      'an Ed25519 key of one byte': ['EdDSA', { kty: 'OKP', crv: 'Ed25519', x: 'AA' }],
+      'an x that is no text': ['EdDSA', { kty: 'OKP', crv: 'Ed25519', x: 7 }],
+    }
+    const good = { RS256: key, ES256: await newKey('ES256'), EdDSA: ed }
+    const keys = Object.entries(unreadable).map(([kid, [alg, jwk]]) => ({ ...jwk, kid, alg, use: 'sig' }))
+    provider.state.keys = [...keys, ...Object.values(good).map(({ publicJwk }) => publicJwk)]
+    await withHost(
+      async (host) => {
+        for (const [kid, [alg]] of Object.entries(unreadable)) {
+          assert.equal(await get(host, await good[alg].sign(base(), { kid })), refused, kid)
+          assert.equal(await get(host, await good[alg].sign(base(), { kid: undefined })), 'ada', kid)
+        }
+      },
+      {},
+      { algorithms: ['RS256', 'ES256', 'EdDSA'] },
+    )
+  })
 
   it('of an issuer with a final slash are accepted, by discovery without a double slash', async () => {
     const issuer = `${provider.issuer}/`
