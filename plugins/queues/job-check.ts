@@ -7,6 +7,9 @@ import { jobIdFault } from './job-id.js'
 
 /** BullMQ's priority number for the least urgent jobs. */
 const mostPriority = 2 ** 21 - 1
+/** The largest numbers that every backend stores. */
+const mostAttempts = 2 ** 31 - 1
+const mostMs = Number.MAX_SAFE_INTEGER
 
 /** Whether a queue belongs to a plugin: its name begins with `zin-`. Operators neither see nor manage it, and no worker consumes it. */
 export function isInternalQueue(queue: string): boolean {
@@ -28,16 +31,12 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
   const idFault = options.jobId === undefined ? undefined : jobIdFault(options.jobId)
   if (idFault !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its id ${idFault}`)
   const { attempts, backoff, deduplication, delay, priority = 0 } = options
-  for (const [what, value, isRight] of [
-    ['delay', delay, Number.isFinite(delay)],
-    ['timestamp', options.timestamp, Number.isFinite(options.timestamp)],
-    ['attempts', attempts, Number.isInteger(attempts)],
+  for (const [what, value, isRight, wanted] of [
+    ['delay', delay, isTime(delay), `a number of ms up to ${mostMs}`],
+    ['timestamp', options.timestamp, isTime(options.timestamp), `a number of ms up to ${mostMs}`],
+    ['attempts', attempts, Number.isInteger(attempts) && Math.abs(Number(attempts)) <= mostAttempts, `an integer up to ${mostAttempts}`],
   ] as const) {
-    if (value !== undefined && !isRight)
-      throw queueErrors.QUEUE_INVALID_JOB(
-        queue,
-        `its ${what} is ${value} instead of ${what === 'attempts' ? 'an integer' : 'a number of ms'}`,
-      )
+    if (value !== undefined && !isRight) throw queueErrors.QUEUE_INVALID_JOB(queue, `its ${what} is ${value} instead of ${wanted}`)
   }
   const waits = backoff === undefined ? undefined : backoffFault(backoff)
   if (waits !== undefined) throw queueErrors.QUEUE_INVALID_JOB(queue, `its backoff ${waits}`)
@@ -53,6 +52,8 @@ export function checkJob(queue: string, jobName: string, data: unknown, options:
     )
   }
 }
+
+const isTime = (ms: unknown): boolean => Number.isFinite(ms) && Math.abs(Number(ms)) <= mostMs
 
 /** The embedded store reads a text without a byte order mark at its start, as readers of UTF-8 do. */
 const isKeptText = (text: string): boolean => isStorableText(text) && !text.startsWith('\ufeff')

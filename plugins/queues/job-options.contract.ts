@@ -287,8 +287,23 @@ export function jobOptionsContract(name: string, makeOptions: () => Promise<Test
         { delay: '5' },
         { timestamp: Number.NaN },
         { attempts: 1.5 },
-      ])
-        await assert.rejects(queues.add(queue, 'x', {}, wrong as never), { code: 'QUEUE_INVALID_JOB' }, JSON.stringify(wrong))
+        { attempts: 2 ** 31 },
+        { attempts: Number.MAX_SAFE_INTEGER },
+        { attempts: 1e308 },
+        { delay: 1e300 },
+        { timestamp: -1e300 },
+      ]) {
+        const refused = { code: 'QUEUE_INVALID_JOB' }
+        const template = { name: 'x', options: wrong as never }
+        await assert.rejects(queues.add(queue, 'x', {}, wrong as never), refused, JSON.stringify(wrong))
+        await assert.rejects(queues.addBulk(queue, [template]), refused, JSON.stringify(wrong))
+        await assert.rejects(queues.schedule(queue, 's', { every: 60_000 }, template), refused, JSON.stringify(wrong))
+        await assert.rejects(queues.addFlow({ queueName: queue, name: 'x', opts: wrong as never }), refused, JSON.stringify(wrong))
+      }
+      await queues.add(queue, 'most', {}, { attempts: 2 ** 31 - 1, delay: Number.MAX_SAFE_INTEGER })
+      const most = { every: 60_000, startDate: Date.now() + 3_600_000 }
+      await queues.schedule(queue, 'most', { ...most, limit: 2 ** 31 - 1 }, { name: 'x' })
+      await assert.rejects(queues.schedule(queue, 'more', { ...most, limit: 2 ** 31 }, { name: 'x' }), { code: 'QUEUE_INVALID_SCHEDULE' })
       const consumer = worker(queue, async (job) => {
         await job.moveToDelayed(Date.now() + 90_000.5, job.token)
         throw new DelayedError()

@@ -41,11 +41,14 @@ export const sessions = definePlugin({
     })
     const keys = checkedValue(
       ctx,
-      () => new SessionKeys(settings, host.app.production),
+      () => {
+        const made = new SessionKeys(settings, host.app.production)
+        if (made.ephemeral)
+          log.warn('neither SESSION_SECRET nor APP_KEY is set: sessions last only until this process ends; set APP_KEY in .env')
+        return made
+      },
       () => new SessionKeys({ SESSION_SECRET: '', SESSION_SECRET_BK: '', APP_KEY: '', APP_KEY_BK: '' }, false),
     )
-    if (keys.ephemeral)
-      log.warn('neither SESSION_SECRET nor APP_KEY is set: sessions last only until this process ends; set APP_KEY in .env')
 
     const cookie = new SessionCookie({ cookieName, secure, sameSite, domain })
     const times = { idleMs, lifetimeMs }

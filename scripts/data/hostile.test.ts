@@ -75,6 +75,8 @@ const hostile: readonly (readonly [what: string, change: (records: Records) => n
   ['a job with an id that is a key of its queue', (r) => change(r, job, withJob({ id: 'wait' })), /the field "id"/],
   ['a job with an unknown field', (r) => change(r, job, withJob({ lock: 'mine' })), /the field "lock"/],
   ['a job with a negative priority', (r) => change(r, job, withJob({ priority: -1 })), /the field "priority"/],
+  ['a job that ran too often to note', (r) => change(r, job, withJob({ attempts: 2 ** 31 })), /the field "attempts"/],
+  ['a job whose attempts are no number', (r) => change(r, job, withJob({ opts: { attempts: 'many' } })), /the field "opts"/],
   ['a job of a queue with a colon', (r) => change(r, job, (one) => ({ ...one, of: 'a:b' })), /"a:b" is not the name of a queue/],
   [
     'a log without its job',

@@ -308,7 +308,8 @@ const insertMeta =
 const insertJobs = `insert into job (queue, id, seq, name, state, data, opts, priority, delay_ms, max_attempts, attempts_made, attempts_started, progress,
     return_value, failed_reason, stacktrace, deferred_failure, processed_by, added_at_ms, process_at_ms, processed_at_ms, finished_at_ms,
     stalled_count, dedup_id, scheduler_id, parent_queue, parent_id, parent_key)
-  select r.queue, r.id, nextval('job_seq'), r.name, r.state::job_state, r.data::jsonb, r.opts, r.priority, r.delay, coalesce((r.opts->>'attempts')::integer, 1),
+  select r.queue, r.id, nextval('job_seq'), r.name, r.state::job_state, r.data::jsonb, r.opts, r.priority, r.delay,
+    least(coalesce((r.opts->>'attempts')::numeric, 1), 2147483647)::integer,
     r.attempts, r.starts, r.progress::jsonb, r.result::jsonb, r.error, r.stacks::jsonb, r.failing, r.worker, r.added, r.ready, r.started, r.ended,
     r.stalls, r.deduplication, r.schedule, r.parent_queue, r.parent_id, r.parent_queue || ':' || r.parent_id
   from (select row_number() over () as n, x.* from jsonb_to_recordset($1::jsonb) as x(queue text, id text, name text, state text, data text, opts jsonb,
@@ -346,7 +347,7 @@ const insertSchedule = `insert into scheduler (queue, scheduler_id, next_run_ms,
 
 function scheduleValues(queue: string, schedule: MovedSchedule): readonly unknown[] {
   const { count, data = '{}', endDate, every, id, limit, name, next, offset, opts = {}, pattern, startDate, tz } = schedule
-  const [most, from, to] = [limit, startDate, endDate]
+  const [most, from, to] = [limit && Math.min(limit, 2 ** 31 - 1), startDate, endDate]
   return [queue, id, next, name, pattern, every, tz, from, to, most, offset, count, data, JSON.stringify(opts)]
 }
 

@@ -124,6 +124,8 @@ const jobId: Check = (value) =>
 const text: Check = (value) => typeof value === 'string' && isStorableText(value)
 const integer: Check = (value) => Number.isSafeInteger(value)
 const count: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0
+/** As many as the embedded store can note. */
+const few: Check = (value) => count(value) && Number(value) < 2 ** 31
 const json: Check = (value) => {
   if (typeof value !== 'string' || !text(value) || /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/i.test(value)) return false
   try {
@@ -134,6 +136,8 @@ const json: Check = (value) => {
   }
 }
 const plain: Check = (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && json(JSON.stringify(value))
+/** Options of a job. Other producers than Zin may have set `attempts` to any number. */
+const options: Check = (value) => plain(value) && ['undefined', 'number'].includes(typeof (value as { attempts?: unknown }).attempts)
 const one =
   (values: readonly string[]): Check =>
   (value) =>
@@ -167,8 +171,8 @@ const shapes: Readonly<Record<keyof Moved, Shape>> = {
   ],
   job: [
     {
-      ...{ id: jobId, name: text, state: one(states), data: json, opts: plain, priority: count, delay: count, addedAt: integer },
-      ...{ attempts: count, starts: count, stalls: count },
+      ...{ id: jobId, name: text, state: one(states), data: json, opts: options, priority: few, delay: count, addedAt: integer },
+      ...{ attempts: few, starts: few, stalls: few },
     },
     {
       ...{ ran: (value) => value === true, readyAt: integer, startedAt: integer, endedAt: integer, progress: json, result: json },
@@ -178,14 +182,14 @@ const shapes: Readonly<Record<keyof Moved, Shape>> = {
   log: [{ job: jobId, from: count, lines: list(text) }, {}],
   children: [{ job: jobId, children: list(fields({ queue: queueName, id: jobId, state: one(childStates) }, { value: text })) }, {}],
   schedule: [
-    { id: text, next: integer, name: text, count },
+    { id: text, next: integer, name: text, count: few },
     {
       ...{ pattern: text, every: count, tz: text, startDate: integer, endDate: integer, limit: count, offset: integer },
-      ...{ data: json, opts: plain },
+      ...{ data: json, opts: options },
     },
   ],
   deduplication: [{ id: text, job: jobId }, { expiresAt: integer }],
-  next: [{ id: text, name: text, data: json, opts: plain }, { job: jobId }],
+  next: [{ id: text, name: text, data: json, opts: options }, { job: jobId }],
 }
 
 /** Checks the records of a file, and that logs and children come after their jobs. Throws an error that says what is wrong. */

@@ -94,12 +94,16 @@ export function wantedTiming({
   }
 }
 
+/** The largest limit that every backend stores. */
+const mostRuns = 2 ** 31 - 1
+
 /** The fault of a timing; undefined if it has none. Dates and patterns in the past are no fault. */
 export function timingFault(timing: ScheduleTiming, nextRun: (pattern: string, tz: string) => unknown): string | undefined {
   const { catchUp, endDate, every, limit, overlap, pattern, startDate, tz } = timing
   if ((pattern === undefined) === (every === undefined)) return 'it needs exactly one of "pattern" and "every"'
   if (every !== undefined && !(Number.isSafeInteger(every) && every >= 1)) return '"every" must be a number of ms from 1'
-  if (limit !== undefined && !(Number.isSafeInteger(limit) && limit >= 1)) return '"limit" must be an integer from 1'
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1 && limit <= mostRuns))
+    return `"limit" must be an integer from 1 to ${mostRuns}`
   if (overlap !== undefined && !overlaps.includes(overlap)) return `"overlap" must be ${oneOf(overlaps)}`
   if (catchUp !== undefined && !catchUps.includes(catchUp)) return `"catchUp" must be ${oneOf(catchUps)}`
   for (const [field, date] of Object.entries({ startDate, endDate })) {
