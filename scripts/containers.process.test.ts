@@ -48,6 +48,8 @@ for (const example of examples) {
       assert.match(lastOf(final, 'USER'), /^[1-9]\d*:[1-9]\d*$/)
       assert.equal(lastOf(final, 'STOPSIGNAL'), 'SIGTERM')
       assert.equal(lastOf(final, 'VOLUME'), envOf(final).ZIN_DATA_DIR)
+      // As `zin doctor` wants it.
+      assert.ok(final.instructions.some(({ name, args }) => name === 'RUN' && args.startsWith(`mkdir -m 700 ${envOf(final).ZIN_DATA_DIR} `)))
       assert.equal(envOf(final).NODE_ENV, 'production')
       assert.deepEqual(execForm(lastOf(final, 'CMD')).slice(0, 3), ['node', 'node_modules/zin/dist/cli.js', 'start'])
     })
@@ -116,7 +118,7 @@ describe('the layout of an image', { skip: process.platform === 'win32' && 'Wind
       }
       const { image, final } = await layOut(example, source)
       const data = join(temporary, `${example} data`)
-      mkdirSync(data)
+      mkdirSync(data, { mode: 0o700 })
       if (nobody !== undefined) chownSync(data, nobody, nobody)
       const settings = parseEnv(readFileSync(join(source, '.env'), 'utf8')) as Env
       const proxied = settings.EDGE_REMOTE_URL === undefined ? undefined : await startProxy(source, ['--statements', 'statements.json'])

@@ -1,4 +1,4 @@
-import { constants } from 'node:fs'
+import { constants, type Stats } from 'node:fs'
 import { access, readdir, readFile, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
@@ -85,6 +85,14 @@ async function checkPrivate(file: string): Promise<readonly Finding[]> {
   return [{ ...finding, message: 'other users cannot read it' }]
 }
 
+type Folder = Pick<Stats, 'mode' | 'dev' | 'uid'>
+
+/** Who can enter a folder. Of a volume that another user owns, such as an emptyDir of Kubernetes, who mounts it decides that. */
+export function entranceOf(folder: Folder, above: Folder, user: number | undefined): 'open' | 'closed' | 'volume' {
+  if (user === undefined || (folder.mode & 0o007) === 0) return 'closed'
+  return folder.dev !== above.dev && folder.uid !== user ? 'volume' : 'open'
+}
+
 async function checkDataDir(dataDir: string): Promise<readonly Finding[]> {
   const check = `data directory ${dataDir}`
   const folder = await existing(dataDir)
@@ -95,8 +103,8 @@ async function checkDataDir(dataDir: string): Promise<readonly Finding[]> {
     return [{ check, message: `it cannot be ${folder === dataDir ? 'written' : 'created'}: ${messageOf(error)}`, fix }]
   }
   if (folder !== dataDir) return [{ check, message: 'it does not exist yet; the app creates it' }]
-  const isOpen = process.platform !== 'win32' && ((await stat(dataDir)).mode & 0o007) !== 0
-  if (isOpen) return [{ check, message: 'other users of this machine can enter it', fix: `Run: chmod 700 ${dataDir}` }]
+  const entrance = entranceOf(await stat(dataDir), await stat(dirname(dataDir)), process.getuid?.())
+  if (entrance === 'open') return [{ check, message: 'other users of this machine can enter it', fix: `Run: chmod 700 ${dataDir}` }]
   const closed = await unwritable(dataDir)
   if (closed !== undefined) {
     return [
@@ -107,7 +115,7 @@ async function checkDataDir(dataDir: string): Promise<readonly Finding[]> {
       },
     ]
   }
-  return [{ check, message: 'it can be written, and other users cannot enter it' }]
+  return [{ check, message: `it can be written, and ${entrance === 'closed' ? 'other users cannot enter it' : 'is a volume of another user'}` }]
 }
 
 function checkSpace(folder: string): Finding {

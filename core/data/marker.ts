@@ -28,13 +28,13 @@ export async function isImporting(dataDir: string): Promise<boolean> {
  * Whether a file in the data directory belongs to a store that this app does not use: it exists, and no import that was done since says that its
  * content was moved. For the warning at boot of a plugin whose data is on a server.
  *
- * @param file name in the data directory, of a file that every use of the store changes.
+ * @param files names in the data directory, of files of which every use of the store changes one. Without the first one there is no store.
  */
-export async function isUnusedData(dataDir: string, file: string): Promise<boolean> {
-  const found = await stat(join(dataDir, file)).catch(() => undefined)
-  if (found === undefined) return false
+export async function isUnusedData(dataDir: string, ...files: readonly [string, ...string[]]): Promise<boolean> {
+  const found = await Promise.all(files.map((file) => stat(join(dataDir, file)).catch(() => undefined)))
+  if (found[0] === undefined) return false
   const marker = await read(dataDir)
-  return marker?.state !== 'done' || found.mtimeMs > marker.at
+  return marker?.state !== 'done' || found.some((one) => one !== undefined && one.mtimeMs > marker.at)
 }
 
 async function read(dataDir: string): Promise<Marker | undefined> {

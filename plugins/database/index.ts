@@ -93,7 +93,8 @@ export const database = definePlugin({
     }))
     ctx.onStart(async () => {
       const [{ driver }] = configs
-      if (host.roles.size > 0 && driver !== 'sqlite' && (await isUnusedData(dataDir, 'app.db'))) {
+      // A process that was killed leaves its last changes in the second file.
+      if (host.roles.size > 0 && driver !== 'sqlite' && (await isUnusedData(dataDir, 'app.db', 'app.db-wal'))) {
         log.warn(
           `the tables in ${dataDir}/app.db lie unused, because DB_CONNECTION is ${driver === 'rdb' ? 'rdb' : 'a proxy'}: write them to a file with DB_CONNECTION unset and "zin data:export --out <file>", and to the database with "zin data:import <file> --yes"; or delete them`,
         )
