@@ -183,6 +183,28 @@ describe('a typed client', () => {
       await assert.rejects(client.getUser?.({ params: { id } }) ?? Promise.resolve(), { name: 'TypeError', message: /the parameter id/ })
   })
 
+  it('for a front end has no faults with the options that front ends compile it with', () => {
+    const source = webClientText('user-notes', document, ['/users'])
+    const { ModuleKind, ModuleResolutionKind, ScriptTarget } = ts
+    for (const more of [{}, { strict: true }, { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true }]) {
+      const options: ts.CompilerOptions = {
+        ...{ module: ModuleKind.ESNext, moduleResolution: ModuleResolutionKind.Bundler, target: ScriptTarget.ES2022, noEmit: true },
+        ...{ lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'], types: [], skipLibCheck: true, ...more },
+        ...{ noUnusedLocals: true, noUnusedParameters: true, isolatedModules: true, verbatimModuleSyntax: true },
+      }
+      const host = ts.createCompilerHost(options)
+      const { getSourceFile } = host
+      host.getSourceFile = (name, version) =>
+        name === 'client.ts' ? ts.createSourceFile(name, source, version, true) : getSourceFile.call(host, name, version)
+      const faults = ts.getPreEmitDiagnostics(ts.createProgram(['client.ts'], options, host))
+      assert.deepEqual(
+        faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+        [],
+        JSON.stringify(more),
+      )
+    }
+  })
+
   it('does not depend on the order of the document', () => {
     const turned = (value: unknown): unknown => {
       if (Array.isArray(value) || typeof value !== 'object' || value === null) return value

@@ -51,7 +51,8 @@ function clientOf<Client extends object>(baseUrl: string, send: Send, shapes: { 
     const { body, headers = {}, signal } = request
     const isJson = shape.body !== undefined && /json/i.test(shape.body)
     // The browser writes the type of a form with its boundary.
-    const typed = body === undefined || shape.body === undefined || /^multipart/i.test(shape.body) ? {} : { 'content-type': shape.body }
+    const typed: { readonly [name: string]: string } =
+      body === undefined || shape.body === undefined || /^multipart/i.test(shape.body) ? {} : { 'content-type': shape.body }
     const response = await send(baseUrl.replace(/\\/$/, '') + pathOf(shape.path, request), {
       method: shape.method,
       headers: { ...typed, ...headers },
