@@ -49,7 +49,9 @@ for (const example of examples) {
       assert.equal(lastOf(final, 'STOPSIGNAL'), 'SIGTERM')
       assert.equal(lastOf(final, 'VOLUME'), envOf(final).ZIN_DATA_DIR)
       // As `zin doctor` wants it.
-      assert.ok(final.instructions.some(({ name, args }) => name === 'RUN' && args.startsWith(`mkdir -m 700 ${envOf(final).ZIN_DATA_DIR} `)))
+      assert.ok(
+        final.instructions.some(({ name, args }) => name === 'RUN' && args.startsWith(`mkdir -m 700 ${envOf(final).ZIN_DATA_DIR} `)),
+      )
       assert.equal(envOf(final).NODE_ENV, 'production')
       assert.deepEqual(execForm(lastOf(final, 'CMD')).slice(0, 3), ['node', 'node_modules/zin/dist/cli.js', 'start'])
     })

@@ -115,7 +115,9 @@ async function checkDataDir(dataDir: string): Promise<readonly Finding[]> {
       },
     ]
   }
-  return [{ check, message: `it can be written, and ${entrance === 'closed' ? 'other users cannot enter it' : 'is a volume of another user'}` }]
+  return [
+    { check, message: `it can be written, and ${entrance === 'closed' ? 'other users cannot enter it' : 'is a volume of another user'}` },
+  ]
 }
 
 function checkSpace(folder: string): Finding {

@@ -6,7 +6,16 @@ import { after, describe, it } from 'node:test'
 import { defineConfig, defineRoute, type RouteContext, Type } from 'zin'
 import { database } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
-import { createTestHost, describePlugin, type FakeClock, fake, fakeClock, memoryLogger, type TestHost, type TestHostOptions } from 'zin/testing'
+import {
+  createTestHost,
+  describePlugin,
+  type FakeClock,
+  fake,
+  fakeClock,
+  memoryLogger,
+  type TestHost,
+  type TestHostOptions,
+} from 'zin/testing'
 import * as z from 'zod'
 import { plainEnv } from '../../core/config/read-settings.js'
 import { Host } from '../../core/host/host.js'
