@@ -3,22 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { defineConfig, defineRoute, type RouteContext, Type } from 'zin'
+import { defineRoute, type RouteContext, Type } from 'zin'
 import { database } from 'zin/plugins/database'
 import { type Kv, kv, kvService } from 'zin/plugins/kv'
-import {
-  createTestHost,
-  describePlugin,
-  type FakeClock,
-  fake,
-  fakeClock,
-  memoryLogger,
-  type TestHost,
-  type TestHostOptions,
-} from 'zin/testing'
+import { createTestHost, describePlugin, type FakeClock, fake, fakeClock, type TestHost, type TestHostOptions } from 'zin/testing'
 import * as z from 'zod'
-import { plainEnv } from '../../core/config/read-settings.js'
-import { Host } from '../../core/host/host.js'
 import fc from '../../scripts/testing/properties.js'
 import { sessions, sessionsService } from './index.js'
 import { decode, encode, merge, type SessionRecord } from './record.js'
@@ -510,15 +499,6 @@ describe('options and settings', () => {
           message: problem,
         },
       ))
-
-  it('does not say that there is no secret when the one that is set is too short', async () => {
-    const log = memoryLogger()
-    const config = defineConfig({ app: { name: 'shop', port: 0 }, plugins: [database(), kv(), sessions()] })
-    const env = plainEnv({ ...production, SESSION_SECRET: secret.slice(1), APP_KEY: secret })
-    const host = new Host(config, { rootDir: tmpdir(), env, log })
-    await assert.rejects(host.start({ listen: false }), /a secret in SESSION_SECRET has 31 bytes/)
-    assert.doesNotMatch(log.text(), /sessions last only/)
-  })
 
   it('accepts secrets of exactly 32 bytes, and warns without one elsewhere', async () => {
     for (const given of [{ ...production, SESSION_SECRET: secret }, { ...production, APP_KEY: secret }, {}]) {
