@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { access, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
@@ -53,16 +53,21 @@ export function killedContract(title: string, { env, leaksOf, shared }: KilledBa
       const created = await first.call('POST', '/api/workers', { name: 'orders', queueName: 'orders', concurrency: 1 })
       assert.equal(created.status, 201, JSON.stringify(created.body))
       const ids: string[] = []
+      const pids: number[] = []
       for (const fails of doomed.map((_one, index) => index === 1)) {
         const data = { user: { id: 'ann' }, note: marker, fails }
         const added = await first.call('POST', '/api/workers/orders/jobs', { data, options: { attempts: 1 } })
         assert.equal(added.status, 202, JSON.stringify(added.body))
         ids.push(added.body.job?.id ?? added.body.id)
-        await eventually('it runs', () => exists(join(rootDir, `begun-${ids.at(-1)}`)))
+        const begun = join(rootDir, `begun-${ids.at(-1)}`)
+        const pid = async () => Number(await readFile(begun, 'utf8').catch(() => '0'))
+        await eventually('it runs', async () => (await pid()) > 0)
+        pids.push(await pid())
       }
-      const frozen = doomed.slice(1)
+      // Any of them may have taken the first job.
+      const frozen = doomed.filter((one) => one.pid !== pids[0])
       for (const one of frozen) one.freeze()
-      await first.kill()
+      await doomed.find((one) => one.pid === pids[0])?.kill()
 
       const other = await start('http')
       const state = async (id: string | undefined) => (await other.call('GET', `/api/jobs/orders:${id}`)).status

@@ -65,7 +65,7 @@ const shop = definePlugin({
     void services.workers.register('orders', async (job) => {
       const { fails, note } = job.data as { readonly fails: boolean; readonly note: string }
       await job.log(`begun ${note}`)
-      await writeFile(join(APP_ROOT, `begun-${job.id}`), '')
+      await writeFile(join(APP_ROOT, `begun-${job.id}`), String(process.pid))
       while (!(await exists('go'))) await new Promise((resolve) => setTimeout(resolve, 20))
       const late = [() => job.log(`late ${note}`), () => job.updateProgress({ late: note }), () => job.updateData({ late: note })]
       for (const store of late) await store().catch(() => undefined)

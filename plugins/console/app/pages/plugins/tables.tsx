@@ -1,8 +1,8 @@
-import type { HookReport, PluginReport, RouteInfo, SettingReport } from 'zin'
+import type { HookReport, PluginReport, SettingReport } from 'zin'
 import { count, duration } from '../../format.js'
 import { Badge } from '../../ui/badge.js'
 import type { Column } from '../../ui/table.js'
-import { bootMs } from './types.js'
+import { bootMs, type PluginsResponse } from './types.js'
 
 const dash = <span class="dim">–</span>
 
@@ -75,7 +75,7 @@ export const hookColumns: readonly Column<HookReport>[] = [
   },
 ]
 
-export const routeColumns: readonly Column<RouteInfo>[] = [
+export const routeColumns: readonly Column<PluginsResponse['routes'][number]>[] = [
   { key: 'method', title: 'Method', cell: ({ method }) => <span class="mono">{method}</span>, sort: ({ method }) => method, width: '80px' },
   {
     key: 'path',
