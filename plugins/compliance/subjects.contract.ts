@@ -236,9 +236,14 @@ export function subjectsContract(name: string, env: Env, leaksOf: (dataDir: stri
         assert.match(letters, new RegExp(`"error":"child orders:${lowest} failed"`))
         assert.match(letters, new RegExp(`"error":"child orders:${below} failed"`), id)
       }
+      // Their attempts are stored after a while.
+      const stored = (job: string) => app.host.service(kvService).get(`monitor:attempt:orders:${job}:1`)
+      for (const { below, id } of flows)
+        for (const job of [below, id]) await eventually('its attempt is stored', async () => (await stored(job)) !== null)
       const { erasure } = await erase('ann')
       assert.deepEqual([erasure.state, erasure.error], ['completed', null])
       for (const { below, id, lowest } of flows) {
+        assert.deepEqual([await stored(below), await stored(id)], [null, null])
         const told = `child orders:${lowest} failed or was removed; it no longer exists`
         const [root, mid] = [(await queues().job('orders', id))?.job, (await queues().job('orders', below))?.job]
         assert.deepEqual([mid?.failedReason, root?.failedReason], [told, `child orders:${below} failed: ${told}`])

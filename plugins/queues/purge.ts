@@ -3,6 +3,7 @@ import type { QueueBackend } from './backend.js'
 import type { QueueJob } from './cancel.js'
 import type { Purged, PurgeOptions } from './contract.js'
 import type { ForgottenJob } from './deletion/contract.js'
+import { attemptsOf } from './flows/child-errors.js'
 import type { PurgedJob } from './hooks.js'
 
 export interface PurgeParts {
@@ -77,8 +78,7 @@ export async function purgeJobs(queue: Queue, ids: readonly string[], parts: Pur
       gone.map(({ id = '', timestamp }) => ({ id, addedAt: timestamp })),
     ),
   )
-  // A job that failed through a child has an attempt without having started.
-  const attempts = new Map(gone.map((job) => [job.id, Math.max(1, job.attemptsMade, job.attemptsStarted)]))
+  const attempts = new Map(gone.map((job) => [job.id, attemptsOf(job)]))
   await parts.after(traces.map(({ id }) => ({ id, attempts: attempts.get(id) })))
   return { removed: [...new Set([...counted, ...forgotten])], running }
 }

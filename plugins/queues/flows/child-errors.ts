@@ -42,10 +42,14 @@ export async function forgetChildError(child: FailedChild, parts: ChildErrorsPar
     key = job === undefined ? (await backend.deletion.deletedJob(name, id))?.parentKey : job.parentKey
     if (outcome !== 'changed') continue
     await backend.removeTraces(queue, [{ id, ...(key !== undefined && { parentKey: key }) } as Pick<Job, 'id' | 'parentKey'>])
-    await after(name, [{ id, attempts: job && Math.max(job.attemptsMade, job.attemptsStarted) }])
+    await after(name, [{ id, attempts: job && attemptsOf(job) }])
   }
   return isGone
 }
+
+/** The attempts of a job of which plugins may keep something: one that failed through a child has an attempt without having started. */
+export const attemptsOf = ({ attemptsMade, attemptsStarted }: Pick<Job, 'attemptsMade' | 'attemptsStarted'>): number =>
+  Math.max(1, attemptsMade, attemptsStarted)
 
 async function forget(of: PartsOf, child: FailedChild, { backend, payloads }: ChildErrorsParts): Promise<'changed' | 'unchanged' | 'busy'> {
   const { name } = of.queue
