@@ -46,6 +46,7 @@ export function deletesContract(app: () => MonitoredApp): void {
     assert.deepEqual([one.status, one.body.code], [403, 'MONITOR_FORBIDDEN'])
     const all = { status: 'delayed' }
     const { body } = await post('/api/queue/mails-a/purge?wait=30000&now=true', all, keys.adminA)
+    assert.match(body.message, /were skipped: .*your credentials do not allow it$/)
     assert.deepEqual([body.operation.state, body.operation.changed, body.operation.left], ['completed', 0, 1])
     assert.deepEqual([(await counts('mails-b')).waiting, (await counts('mails-a')).delayed], [before, 1])
     assert.equal((await app().call('DELETE', `/api/jobs/mails-a:own?now=true`, { key: keys.adminA })).status, 403)

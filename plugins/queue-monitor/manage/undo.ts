@@ -60,8 +60,12 @@ const skipped: Readonly<Record<BulkOperation['action'], string>> = {
   delete: 'were skipped',
 }
 
+/** Says why matching jobs were skipped. A permanent purge also deletes jobs of flows. */
+const skippedIn = ({ action, undo }: BulkOperation): string => skipped[action === 'purge' && undo === null ? 'cancel' : action]
+
 /** Returns a message about the result of an operation; undefined if the counts are sufficient. Pure. */
-export function messageOf({ action, changed, left, lost, related = 0, state, undo }: BulkOperation): string | undefined {
+export function messageOf(operation: BulkOperation): string | undefined {
+  const { action, changed, left, lost, related = 0, state, undo } = operation
   const parts: string[] = []
   if (state === 'completed' && changed === 0 && left === 0) parts.push(action === 'undo' ? 'No jobs could be restored' : 'No jobs matched')
   if (undo !== null && undo.jobs > 0) parts.push(`${undo.jobs} jobs can be restored until ${undo.until}: ${undo.request}`)
@@ -69,6 +73,6 @@ export function messageOf({ action, changed, left, lost, related = 0, state, und
   if (related > 0) parts.push(`${related} more jobs of their flows were changed with them`)
   if (lost !== undefined && lost > 0) parts.push(`${lost} were not restored: they had been deleted permanently, ${limitSaid}`)
   const taken = left - (lost ?? 0)
-  if (taken > 0) parts.push(`${taken} ${skipped[action]}`)
+  if (taken > 0) parts.push(`${taken} ${skippedIn(operation)}`)
   return parts.length === 0 ? undefined : parts.join('. ')
 }

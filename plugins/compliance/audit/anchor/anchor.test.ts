@@ -270,4 +270,24 @@ describe('a place for seals', () => {
     assert.equal(calls, 1)
     assert.match(publisher.state.error ?? '', /an earlier write has not ended/)
   })
+
+  it('whose write fails while the app stops gets no write after that, although the next one is due', async () => {
+    const time = fakeClock()
+    const rejects: ((error: Error) => void)[] = []
+    const publisher = new Publisher({
+      place: 'the anchor URL',
+      save: () => new Promise((_resolve, reject) => rejects.push(reject)),
+      everyMs: 1_000,
+      deadlineMs: 60_000,
+      clock: time,
+      log: memoryLogger(),
+      onState: () => undefined,
+    })
+    publisher.put({} as Checkpoint)
+    const closed = publisher.close()
+    time.advance(5_000)
+    rejects[0]?.(new Error('no response'))
+    await closed
+    assert.equal(rejects.length, 1)
+  })
 })

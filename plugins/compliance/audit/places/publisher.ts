@@ -71,11 +71,11 @@ export class Publisher {
     }
   }
 
-  /** Saves what is waiting, once. */
+  /** Saves what is waiting, once, and starts nothing afterwards: a save that ends may be due again at once. */
   async close(): Promise<void> {
-    await this.flush()
     this.#closed = true
     clearTimeout(this.#timer)
+    await this.flush()
     if (this.#next === undefined) return
     const { log, place } = this.#parts
     log.warn({ chain: this.#next.chain }, `the last seal of the audit log could not be written to ${place}: ${this.#failing?.error}`)
