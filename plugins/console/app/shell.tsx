@@ -1,5 +1,5 @@
 import { type FunctionComponent, h } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { ConsolePlace } from '../contract.js'
 import { additions, navigation, pageAt } from './additions.js'
 import { useNow } from './data/clock.js'
@@ -25,7 +25,8 @@ export function Shell() {
   const { path, search } = useAddress()
   useValue(additions)
   const found = pageAt(path, search)
-  useEffect(
+  // Before the page is painted: whoever sees it can use the keys.
+  useLayoutEffect(
     () =>
       bind([
         { keys: '/', title: 'Search (also Ctrl K)', group: 'Everywhere', run: openPalette },
