@@ -9,8 +9,9 @@ export interface Fetching {
 const fetched = Symbol('zin.fetchedJobs')
 
 /**
- * The jobs that a worker has fetched and not begun, and when they were fetched, in ms since 1970. BullMQ holds a job back while it fetches the
- * next one, which takes as long as the store does not answer: it is known to the worker, although its lock is not renewed yet.
+ * The jobs that a worker has fetched and not begun, and when it asked for them, in ms since 1970: their locks were set no earlier, and the
+ * reply may have come late. BullMQ holds a job back while it fetches the next one, which takes as long as the store does not answer: it is
+ * known to the worker, although its lock is not renewed yet.
  */
 export function fetchedJobs(worker: Worker): Map<string, number> {
   const own = worker as unknown as Fetching & { [fetched]?: Map<string, number> }
@@ -21,8 +22,12 @@ export function fetchedJobs(worker: Worker): Map<string, number> {
   own.nextJobFromJobData = async (data, id, token) => {
     if (data && id !== undefined) jobs.set(id, Date.now())
     const job = await nextJobFromJobData.call(worker, data, id, token)
-    // It could not plan the next run of a schedule, and runs nothing.
-    if (job === undefined && id !== undefined) jobs.delete(id)
+    if (id !== undefined) {
+      // It could not plan the next run of a schedule, and runs nothing.
+      if (job === undefined) jobs.delete(id)
+      // BullMQ stores when it sent the command that fetched the job.
+      else jobs.set(id, Math.min(jobs.get(id) ?? Date.now(), job.processedOn ?? Date.now()))
+    }
     return job
   }
   own.processJob = (job, token, fetchNext) => {

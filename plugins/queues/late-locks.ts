@@ -21,11 +21,12 @@ export function keepsLateLocks(worker: Worker, relock: QueueBackend['relock']): 
   const backend = worker.getBackend()
   const locks = (worker as unknown as { readonly lockManager: Locks }).lockManager
   const { lockDuration = 30_000 } = worker.opts
+  const fetched = fetchedJobs(worker)
   const started = new Map<string, number>()
   const ending = new Set<string>()
   const { trackJob, untrackJob } = locks
   locks.trackJob = (id, token, ts, signal) => {
-    started.set(id, ts)
+    started.set(id, Math.min(ts, fetched.get(id) ?? ts))
     return trackJob.call(locks, id, token, ts, signal)
   }
   // BullMQ calls it before it stores the outcome, and again afterwards.
@@ -46,7 +47,6 @@ export function keepsLateLocks(worker: Worker, relock: QueueBackend['relock']): 
     return take(id, token, since).then(send, send)
   }
 
-  const fetched = fetchedJobs(worker)
   const own = worker as unknown as Fetching
   const { processJob } = own
   own.processJob = async (job, token, fetchNext) => {

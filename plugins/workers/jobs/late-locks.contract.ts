@@ -51,43 +51,51 @@ export function describeLateLocks(lab: JobLab): void {
       assert.deepEqual([job.status, job.error, job.attempts, job.stalls], ['failed', 'no', 1, 0])
     })
 
-    // BullMQ holds a fetched job back while it fetches the next one: for as long as a store does not answer.
+    // BullMQ holds a fetched job back while it fetches the next one: for as long as a store does not answer. The reply itself may be late, too.
     for (const [what, others, expected] of [
       ['once, if nobody else has taken them', 0, ['late']],
       ['elsewhere only, if another worker has taken them', 1, ['other']],
-    ] as const) {
-      it(`and whose start comes later than that run ${what}`, async () => {
-        const { store, queue } = lab
-        const ran: string[] = []
-        const options = { lockDuration: 400, stalledInterval: 200, maxStalledCount: 3, autorun: false }
-        const late = store.worker(queue, async () => void ran.push('late'), options)
-        const fetching = late as unknown as Fetching
-        const { nextJobFromJobData } = fetching
-        let start = (): void => undefined
-        const held = new Promise<void>((resolve) => void (start = resolve))
-        const fetched = new Promise<void>((resolve) => {
-          fetching.nextJobFromJobData = async (data, id, token) => {
-            const job = await nextJobFromJobData.call(late, data, id, token)
-            if (job === undefined) return undefined
-            resolve()
-            await held
-            return job
-          }
+    ] as const)
+      for (const [which, isReplyLate] of [
+        ['and whose start comes later', false],
+        ['and whose fetch is answered later', true],
+      ] as const) {
+        it(`${which} than that run ${what}`, async () => {
+          const { store, queue } = lab
+          const ran: string[] = []
+          const options = { lockDuration: 400, stalledInterval: 200, maxStalledCount: 3, autorun: false }
+          const late = store.worker(queue, async () => void ran.push('late'), options)
+          const fetching = late as unknown as Fetching
+          const { nextJobFromJobData } = fetching
+          let start = (): void => undefined
+          const held = new Promise<void>((resolve) => void (start = resolve))
+          const fetched = new Promise<void>((resolve) => {
+            fetching.nextJobFromJobData = async (data, id, token) => {
+              if (isReplyLate && data) {
+                resolve()
+                await held
+              }
+              const job = await nextJobFromJobData.call(late, data, id, token)
+              if (job === undefined) return undefined
+              resolve()
+              await held
+              return job
+            }
+          })
+          void late.run()
+          const { id } = await lab.jobs().add(lab.record, null, {})
+          await fetched
+          const other = store.worker(queue, async () => void ran.push('other'), options)
+          if (others > 0) {
+            const done = once(other, 'completed')
+            void other.run()
+            await done
+          } else await wait(400)
+          start()
+          await eventually('the job has ended', async () => (await lab.jobs().read(lab.record, id)).status === 'completed')
+          await Promise.all([late.close(), other.close()])
+          assert.deepEqual(ran, expected)
         })
-        void late.run()
-        const { id } = await lab.jobs().add(lab.record, null, {})
-        await fetched
-        const other = store.worker(queue, async () => void ran.push('other'), options)
-        if (others > 0) {
-          const done = once(other, 'completed')
-          void other.run()
-          await done
-        } else await wait(400)
-        start()
-        await eventually('the job has ended', async () => (await lab.jobs().read(lab.record, id)).status === 'completed')
-        await Promise.all([late.close(), other.close()])
-        assert.deepEqual(ran, expected)
-      })
-    }
+      }
   })
 }
