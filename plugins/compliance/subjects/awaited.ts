@@ -53,7 +53,7 @@ function adviceOf(jobs: readonly WaitsFor[], takenAfterMs: number): string {
   const texts: string[] = []
   if (running !== undefined)
     texts.push(
-      `The job ${running.job} of the queue ${running.queue} has run since ${running.runningSince}, and is erased when it ends. To end it now, cancel it: POST /api/jobs/${running.queue}:${running.job}/cancel, or zin queue:cancel ${running.queue} --status active`,
+      `The job ${running.job} of the queue ${running.queue} has run since ${running.runningSince}, and is erased when it ends. To end it now, cancel it in the console, or with POST /api/jobs/${running.queue}:${encodeURIComponent(running.job)}/cancel`,
     )
   if (lost !== undefined)
     texts.push(
