@@ -10,7 +10,7 @@ import { after, before, describe, it } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { createHeaders } from 'zin/signer'
 import { eventually } from '../scripts/testing/eventually.js'
-import { mysqlEnv } from '../scripts/testing/mysql-database.js'
+import { mysqlEnv, numbersTo } from '../scripts/testing/mysql-database.js'
 import { mysqlServer } from '../scripts/testing/mysql-server.js'
 import { openAdmin, openRdb, type RdbUnderTest } from './rdb-proxy/testing/rdb.js'
 import { sendWire } from './rdb-proxy/testing/wire.js'
@@ -88,7 +88,7 @@ describe('the relational proxy, when its dependencies fail', () => {
           assert.deepEqual([status, answer.code, answer.details?.limit], [413, 'PAYLOAD_TOO_LARGE', limit], path)
         }
         const { body } = await sendWire(rdb, 'query', { sql: select, params: [fits] })
-        assert.deepEqual(body.rows, [{ n: fits.length }])
+        assert.equal(Number(body.rows[0].n), fits.length)
       })
     } finally {
       await own.end()
@@ -203,7 +203,7 @@ describe('the relational proxy, when its dependencies fail', () => {
       )
       const streamed = await cut(
         'query',
-        (mark) => `select seq, sleep(if(seq > 1, 25, 0)) as s, '${mark}' as t from seq_1_to_3`,
+        (mark) => `select seq, sleep(if(seq > 1, 25, 0)) as s, '${mark}' as t from ${numbersTo(3)}`,
         'application/x-ndjson',
       )
       assert.match(streamed.text, /"DB_UNAVAILABLE"/)

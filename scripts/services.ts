@@ -55,13 +55,21 @@ async function startRedis(folder: string, port: number, children: Map<Server, Ch
   await startServer(program('redis-server'), args, /ready to accept connections/i, (child) => children.set('redis', child))
 }
 
-/** Starts a MariaDB with its data in a subfolder of `folder`, and adds the child process to `children`. */
+/**
+ * Starts a MariaDB with its data in a subfolder of `folder`, and adds the child process to `children`. If TEST_MYSQLD is the path of a
+ * `mysqld`, it starts that MySQL instead.
+ */
 export async function startMariaDb(folder: string, port: number, children: Map<Server, ChildProcess>): Promise<void> {
-  const data = join(folder, 'mariadb')
-  mkdirSync(data)
+  const { TEST_MYSQLD: mysqld } = process.env
+  const data = join(folder, 'data')
   const root = process.getuid?.() === 0 ? ['--user=root'] : []
-  const install = ['--no-defaults', ...root, '--auth-root-authentication-method=normal', '--skip-test-db', `--datadir=${data}`]
-  await run(program('mariadb-install-db'), install)
+  if (mysqld) {
+    await run(mysqld, ['--no-defaults', ...root, '--initialize-insecure', `--datadir=${data}`])
+  } else {
+    mkdirSync(data)
+    const install = ['--no-defaults', ...root, '--auth-root-authentication-method=normal', '--skip-test-db', `--datadir=${data}`]
+    await run(program('mariadb-install-db'), install)
+  }
   const init = join(folder, 'init.sql')
   writeFileSync(
     init,
@@ -85,12 +93,15 @@ export async function startMariaDb(folder: string, port: number, children: Map<S
     '--skip-log-bin',
     '--innodb-flush-log-at-trx-commit=0',
     '--innodb-buffer-pool-size=64M',
-    '--innodb-log-file-size=16M',
+    mysqld ? '--innodb-redo-log-capacity=32M' : '--innodb-log-file-size=16M',
+    ...(mysqld ? ['--mysqlx=OFF', '--secure-file-priv='] : []),
     '--character-set-server=utf8mb4',
     // Nothing may depend on the zone of the server.
     '--default-time-zone=+09:00',
   ]
-  await startServer(program('mariadbd'), args, /ready for connections/, (child) => children.set('mysql', child))
+  // MySQL also prints that its X plugin is ready.
+  const ready = /(mariadbd|mysqld)(: |.*)ready for connections/
+  await startServer(mysqld || program('mariadbd'), args, ready, (child) => children.set('mysql', child))
 }
 
 /** Resolves when the program prints that it is ready. */

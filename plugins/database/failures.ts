@@ -34,8 +34,11 @@ const unavailableCodes = new Set([
 /** A deadlock (1213), and on MariaDB a row changed by another transaction (1020). */
 const conflictNumbers = new Set([1213, 1020])
 
-/** Error numbers without a name in the driver on some servers: too many connections, shutdown, killed, lock wait timeout. */
-const unavailableNumbers = new Set([1040, 1053, 1077, 1203, 1927, 1205, ...conflictNumbers])
+/**
+ * Error numbers without a name in the driver on some servers: too many connections, shutdown, killed, lock wait timeout; of MySQL a row
+ * locked by another transaction (NOWAIT), offline mode, killed, and disconnected because it was idle.
+ */
+const unavailableNumbers = new Set([1040, 1053, 1077, 1203, 1927, 1205, 3572, 3032, 3169, 4031, ...conflictNumbers])
 
 /** Whether an error, or one of its causes, is a violation of a unique key. */
 export function isUniqueViolation(error: unknown): boolean {

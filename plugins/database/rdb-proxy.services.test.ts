@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { sql } from 'kysely'
 import { rdbProxy } from 'zin/plugins/rdb-proxy'
 import { createTestHost, type TestHost } from 'zin/testing'
-import { mysqlDatabase } from '../../scripts/testing/mysql-database.js'
+import { mysqlDatabase, numbersTo } from '../../scripts/testing/mysql-database.js'
 import { migrationsContract } from '../migrations.contract.js'
 import { databaseContract } from './database.contract.js'
 import { type Database, database, databaseService } from './index.js'
@@ -73,10 +73,14 @@ describe('a database behind the relational proxy', () => {
   })
 
   it('streams rows', async () => {
-    const { rows } = await sql<{ n: string }>`select count(*) as n from seq_1_to_2000`.execute(db.tables())
+    const { rows } = await sql<{ n: string }>`select count(*) as n from ${sql.raw(numbersTo(2000))}`.execute(db.tables())
     assert.equal(Number(rows[0]?.n), 2000)
     let sum = 0
-    const numbers = db.tables<{ seq_1_to_2000: { seq: number } }>().selectFrom('seq_1_to_2000').select('seq').stream()
+    const numbers = db
+      .tables()
+      .selectFrom(sql<{ seq: number }>`(select seq from ${sql.raw(numbersTo(2000))})`.as('listed'))
+      .select('seq')
+      .stream()
     for await (const { seq } of numbers) sum += Number(seq)
     assert.equal(sum, 2_001_000)
   })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { sql } from 'kysely'
-import { database, databaseService } from 'zin/plugins/database'
+import { type Database, database, databaseService } from 'zin/plugins/database'
 import { createTestHost } from 'zin/testing'
+import { onMysql } from '../../scripts/testing/mysql-database.js'
 import { type MysqlServer, mysqlServer } from '../../scripts/testing/mysql-server.js'
 import fc from '../../scripts/testing/properties.js'
 
@@ -57,9 +58,16 @@ const texts = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 20 }),
 )
 const perMode = 750
+
+/** Drops a table, a user or a procedure, and creates it. MySQL has no CREATE OR REPLACE for them. */
+async function recreate(tables: ReturnType<Database['tables']>, what: string, definition: string): Promise<void> {
+  await sql.raw(`drop ${what.replace(' ', ' if exists ')}`).execute(tables)
+  await sql.raw(`create ${what} ${definition}`).execute(tables)
+}
+
 const atOnce = 25
 
-describe('parameters on a MariaDB server that an administrator has set to', () => {
+describe('parameters on a server that an administrator has set to', () => {
   let server: MysqlServer
   before(async () => {
     server = await mysqlServer()
@@ -92,7 +100,7 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
     const host = await createTestHost({ plugins: [database()], env: server.env })
     t.after(() => host.stop())
     const tables = host.service(databaseService).tables()
-    await sql`create or replace table people (name varchar(20), password varchar(20), made datetime(3), bytes blob)`.execute(tables)
+    await recreate(tables, 'table people', '(name varchar(20), password varchar(20), made datetime(3), bytes blob)')
     await sql`insert into people values (${'ann'}, ${'secret'}, ${new Date(0)}, ${new Uint8Array([1, 255])})`.execute(tables)
     const log = (given: unknown) => sql`select name from people where name = 'ann' and password = ${given}`.execute(tables)
     for (const given of [
@@ -116,7 +124,7 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
   const oneConnection = async () => {
     const host = await createTestHost({ plugins: [database()], env: { ...server.env, DB_POOL_LIMIT: '1' } })
     const tables = host.service(databaseService).tables()
-    await sql`create or replace table pairs (name varchar(20), secret varchar(20))`.execute(tables)
+    await recreate(tables, 'table pairs', '(name varchar(20), secret varchar(20))')
     await sql`insert into pairs values ('ann', 'a'), ('bob', 'b')`.execute(tables)
     const injected = async () => (await sql`select name from pairs where name = ${"\\' or 1 = 1 -- "}`.execute(tables)).rows
     return { host, tables, injected }
@@ -128,13 +136,12 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
     for (const text of [
       "set session sql_mode = 'NO_BACKSLASH_ESCAPES'",
       "set @@sql_mode = concat(@@sql_mode, ',NO_BACKSLASH_ESCAPES')",
-      "set session sql_mode = 'ORACLE,NO_BACKSLASH_ESCAPES', @a = 1",
+      ...(onMysql ? [] : ["set session sql_mode = 'ORACLE,NO_BACKSLASH_ESCAPES', @a = 1"]),
       'set names gbk',
       '/* a comment */ set @@character_set_client = gbk',
       'set names big5',
       'set character set latin1',
-      "execute immediate 'set names sjis'",
-      'begin not atomic set names gbk; end',
+      ...(onMysql ? [] : ["execute immediate 'set names sjis'", 'begin not atomic set names gbk; end']),
     ]) {
       await assert.rejects(sql.raw(text).execute(tables), { code: 'DATABASE_SESSION_CHANGED', status: 500 }, text)
       assert.deepEqual(await injected(), [], text)
@@ -154,12 +161,17 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
   it('and whatever else a statement leaves in its session are not those of the next one', async (t) => {
     const { host, tables } = await oneConnection()
     t.after(() => host.stop())
+    const inTransaction = sql.raw(
+      onMysql
+        ? '(select count(*) from information_schema.innodb_trx where trx_mysql_thread_id = connection_id() and trx_autocommit_non_locking = 0)'
+        : '@@in_transaction',
+    )
     const state = async () => {
       const text = sql<object>`select @@sql_mode as mode, @@foreign_key_checks as checks, @x as x, database() as db, @@autocommit as auto, @@character_set_results as charset,
-        @@in_transaction as open, (select count(*) from pairs) as pairs`
+        ${inTransaction} as open, (select count(*) from pairs) as pairs`
       return (await text.execute(tables)).rows
     }
-    await sql.raw('create or replace procedure renames() begin select 1; set names gbk; end').execute(tables)
+    await recreate(tables, 'procedure renames', '() begin select 1; set names gbk; end')
     const clean = await state()
     for (const text of [
       "set session sql_mode = 'ANSI_QUOTES'",
@@ -209,6 +221,8 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
         })
     assert.deepEqual([await during('serializable'), await during('repeatable read')], ['DATABASE_UNAVAILABLE', 'nothing is locked'])
     assert.deepEqual(await connection(), before)
+    await sql`set transaction read only`.execute(tables)
+    await add(tables)
   })
 
   for (const [mode, settings] of Object.entries(modes)) {
@@ -223,14 +237,13 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
       for (const one of settings) await command(one)
       // The server runs init_connect only for users without privileges of an administrator.
       const tablesOfAdmin = admin.service(databaseService).tables()
-      await sql`create or replace user app identified by 'app'`.execute(tablesOfAdmin)
+      await recreate(tablesOfAdmin, 'user app', "identified by 'app'")
       await sql`grant all on zin.* to app`.execute(tablesOfAdmin)
       const host = await createTestHost({ plugins: [database()], env: { ...server.env, DB_USERNAME: 'app', DB_PASSWORD: 'app' } })
       t.after(() => host.stop())
       const tables = host.service(databaseService).tables()
-      await sql`create or replace table texts (id int primary key, word varchar(400) character set utf8mb4 collate utf8mb4_nopad_bin)`.execute(
-        tables,
-      )
+      const collation = onMysql ? 'utf8mb4_0900_bin' : 'utf8mb4_nopad_bin'
+      await recreate(tables, 'table texts', `(id int primary key, word varchar(400) character set utf8mb4 collate ${collation})`)
       const words = fc.sample(texts, perMode)
       for (let from = 0; from < words.length; from += atOnce) {
         const some = words.slice(from, from + atOnce)
@@ -252,7 +265,9 @@ describe('parameters on a MariaDB server that an administrator has set to', () =
       }
       const [session] = (
         await sql<Record<string, unknown>>`select @@session.sql_mode as mode, @@session.time_zone as zone, @@session.autocommit as auto,
-          @@session.character_set_client as charset, @@session.tx_isolation as isolation`.execute(tables)
+          @@session.character_set_client as charset, ${sql.raw(onMysql ? '@@session.transaction_isolation' : '@@session.tx_isolation')} as isolation`.execute(
+          tables,
+        )
       ).rows
       assert.deepEqual(
         { ...session, mode: String(session?.mode).split(',').toSorted() },

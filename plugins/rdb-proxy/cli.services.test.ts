@@ -107,7 +107,7 @@ describe('zin proxy:mysql', () => {
     await writeFile(join(folder, 'statements.json'), '{"one": "select 1 as a"}')
     const env = { DB_PASSWORD, RDB_PROXY_SECRET: secret, RDB_PROXY_MODE: 'registry', RDB_PROXY_STATEMENTS_FILE: 'statements.json' }
     const proxy = await serve([...flags, '--watch'], env)
-    assert.equal((await sendWire(target(proxy.url), 'statement', { statementId: 'one' })).body.rows[0].a, 1)
+    assert.equal(Number((await sendWire(target(proxy.url), 'statement', { statementId: 'one' })).body.rows[0].a), 1)
     await writeFile(join(folder, 'statements.json'), '{"two": "select 22 as a"}')
     const two = async () => (await sendWire(target(proxy.url), 'statement', { statementId: 'two' })).status
     await eventually('the new statement runs', async () => (await two()) === 200)

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { readSettings, systemClock } from 'zin'
 import { memoryLogger } from 'zin/testing'
 import { eventually } from '../../scripts/testing/eventually.js'
-import { mysqlEnv } from '../../scripts/testing/mysql-database.js'
+import { mysqlEnv, numbersTo, onMysql } from '../../scripts/testing/mysql-database.js'
 import { assemble } from './assemble.js'
 import { keysOf } from './auth/keys.js'
 import { rdbProxyOptions } from './options.js'
@@ -136,7 +136,7 @@ describe('the relational proxy', () => {
         const { code, status, details, retryable } = await run(sql)
         assert.deepEqual(
           [code, status, details.kind, details.sqlState, retryable],
-          ['CONSTRAINT_VIOLATION', 409, kind, '23000', false],
+          ['CONSTRAINT_VIOLATION', 409, kind, kind === 'check' && onMysql ? 'HY000' : '23000', false],
           sql,
         )
         assert.equal(typeof details.errno, 'number')
@@ -186,7 +186,8 @@ describe('the relational proxy', () => {
     await writeFile(file, '{"version": 1, "hashIds": true, "statements": {"one": "select 1 as a"}}')
     const env = { RDB_PROXY_MODE: 'registry', RDB_PROXY_STATEMENTS_FILE: file }
     await withProxy({ env, options: { watch: true } }, async (rdb) => {
-      const row = async (statementId: string) => (await sendWire(rdb, 'statement', { statementId })).body.rows?.[0]?.a
+      const row = async (statementId: string) =>
+        (await sendWire(rdb, 'statement', { statementId })).body.rows?.map(({ a }: { readonly a: number | string }) => Number(a))[0]
       assert.equal(await row('one'), 1)
       const hash = createHash('sha256').update('select 1 as a').digest('hex')
       assert.deepEqual([await row(hash), await row(`sha256:${hash}`)], [1, 1])
@@ -216,7 +217,10 @@ describe('the relational proxy', () => {
         await codeOf(rdb, 'batch', { statements: [ddl, { sql: `drop table ${table}_ddl` }], options: { mode: 'sequence' } }),
         'ok',
       )
-      const isolated = { statements: [{ sql: 'select @@tx_isolation as a', one: true }], options: { isolation: 'serializable' } }
+      const isolated = {
+        statements: [{ sql: `select @@${onMysql ? 'transaction_isolation' : 'tx_isolation'} as a`, one: true }],
+        options: { isolation: 'serializable' },
+      }
       assert.equal((await sendWire(rdb, 'batch', isolated)).status, 200)
       assert.equal(await codeOf(rdb, 'batch', { statements: [insert(4)], options: { isolation: 'chaos' } }), '400 VALIDATION_ERROR')
       await admin.run(`delete from ${table}`)
@@ -355,7 +359,7 @@ describe('the relational proxy', () => {
       }
       const write = { sql: `delete from ${table} where id = 0`, params: [], options: { idempotencyKey: randomUUID() } }
       await running.proxy.exec(call, write)
-      await admin.run("insert into zin_proxy_receipts select 'old', seq, repeat('0', 64), '{}', 0 from seq_1_to_10001")
+      await admin.run(`insert into zin_proxy_receipts select 'old', seq, repeat('0', 64), '{}', 0 from ${numbersTo(10_001)}`)
       await running.sweepReceipts()
       const [left] = await admin.run("select count(*) as n from zin_proxy_receipts where key_id = 'old'")
       assert.equal(Number(left?.n), 0)
@@ -373,7 +377,7 @@ describe('the relational proxy', () => {
           .trim()
           .split('\n')
           .map((line) => JSON.parse(line))
-      const { text } = await stream({ sql: 'select seq from seq_1_to_20', options: { maxRows: 5 } })
+      const { text } = await stream({ sql: `select seq from ${numbersTo(20)}`, options: { maxRows: 5 } })
       assert.deepEqual(
         lines(text).map(({ type }) => type),
         ['head', 'row', 'row', 'row', 'row', 'row', 'error'],
@@ -386,7 +390,7 @@ describe('the relational proxy', () => {
         ['head', 'end'],
       )
       const slow = lines(
-        (await stream({ sql: 'select seq, sleep(if(seq > 3, 30, 0)) as s from seq_1_to_5', options: { timeoutMs: 500 } })).text,
+        (await stream({ sql: `select seq, sleep(if(seq > 3, 30, 0)) as s from ${numbersTo(5)}`, options: { timeoutMs: 500 } })).text,
       )
       assert.equal(slow.at(-1).error?.code ?? slow.at(-1).code, 'QUERY_TIMEOUT')
       assert.match(rdb.host.logText(), /QUERY_TIMEOUT/)

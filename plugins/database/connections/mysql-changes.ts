@@ -27,12 +27,27 @@ export function sessionChange(result: unknown): { readonly isChanged: boolean; r
   return { isChanged: last.stateChanges !== undefined, inTransaction: (last.serverStatus & inTransactionFlag) !== 0 }
 }
 
-/**
- * Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`, and no server locks of tables. `SET
- * TRANSACTION` is about the next transaction only.
- */
+const start = /^(?:\s|\/\*[\s\S]*?\*\/|(?:--|#).*\n)*/.source
+const changing = new RegExp(`${start}(?:set|call|execute|lock)\\b`, 'i')
+const ofNext = new RegExp(`${start}set\\s+transaction\\b`, 'i')
+const ofTransaction = new RegExp(`${start}(?:(?:set|start)\\s+transaction\\b|commit\\b|rollback\\b|begin\\s*$)`, 'i')
+
+/** Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`, and no server locks of tables. */
 export function mayChange(sql: string): boolean {
-  return /^(\s|\/\*[\s\S]*?\*\/|(--|#).*\n)*(set(?!\s+transaction\b)|call|execute|lock)\b/i.test(sql)
+  return changing.test(sql)
+}
+
+/**
+ * Whether a statement sets, begins or ends a transaction. MySQL reports `SET TRANSACTION` as a change of the session, and its end as another
+ * one.
+ */
+export function isOfTransaction(sql: string): boolean {
+  return ofTransaction.test(sql)
+}
+
+/** Whether it is `SET TRANSACTION`, which is about the next transaction only. */
+export function isOfNextTransaction(sql: string): boolean {
+  return ofNext.test(sql)
 }
 
 /** No row is one: rows are plain objects. */

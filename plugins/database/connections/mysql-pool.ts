@@ -4,7 +4,7 @@ import type { Pool, PoolConnection } from 'mysql2'
 import { messageOf, withDeadline, type ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { isConflict, isUnavailable } from '../failures.js'
-import { mayChange, safetyQuery, sessionChange, unsafeSetting } from './mysql-changes.js'
+import { isOfNextTransaction, isOfTransaction, mayChange, safetyQuery, sessionChange, unsafeSetting } from './mysql-changes.js'
 import { reasonOf, silent } from './mysql-messages.js'
 import { setUpSession } from './mysql-session.js'
 import { discard } from './mysql-socket.js'
@@ -62,7 +62,7 @@ function boundedConnection(
   maxBytes: number,
 ): MysqlPoolConnection {
   let lost: ZinError | undefined
-  let [isChanged, inTransaction] = [false, false]
+  let [isChanged, inTransaction, setsNext] = [false, false, false]
 
   /** Closes the connection if parameters of the next statement would be SQL. */
   const checkSession = async (): Promise<void> => {
@@ -106,7 +106,8 @@ function boundedConnection(
     const result = await sent(sql, values)
     const change = sessionChange(result)
     if (change !== undefined) ({ inTransaction } = change)
-    if (change?.isChanged === true || mayChange(sql)) await checkSession()
+    setsNext = isOfNextTransaction(sql)
+    if (!isOfTransaction(sql) && (change?.isChanged === true || mayChange(sql))) await checkSession()
     return result
   }
 
@@ -137,7 +138,7 @@ function boundedConnection(
       callbackify(() => inTime(() => run(sql, values)))(callback)
       return undefined
     }) as MysqlPoolConnection['query'],
-    release: () => (isChanged || inTransaction ? close() : connection.release()),
+    release: () => (isChanged || inTransaction || setsNext ? close() : connection.release()),
   }
 }
 

@@ -18,6 +18,7 @@ const UNSIGNED = 32
 const ENUM = 256
 const SET = 2048
 const BINARY = 63
+export const VECTOR = 242
 export const GEOMETRY = 255
 
 /** Type codes of the protocol with fixed names: https://mariadb.com/kb/en/result-set-packets/ */
@@ -36,7 +37,7 @@ const simple: ReadonlyMap<number, readonly [ColumnType, string]> = new Map([
   [11, ['time', 'TIME']],
   [12, ['datetime', 'DATETIME']],
   [16, ['bit', 'BIT']],
-  [242, ['blob', 'VECTOR']],
+  [VECTOR, ['blob', 'VECTOR']],
   [245, ['json', 'JSON']],
   [GEOMETRY, ['geometry', 'GEOMETRY']],
 ])

@@ -1,5 +1,5 @@
 import { WireError, wrongCount } from 'zin/plugins/sql-wire'
-import { type Field, GEOMETRY } from './columns.js'
+import { type Field, GEOMETRY, VECTOR } from './columns.js'
 import { connectionLost, UNPREPARABLE } from './db-errors.js'
 import type { Prepared } from './prepared.js'
 import type { Session } from './session.js'
@@ -57,7 +57,8 @@ export function send(session: Session, sql: string, values: readonly unknown[]):
     (error: unknown) => {
       if ((error as { readonly errno?: unknown }).errno !== UNPREPARABLE) throw error
       if (values.length > 0) throw wrongCount(0, values.length)
-      return driverOf(session).query({ sql })
+      // biome-ignore lint/suspicious/noThenProperty: the driver's command for text has one that only throws, which a promise would call
+      return Object.assign(driverOf(session).query({ sql }), { then: undefined })
     },
   )
 }
@@ -80,8 +81,8 @@ function demandFits({ maxPacketBytes }: Session, sql: string, values: readonly u
 
 function sendPrepared(session: Session, sql: string, prepared: Prepared, values: readonly unknown[]): Command {
   if (prepared.parameters.length !== values.length) throw wrongCount(prepared.parameters.length, values.length)
-  const hasGeometry = prepared.columns.some(({ columnType }) => columnType === GEOMETRY)
-  return hasGeometry ? driverOf(session).execute({ sql, values, typeCast: rawGeometry }) : prepared.execute(values)
+  const isParsed = prepared.columns.some(({ columnType }) => columnType === GEOMETRY || columnType === VECTOR)
+  return isParsed ? driverOf(session).execute({ sql, values, typeCast: rawBytes }) : prepared.execute(values)
 }
 
 const driverOf = ({ socket }: Session): Driver => socket as unknown as Driver
@@ -91,9 +92,9 @@ interface TypeCastField {
   buffer(): Buffer | null
 }
 
-/** Keeps geometry as raw bytes; the driver would parse it into objects. */
-function rawGeometry(field: TypeCastField, next: () => unknown): unknown {
-  return field.type === 'GEOMETRY' ? field.buffer() : next()
+/** Keeps geometry and vectors as raw bytes; the driver would parse them into objects and numbers. */
+function rawBytes(field: TypeCastField, next: () => unknown): unknown {
+  return field.type === 'GEOMETRY' || field.type === 'VECTOR' ? field.buffer() : next()
 }
 
 /** Receives the result of a statement and converts it. */

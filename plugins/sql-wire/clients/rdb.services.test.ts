@@ -17,7 +17,7 @@ import {
 import { rdbProxy } from 'zin/plugins/rdb-proxy'
 import { createTestHost, type TestHost } from 'zin/testing'
 import { eventually } from '../../../scripts/testing/eventually.js'
-import { mysqlDatabase } from '../../../scripts/testing/mysql-database.js'
+import { mysqlDatabase, numbersTo } from '../../../scripts/testing/mysql-database.js'
 import { lostResponses } from './lost-responses.contract.js'
 
 const secret = randomUUID()
@@ -53,7 +53,7 @@ describe('a client of the relational proxy', () => {
       at: '2024-02-29 23:59:59.123456',
       bytes: new Uint8Array([0, 255, 192, 128]),
       note: 'ünïcode 🎈',
-      doc: '{"a":12345678901234567890}',
+      doc: '{"a": 12345678901234567890}',
       flags: new Uint8Array([2, 1]),
     }
     const tagged = { ...row, amount: { $type: 'decimal', value: row.amount }, d: { $type: 'date', value: row.d } } as const
@@ -67,16 +67,13 @@ describe('a client of the relational proxy', () => {
 
   it('streams more rows than fit in a response, and ends the query with the loop', async () => {
     const client = clientOf()
-    await assert.rejects(client.query('select seq from seq_1_to_20000'), { code: 'RESULT_TOO_LARGE' })
+    await assert.rejects(client.query(`select seq from ${numbersTo(20_000)}`), { code: 'RESULT_TOO_LARGE' })
     let sum = 0
-    for await (const { seq } of client.stream<{ seq: number }>('select seq from seq_1_to_20000')) sum += seq
+    for await (const { seq } of client.stream<{ seq: number }>(`select seq from ${numbersTo(20_000)}`)) sum += seq
     assert.equal(sum, 200_010_000)
-    for await (const _ of client.stream('select seq from seq_1_to_10000000')) break
+    for await (const _ of client.stream(`select seq as many from ${numbersTo(10_000_000)}`)) break
     const running = 'select 1 as n from information_schema.processlist where info like ?'
-    await eventually(
-      'the query has ended',
-      async () => (await client.query(running, ['select seq from seq_1_to_1000000%'])).rows.length === 0,
-    )
+    await eventually('the query has ended', async () => (await client.query(running, ['select seq as many%'])).rows.length === 0)
     await assert.rejects(client.stream('select nothing').next(), { code: 'SQL_ERROR' })
   })
 
