@@ -204,23 +204,23 @@ describe('the table of types', () => {
   })
 
   // It is that of MariaDB.
-  const itOnMariaDb = onMysql ? () => undefined : it
-  itOnMariaDb('is in the README, as these tests found it', () => {
-    const cell = (key: string): string => kindsInWords(found.get(key))
-    const drizzleRows = (dialect: Dialect, columns: readonly { readonly name: string; readonly note?: string }[]) =>
-      columns.map(({ name, note = '' }) => [code(name), cell(`drizzle ${dialect} ${name}`), note])
-    const made = typeText({
-      columns: [
-        ...columnTypes.map((type) => {
-          const { name, aliases = [], note = '' } = type
-          return [code(name), aliases.map(code).join(', '), cell(`sqlite ${name}`), cell(`mysql ${name}`), note]
-        }),
-        ...expressions.map(({ name, note }) => [name, '', cell(`sqlite ${name}`), cell(`mysql ${name}`), note]),
-      ],
-      drizzleMysql: drizzleRows('mysql', drizzleMysqlColumns),
-      drizzleSqlite: drizzleRows('sqlite', drizzleSqliteColumns),
-      values: outcomes,
+  if (!onMysql)
+    it('is in the README, as these tests found it', () => {
+      const cell = (key: string): string => kindsInWords(found.get(key))
+      const drizzleRows = (dialect: Dialect, columns: readonly { readonly name: string; readonly note?: string }[]) =>
+        columns.map(({ name, note = '' }) => [code(name), cell(`drizzle ${dialect} ${name}`), note])
+      const made = typeText({
+        columns: [
+          ...columnTypes.map((type) => {
+            const { name, aliases = [], note = '' } = type
+            return [code(name), aliases.map(code).join(', '), cell(`sqlite ${name}`), cell(`mysql ${name}`), note]
+          }),
+          ...expressions.map(({ name, note }) => [name, '', cell(`sqlite ${name}`), cell(`mysql ${name}`), note]),
+        ],
+        drizzleMysql: drizzleRows('mysql', drizzleMysqlColumns),
+        drizzleSqlite: drizzleRows('sqlite', drizzleSqliteColumns),
+        values: outcomes,
+      })
+      assert.equal(documentedTypes(made), made, 'run TYPES_TABLE=write npm test -- plugins/database/types')
     })
-    assert.equal(documentedTypes(made), made, 'run TYPES_TABLE=write npm test -- plugins/database/types')
-  })
 })

@@ -18,7 +18,7 @@ export const onMysql = Boolean(process.env.TEST_MYSQLD)
 
 /** The numbers from 1 to `count` as SQL: a table `numbers` with the column `seq`, whose rows the server makes one by one. */
 export function numbersTo(count: number): string {
-  const places = [...`${count - 1}`].map((_, place) => place)
+  const places = Array.from(`${count - 1}`, (_, place) => place)
   const digit = (place: number) => `json_table('[0,1,2,3,4,5,6,7,8,9]', '$[*]' columns (digit int path '$')) as d${place}`
   const seq = `1 + ${places.map((place) => `${10 ** place} * d${place}.digit`).join(' + ')}`
   return `(select ${seq} as seq from ${places.map(digit).join(', ')} where ${seq} <= ${count}) as numbers`
