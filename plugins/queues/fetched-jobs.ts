@@ -6,6 +6,12 @@ export interface Fetching {
   processJob(job: Job, token: string, fetchNext?: () => boolean): Promise<Job | undefined>
 }
 
+/** The used part of a job as BullMQ reads it from its store. */
+interface FetchedData {
+  readonly processedOn?: number
+  readonly repeatJobKey?: string
+}
+
 const fetched = Symbol('zin.fetchedJobs')
 
 /**
@@ -19,16 +25,20 @@ export function fetchedJobs(worker: Worker): Map<string, number> {
   const jobs = new Map<string, number>()
   own[fetched] = jobs
   const { nextJobFromJobData, processJob } = own
-  own.nextJobFromJobData = async (data, id, token) => {
-    if (data && id !== undefined) jobs.set(id, Date.now())
-    const job = await nextJobFromJobData.call(worker, data, id, token)
-    if (id !== undefined) {
+  // Without a promise of its own: this runs for each job.
+  own.nextJobFromJobData = (data, id, token) => {
+    if (!data || id === undefined) return nextJobFromJobData.call(worker, data, id, token)
+    const { processedOn, repeatJobKey } = data as FetchedData
+    const now = Date.now()
+    // BullMQ stores when it sent the command that fetched the job.
+    jobs.set(id, Math.min(now, processedOn ?? now))
+    const taken = nextJobFromJobData.call(worker, data, id, token)
+    if (repeatJobKey === undefined) return taken
+    return taken.then((job) => {
       // It could not plan the next run of a schedule, and runs nothing.
       if (job === undefined) jobs.delete(id)
-      // BullMQ stores when it sent the command that fetched the job.
-      else jobs.set(id, Math.min(jobs.get(id) ?? Date.now(), job.processedOn ?? Date.now()))
-    }
-    return job
+      return job
+    })
   }
   own.processJob = (job, token, fetchNext) => {
     const started = processJob.call(worker, job, token, fetchNext)

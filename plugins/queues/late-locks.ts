@@ -49,14 +49,15 @@ export function keepsLateLocks(worker: Worker, relock: QueueBackend['relock']): 
 
   const own = worker as unknown as Fetching
   const { processJob } = own
-  own.processJob = async (job, token, fetchNext) => {
+  // Without a promise of its own unless the job is late: this runs for each job.
+  own.processJob = (job, token, fetchNext) => {
     const { id = '' } = job
     const since = fetched.get(id)
+    const begin = () => processJob.call(worker, job, token, fetchNext)
+    if (since === undefined || Date.now() - since < lateShare * lockDuration) return begin()
+    const drop = () => void fetched.delete(id)
     // If nobody can tell, it stalls, and runs again.
-    const isOurs = since === undefined || Date.now() - since < lateShare * lockDuration || (await take(id, token, since).catch(() => false))
-    if (isOurs) return processJob.call(worker, job, token, fetchNext)
-    fetched.delete(id)
-    return undefined
+    return take(id, token, since).then((isOurs) => (isOurs ? begin() : drop()), drop)
   }
 
   const { extendLocks, moveStalledJobsToWait, moveToCompleted, moveToDelayed, moveToFailed, retryJob } = backend

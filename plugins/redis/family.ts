@@ -1,7 +1,48 @@
+import type { Socket } from 'node:net'
 import type { RedisClient } from './client.js'
 
 /** How ioredis says that a connection with commands in flight got no data for the option `socketTimeout`. */
 const silence = /^Socket timeout\b/
+
+/** Looks at a connection until it counts as silent. */
+const looks = 4
+
+/** The part of ioredis that serves the option `socketTimeout`. A cluster has none: its connections do. */
+interface Watched {
+  setSocketTimeout?: () => void
+  /** Cleared by ioredis when the connection closes. */
+  socketTimeoutTimer: NodeJS.Timeout | undefined
+  readonly stream: Socket
+  readonly commandQueue: { readonly length: number }
+  readonly options: { readonly socketTimeout?: number }
+}
+
+/**
+ * Closes a connection that got no data for `socketTimeout` with commands in flight, and up to a quarter later. ioredis sets a timer for each
+ * reply, which is 2 % of the time of a busy worker.
+ */
+function watchSilence(client: RedisClient): void {
+  const watched = client as unknown as Watched
+  const { socketTimeout: limitMs } = watched.options
+  if (watched.setSocketTimeout === undefined || limitMs === undefined) return
+  watched.setSocketTimeout = () => {
+    const { stream } = watched
+    let [read, silent] = [stream.bytesRead, 0]
+    const end = (): void => {
+      clearInterval(timer)
+      watched.socketTimeoutTimer = undefined
+    }
+    const timer = setInterval(() => {
+      if (watched.commandQueue.length === 0) return end()
+      silent = stream.bytesRead === read ? silent + 1 : 0
+      read = stream.bytesRead
+      if (silent < looks) return
+      end()
+      stream.destroy(new Error(`Socket timeout. Expecting data, but didn't receive any in ${limitMs}ms.`))
+    }, limitMs / looks).unref()
+    watched.socketTimeoutTimer = timer
+  }
+}
 
 /** A client and its duplicates (BullMQ creates one per consumer), which are closed together. */
 export class RedisFamily {
@@ -37,6 +78,7 @@ export class RedisFamily {
       if (!reconnect && client.status === 'reconnecting') client.status = 'wait'
       disconnect(reconnect)
     }
+    watchSilence(client)
     client.duplicate = ((...args: unknown[]) => this.adopt(duplicate(...args))) as T['duplicate']
     if (this.#sharesSilence) client.on('error', (error: Error) => silence.test(error.message) && this.#replaceOthers(client))
     client.on('connect', () => this.#limitHandshake(client))

@@ -22,7 +22,7 @@ export interface OpenRedisOptions {
   /**
    * `fail-fast`: a command rejects when the connection is down or the reply takes more than 5 s.
    * `patient`: commands wait until the connection is back, for consumers. A blocking command must end within 15 s: a connection without any
-   * reply for 20 s is replaced, with all duplicates of the client, and their commands are sent again.
+   * reply for 20 to 25 s is replaced, with all duplicates of the client, and their commands are sent again.
    */
   readonly mode: 'fail-fast' | 'patient'
   /** Prefix of every key. */

@@ -32,10 +32,19 @@ export function mergeLatest(evidence: Evidence, more: Evidence): void {
   for (const arm of ['stable', 'canary'] as const) keepLatest(evidence.latest[arm], more.latest[arm])
 }
 
+/** Inserts into a sorted list, from its end: an attempt has mostly ended last, and this runs for each job. */
 function keepLatest(list: Latest[], more: readonly Latest[]): void {
-  list.push(...more)
-  list.sort((a, b) => a[0] - b[0] || a[1] - b[1])
-  list.splice(0, list.length - mostLatest)
+  for (const one of more) {
+    let at = list.length
+    for (let last = list[at - 1]; last !== undefined && isLater(last, one); last = list[at - 1]) at--
+    if (at === list.length) list.push(one)
+    else list.splice(at, 0, one)
+    if (list.length > mostLatest) list.shift()
+  }
+}
+
+function isLater(a: Latest, b: Latest): boolean {
+  return a[0] > b[0] || (a[0] === b[0] && a[1] > b[1])
 }
 
 /** Returns the attempts that ended after `since`, in ms since 1970; oldest first. */

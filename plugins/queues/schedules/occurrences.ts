@@ -66,8 +66,7 @@ export class Occurrences {
     const worker = made as unknown as TakingWorker
     const take = worker.nextJobFromJobData.bind(made)
     let watched: Promise<void> | undefined
-    worker.nextJobFromJobData = async (data, id, token) => {
-      if ((data as { readonly repeatJobKey?: string } | null | undefined)?.repeatJobKey === undefined) return take(data, id, token)
+    const takeRun = async (data: unknown, id: string, token: string): Promise<Job | undefined> => {
       watched ??= worker.jobScheduler.then((scheduler) => this.#watchScheduler(scheduler))
       await watched
       const job = worker.createJob(data, id)
@@ -83,6 +82,10 @@ export class Occurrences {
       }
       return undefined
     }
+    worker.nextJobFromJobData = (data, id, token) =>
+      (data as { readonly repeatJobKey?: string } | null | undefined)?.repeatJobKey === undefined
+        ? take(data, id, token)
+        : takeRun(data, id, token)
     return made
   }
 
