@@ -6,7 +6,7 @@ import { addLatest, latestSince, mergeLatest, mostLatest } from './latest.js'
 import type { FirstAttempt } from './types.js'
 
 const outcomes = ['ok', 'failed', 'lost'] as const
-const attempts = fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.nat(2)), { maxLength: 3 * mostLatest })
+const attempts = fc.array(fc.tuple(fc.integer({ min: 1, max: 40 }), fc.nat(2)), { minLength: 20, maxLength: 3 * mostLatest, size: 'max' })
 
 const attempt = ([at, code]: readonly [number, number]): FirstAttempt => ({
   step: 0,
