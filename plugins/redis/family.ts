@@ -5,7 +5,7 @@ import type { RedisClient } from './client.js'
 const silence = /^Socket timeout\b/
 
 /** Looks at a connection until it counts as silent. */
-const looks = 4
+const looks = 9
 
 /** The part of ioredis that serves the option `socketTimeout`. A cluster has none: its connections do. */
 interface Watched {
@@ -18,7 +18,7 @@ interface Watched {
 }
 
 /**
- * Closes a connection that got no data for `socketTimeout` with commands in flight, and up to a quarter later. ioredis sets a timer for each
+ * Closes a connection that got no data for `socketTimeout` with commands in flight, and up to a ninth later. ioredis sets a timer for each
  * reply, which is 2 % of the time of a busy worker.
  */
 function watchSilence(client: RedisClient): void {

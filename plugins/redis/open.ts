@@ -22,7 +22,7 @@ export interface OpenRedisOptions {
   /**
    * `fail-fast`: a command rejects when the connection is down or the reply takes more than 5 s.
    * `patient`: commands wait until the connection is back, for consumers. A blocking command must end within 15 s: a connection without any
-   * reply for 20 to 25 s is replaced, with all duplicates of the client, and their commands are sent again.
+   * reply for 20 s is replaced, with all duplicates of the client, and their commands are sent again.
    */
   readonly mode: 'fail-fast' | 'patient'
   /** Prefix of every key. */
@@ -131,8 +131,8 @@ function reasonOf(error: unknown): string {
 
 const commandTimeoutMs = 5000
 
-/** Above the time for which consumers block. */
-const silentMs = 20_000
+/** Above the time for which consumers block. It is noticed up to a ninth later, 20 s after the last reply. */
+const silentMs = 18_000
 
 /** Replies of a server that became a replica, lost its master, or is loading: another connection may reach the one that takes its place. */
 const replaced = /\b(READONLY|MASTERDOWN|UNBLOCKED|LOADING)\b/

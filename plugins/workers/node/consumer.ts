@@ -64,15 +64,27 @@ const drainDelay = 15
 /** How long a worker waits after a failed fetch, in ms. */
 const runRetryDelay = 1_000
 
+/** The part of BullMQ's worker that receives what a fetch has found: nothing, if `data` is empty. */
+interface Taking {
+  nextJobFromJobData(data: unknown, id: string | undefined, token: string): Promise<Job | undefined>
+}
+
 /** Consumes the jobs of one worker. Single-use: a worker that starts again gets a new consumer. */
 export class Consumer {
   readonly #worker: Worker
   readonly #jobs: RunningJobs
   readonly #records: AttemptRecords
   readonly #timeLimits: TimeLimits
+  #emptyAt = Number.NEGATIVE_INFINITY
 
-  private constructor(worker: Worker, { records, running, timeLimits }: Attempts) {
+  private constructor(worker: Worker, { records, running, timeLimits }: Attempts, clock: Clock) {
     this.#worker = worker
+    const own = worker as unknown as Taking
+    const { nextJobFromJobData } = own
+    own.nextJobFromJobData = (data, id, token) => {
+      if (!data) this.#emptyAt = clock.monotonic()
+      return nextJobFromJobData.call(worker, data, id, token)
+    }
     this.#jobs = running
     this.#records = records
     this.#timeLimits = timeLimits
@@ -132,7 +144,7 @@ export class Consumer {
       worker.close(true).catch(complain)
       throw workerErrors.QUEUE_CONNECTION_ERROR(`Worker "${record.name}" did not start`, messageOf(error))
     }
-    return new Consumer(worker, attempts)
+    return new Consumer(worker, attempts, parts.clock)
   }
 
   get queue(): string {
@@ -152,7 +164,7 @@ export class Consumer {
     const worker = this.#worker
     // biome-ignore lint/complexity/useLiteralKeys: the method is private
     const held = !worker.isRunning() || worker.isPaused() || worker['isRateLimited']()
-    return { taken: this.#jobs.begun, free: !held && this.busy < worker.concurrency }
+    return { taken: this.#jobs.begun, free: !held && this.busy < worker.concurrency, emptyAt: this.#emptyAt }
   }
 
   /** Moves stalled jobs of the queue back to waiting. Never rejects. */

@@ -36,9 +36,9 @@ export class Consumers {
     return this.#all.some((consumer) => consumer.queue === queue && consumer.cancel(job, reason))
   }
 
-  /** Whether the queue has to be asked now whether jobs wait. @param at a monotonic time in ms. */
-  asks(at: number): boolean {
-    return this.#current !== undefined && this.#watch.asks(this.#current.fetching, at)
+  /** Whether the queue has to be asked now whether jobs wait. @param at a monotonic time in ms. @param isStuck whether it was found stuck. */
+  asks(at: number, isStuck: boolean): boolean {
+    return this.#current !== undefined && this.#watch.asks(this.#current.fetching, at, isStuck)
   }
 
   /** For how long jobs have waited in vain, in ms, if that is too long. @param waiting number of jobs that wait now. */

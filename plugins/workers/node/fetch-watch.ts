@@ -4,30 +4,39 @@ export interface Fetching {
   readonly taken: number
   /** Whether it could take another job: it is not paused, has an idle slot, and no rate limit holds it back. */
   readonly free: boolean
+  /** When one of its fetches last found no job, as a monotonic time in ms. */
+  readonly emptyAt: number
 }
 
-/** How often the queue of a worker that takes nothing is asked whether jobs wait, and how often once they do. In ms. */
-const askMs = 10_000
+/** How long a free consumer may end no fetch before its queue is asked whether jobs wait, in ms: longer than a fetch blocks. */
+const askMs = 16_000
+/** How often it is asked once they do, in ms. */
 export const askAgainMs = 5_000
 
-/** How long jobs may wait while the consumer is free and takes none, in ms: longer than a fetch blocks. */
-const patienceMs = 16_000
+/** How long jobs may wait from the first such answer while the consumer is free and takes none, in ms. */
+const patienceMs = 10_000
 
 /**
- * Notices that a consumer takes no jobs although jobs wait and it is free, whatever the cause. It compares what waits with what was taken,
- * and relies on nothing that fetches.
+ * Notices that a consumer takes no jobs although jobs wait and it is free, whatever the cause. It compares what waits with what was taken.
+ * A consumer that fetches and finds nothing costs no question.
  */
 export class FetchWatch {
   #taken = -1
   #askedAt = Number.NEGATIVE_INFINITY
   #waitsSince: number | undefined
 
-  /** Whether the queue should be asked now. @param at a monotonic time in ms. */
-  asks({ taken, free }: Fetching, at: number): boolean {
-    if (!free || taken !== this.#taken) {
+  /**
+   * Whether the queue should be asked now.
+   *
+   * @param at a monotonic time in ms.
+   * @param isStuck whether it was found stuck: then what its fetches find is no answer.
+   */
+  asks({ emptyAt, free, taken }: Fetching, at: number, isStuck: boolean): boolean {
+    const finds = emptyAt > this.#askedAt && !isStuck
+    if (!free || taken !== this.#taken || finds) {
+      this.#askedAt = free && taken === this.#taken ? emptyAt : at
       this.#taken = taken
       this.#waitsSince = undefined
-      this.#askedAt = at
       return false
     }
     return at - this.#askedAt >= (this.#waitsSince === undefined ? askMs : askAgainMs)

@@ -243,7 +243,7 @@ export class LocalWorker {
     const { current } = this.#consumers
     if (current === undefined || this.state !== 'running') return undefined
     if (isStuck(this.#local) && this.#stuck.isOver(current.fetching.taken, at)) this.#unstuck('it takes jobs again')
-    return this.#consumers.asks(at) ? this.#worker?.record.queueName : undefined
+    return this.#consumers.asks(at, isStuck(this.#local)) ? this.#worker?.record.queueName : undefined
   }
 
   /** Replaces the consumer if it has taken none of the jobs that wait for too long. @param waiting number of jobs that wait. */

@@ -40,6 +40,7 @@ const queues = {
       pause: async () => undefined,
       resume: async () => undefined,
       getBackend: () => ({}),
+      nextJobFromJobData: async () => undefined,
       waiting: null,
       whenCurrentJobsFinished: async () => undefined,
       close: async () => undefined,
@@ -182,9 +183,11 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
   const { cluster, shared } = localState({ clock, hub: new MemoryHub(), store: memoryState({ clock }) })
   await cluster.open()
   let opened = 0
+  let consumer: { nextJobFromJobData(data: undefined): Promise<unknown> } | undefined
   const made = (): unknown => {
     opened++
-    return (queues as unknown as { worker(): unknown }).worker()
+    consumer = (queues as unknown as { worker(): NonNullable<typeof consumer> }).worker()
+    return consumer
   }
   let waiting = 0
   let asked = 0
@@ -216,6 +219,13 @@ it('a worker that takes none of the jobs that wait gets a new consumer, and says
   await watchFor(300)
   assert.deepEqual([opened, decisions, local.status()?.error], [1, [], undefined])
   assert.ok(asked <= 30, `an idle worker was asked for ${asked} times in 5 minutes`)
+
+  asked = 0
+  for (let fetch = 0; fetch < 20; fetch++) {
+    await consumer?.nextJobFromJobData(undefined)
+    await watchFor(15)
+  }
+  assert.equal(asked, 0, 'a worker whose fetches find no job needs no question')
 
   waiting = 3
   await watchFor(35)
