@@ -189,6 +189,14 @@ describe('global settings of a MariaDB server', () => {
     assert.deepEqual(usual.databaseSettings, usual.proxySettings)
   })
 
+  if (onMysql)
+    it('that only an administrator of MySQL may set are those of the server, and the app starts', async (t) => {
+      for (const name of ['innodb_strict_mode', 'explicit_defaults_for_timestamp']) {
+        t.after(() => admin.query(`set global ${name} = 1`))
+        await admin.query(`set global ${name} = 0`)
+      }
+      await outcomes()
+    })
   const ofMariaDb = new Set(sessionSettings.filter(({ of }) => of?.startsWith('MariaDB')).map(({ name }) => name))
   for (const [name, values] of Object.entries(hostile).filter(([name]) => !(onMysql && ofMariaDb.has(name))))
     for (const value of values)

@@ -1,6 +1,6 @@
 import type { Connection as MysqlSocket } from 'mysql2'
 import { databaseErrors } from '../errors.js'
-import { assignments, sessionSettings } from './mysql-settings.js'
+import { assignments, isSetBy, sessionSettings } from './mysql-settings.js'
 
 /**
  * The SQL mode of every connection, whatever the server has set globally. mysql2 writes parameters into the text of a statement with
@@ -32,10 +32,10 @@ const optional: ReadonlySet<string> = new Set([
   ...sessionSettings.flatMap(({ name, of }) => (of === undefined ? [] : [name])),
 ])
 
-const packetLimit = 'max_allowed_packet'
+const [packetLimit, serverVersion] = ['max_allowed_packet', 'version'] as const
 
 const set = `set names utf8mb4, session time_zone = '+00:00', session sql_mode = '${sqlMode}'${assignments}`
-const show = `show session variables where variable_name in (${[...Object.keys(ofAccount.writing), packetLimit]
+const show = `show session variables where variable_name in (${[...Object.keys(ofAccount.writing), packetLimit, serverVersion]
   .map((name) => `'${name}'`)
   .join(', ')})`
 
@@ -52,7 +52,11 @@ export async function setUpSession(socket: MysqlSocket, { readOnly = false }: { 
   await query(socket, `set session transaction isolation level repeatable read, read ${readOnly ? 'only' : 'write'}`)
   const rows = await query<Readonly<Record<string, string>>>(socket, show)
   const found = new Map(rows.map(({ Variable_name = '', Value = '' }) => [Variable_name.toLowerCase(), Value]))
+  const version = found.get(serverVersion) ?? ''
+  const others = new Set(sessionSettings.filter((setting) => !isSetBy(setting, version)).map(({ name }) => name))
   const wrong = Object.entries(readOnly ? ofAccount.reading : ofAccount.writing).find(([name, value]) => {
+    // What only an administrator of this server may set.
+    if (others.has(name)) return false
     const has = found.get(name)
     return has === undefined ? !optional.has(name) : has.split(',').toSorted().join() !== value.split(',').toSorted().join()
   })

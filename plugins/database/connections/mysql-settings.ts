@@ -12,12 +12,13 @@ interface SessionSetting {
   readonly why: string
 }
 
-const comments: Readonly<Record<NonNullable<SessionSetting['of']>, string>> = {
-  MariaDB: '/*M!100300',
-  'MariaDB 10.6': '/*M!100600',
-  'MariaDB 10.10': '/*M!101000',
+/** The begin of a comment that those servers execute, and the lowest version of them, as 100 major + minor. */
+const servers: Readonly<Record<NonNullable<SessionSetting['of']>, { readonly comment: string; readonly from: number }>> = {
+  MariaDB: { comment: '/*M!100300', from: 1003 },
+  'MariaDB 10.6': { comment: '/*M!100600', from: 1006 },
+  'MariaDB 10.10': { comment: '/*M!101000', from: 1010 },
   // MariaDB ignores comments with the versions 50700 to 99999.
-  'MySQL 8': '/*!80000',
+  'MySQL 8': { comment: '/*!80000', from: 800 },
 }
 
 /**
@@ -60,6 +61,14 @@ export const sessionSettings: readonly SessionSetting[] = [
 export const assignments = sessionSettings
   .map(({ name, value, of }) => {
     const assignment = `, session ${name} = ${/^(\d+|ON|OFF|DEFAULT)$/.test(value) ? value : `'${value}'`}`
-    return of === undefined ? assignment : ` ${comments[of]}${assignment} */`
+    return of === undefined ? assignment : ` ${servers[of].comment}${assignment} */`
   })
   .join('')
+
+/** Whether a server sets a setting, by its `version()`, such as `10.11.14-MariaDB-log` or `9.7.4`. */
+export function isSetBy({ of }: Pick<SessionSetting, 'of'>, version: string): boolean {
+  if (of === undefined) return true
+  // MariaDB may pretend to be an old MySQL first: 5.5.5-10.6.12-MariaDB.
+  const [, major = '0', minor = '0'] = /^(?:5\.5\.5-)?(\d+)\.(\d+)/.exec(version) ?? []
+  return of.startsWith('MariaDB') === /mariadb/i.test(version) && 100 * Number(major) + Number(minor) >= servers[of].from
+}
