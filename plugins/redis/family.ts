@@ -19,20 +19,20 @@ interface Watched {
 
 /**
  * Closes a connection that got no data for `socketTimeout` with commands in flight, and up to a ninth later. ioredis sets a timer for each
- * reply, which is 2 % of the time of a busy worker.
+ * reply, which is 2 % of the time of a busy worker. Returns a function that ends the timer of the current connection.
  */
-function watchSilence(client: RedisClient): void {
+function watchSilence(client: RedisClient): () => void {
   const watched = client as unknown as Watched
   const { socketTimeout: limitMs } = watched.options
-  if (watched.setSocketTimeout === undefined || limitMs === undefined) return
+  const end = (): void => {
+    clearInterval(watched.socketTimeoutTimer)
+    watched.socketTimeoutTimer = undefined
+  }
+  if (watched.setSocketTimeout === undefined || limitMs === undefined) return end
   watched.setSocketTimeout = () => {
     const { stream } = watched
     let [read, silent] = [stream.bytesRead, 0]
-    const end = (): void => {
-      clearInterval(timer)
-      watched.socketTimeoutTimer = undefined
-    }
-    const timer = setInterval(() => {
+    watched.socketTimeoutTimer = setInterval(() => {
       if (watched.commandQueue.length === 0) return end()
       silent = stream.bytesRead === read ? silent + 1 : 0
       read = stream.bytesRead
@@ -40,8 +40,8 @@ function watchSilence(client: RedisClient): void {
       end()
       stream.destroy(new Error(`Socket timeout. Expecting data, but didn't receive any in ${limitMs}ms.`))
     }, limitMs / looks).unref()
-    watched.socketTimeoutTimer = timer
   }
+  return end
 }
 
 /** A client and its duplicates (BullMQ creates one per consumer), which are closed together. */
@@ -66,6 +66,7 @@ export class RedisFamily {
     const connect = client.connect.bind(client)
     const disconnect = client.disconnect.bind(client)
     const duplicate = client.duplicate.bind(client) as (...args: unknown[]) => T
+    const endWatch = watchSilence(client)
     client.connect = () => {
       if (this.#closed) return Promise.reject(new Error('Connection is closed.'))
       this.#members.add(client)
@@ -76,9 +77,9 @@ export class RedisFamily {
       if (client.status === 'end') return
       // Between two attempts, ioredis only cancels the next one: it emits no `end`, and commands wait forever. With the status `wait` it ends.
       if (!reconnect && client.status === 'reconnecting') client.status = 'wait'
+      endWatch()
       disconnect(reconnect)
     }
-    watchSilence(client)
     client.duplicate = ((...args: unknown[]) => this.adopt(duplicate(...args))) as T['duplicate']
     if (this.#sharesSilence) client.on('error', (error: Error) => silence.test(error.message) && this.#replaceOthers(client))
     client.on('connect', () => this.#limitHandshake(client))

@@ -27,22 +27,17 @@ export function sessionChange(result: unknown): { readonly isChanged: boolean; r
   return { isChanged: last.stateChanges !== undefined, inTransaction: (last.serverStatus & inTransactionFlag) !== 0 }
 }
 
-const start = /^(?:\s|\/\*[\s\S]*?\*\/|(?:--|#).*\n)*/.source
-const changing = new RegExp(`${start}(?:set|call|execute|lock)\\b`, 'i')
+/** What may precede a statement: spaces and comments that no server executes. */
+const start = /^(?:\s|\/\*(?!M?!)[\s\S]*?\*\/|(?:--|#).*\n)*/.source
+const changing = new RegExp(`${start}(?:(?:set(?!\\s+transaction\\b)|call|execute|lock|begin\\s+not)\\b|/\\*M?!)`, 'i')
 const ofNext = new RegExp(`${start}set\\s+transaction\\b`, 'i')
-const ofTransaction = new RegExp(`${start}(?:(?:set|start)\\s+transaction\\b|commit\\b|rollback\\b|begin\\s*$)`, 'i')
-
-/** Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`, and no server locks of tables. */
-export function mayChange(sql: string): boolean {
-  return changing.test(sql)
-}
 
 /**
- * Whether a statement sets, begins or ends a transaction. MySQL reports `SET TRANSACTION` as a change of the session, and its end as another
- * one.
+ * Whether the text of a statement may change its session: MariaDB does not report `SET @@name = …`, and no server locks of tables. Nobody
+ * knows what a comment does that the server executes.
  */
-export function isOfTransaction(sql: string): boolean {
-  return ofTransaction.test(sql)
+export function mayChange(sql: string): boolean {
+  return changing.test(sql)
 }
 
 /** Whether it is `SET TRANSACTION`, which is about the next transaction only. */

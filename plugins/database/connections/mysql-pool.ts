@@ -4,7 +4,7 @@ import type { Pool, PoolConnection } from 'mysql2'
 import { messageOf, withDeadline, type ZinError } from 'zin'
 import { databaseErrors } from '../errors.js'
 import { isConflict, isUnavailable } from '../failures.js'
-import { isOfNextTransaction, isOfTransaction, mayChange, safetyQuery, sessionChange, unsafeSetting } from './mysql-changes.js'
+import { isOfNextTransaction, mayChange, safetyQuery, sessionChange, unsafeSetting } from './mysql-changes.js'
 import { reasonOf, silent } from './mysql-messages.js'
 import { setUpSession } from './mysql-session.js'
 import { discard } from './mysql-socket.js'
@@ -103,11 +103,15 @@ function boundedConnection(
   }
 
   const run = async (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> => {
+    // Also if it fails: what it did before may stay.
+    isChanged ||= mayChange(sql)
     const result = await sent(sql, values)
     const change = sessionChange(result)
     if (change !== undefined) ({ inTransaction } = change)
-    setsNext = isOfNextTransaction(sql)
-    if (!isOfTransaction(sql) && (change?.isChanged === true || mayChange(sql))) await checkSession()
+    // The next transaction has begun.
+    if (inTransaction) setsNext = false
+    if (isOfNextTransaction(sql)) setsNext = true
+    if (change?.isChanged === true || mayChange(sql)) await checkSession()
     return result
   }
 

@@ -58,7 +58,7 @@ export function send(session: Session, sql: string, values: readonly unknown[]):
       if ((error as { readonly errno?: unknown }).errno !== UNPREPARABLE) throw error
       if (values.length > 0) throw wrongCount(0, values.length)
       // biome-ignore lint/suspicious/noThenProperty: the driver's command for text has one that only throws, which a promise would call
-      return Object.assign(driverOf(session).query({ sql }), { then: undefined })
+      return Object.assign(driverOf(session).query({ sql, typeCast: rawBytes }), { then: undefined })
     },
   )
 }
