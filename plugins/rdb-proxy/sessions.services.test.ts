@@ -38,7 +38,13 @@ describe('the sessions of the relational proxy', () => {
       return body.rows
     }
     await rows('select cast(? as decimal) as n', ['a value of mine'])
-    assert.ok(!JSON.stringify(await rows('show warnings')).includes('a value of mine'))
+    // On MySQL, it shows that it cannot be prepared itself.
+    const own = 'This command is not supported in the prepared statement protocol yet'
+    const warnings: readonly { readonly Message: string }[] = await rows('show warnings')
+    assert.deepEqual(
+      warnings.filter(({ Message }) => !(onMysql && Message === own)),
+      [],
+    )
     // The database treats a no-break space as part of a name, so these are not comments.
     const name = '\u00a0'
     await rows(`select 1 --${name} + get_lock('${table}', 0) + (@mine := 1) from (select 1 as ${name}) as t`)

@@ -104,14 +104,15 @@ function boundedConnection(
 
   const run = async (sql: string, values: readonly unknown[]): Promise<MysqlQueryResult> => {
     // Also if it fails: what it did before may stay.
-    isChanged ||= mayChange(sql)
+    const mayStay = mayChange(sql)
+    isChanged ||= mayStay
     const result = await sent(sql, values)
     const change = sessionChange(result)
     if (change !== undefined) ({ inTransaction } = change)
     // The next transaction has begun.
     if (inTransaction) setsNext = false
     if (isOfNextTransaction(sql)) setsNext = true
-    if (change?.isChanged === true || mayChange(sql)) await checkSession()
+    if (change?.isChanged === true || mayStay) await checkSession()
     return result
   }
 
