@@ -190,8 +190,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     backend: () => opened().schedules,
     find: (name, id) => ask(() => queue(name).getJob(id)) as Promise<Job | undefined>,
   })
-  /** Workers that take jobs. */
-  const taking = new WeakSet<Worker>()
+  /** Workers that take jobs, by queue. */
+  const taking = new Map<string, Set<Worker>>()
   const missed = new MissedRuns({
     clock,
     log,
@@ -199,8 +199,8 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
     queue,
     ask,
     find: (name, id) => ask(() => findJob(name, id)),
-    hasSchedules: async (name) => (await ask(() => opened().scheduled([name]))).length > 0,
-    isServedHere: (name) => [...workers].some((worker) => worker.name === name && taking.has(worker)),
+    scheduled: (names) => ask(() => opened().scheduled(names)),
+    isServedHere: (name) => taking.has(name),
     lockLeft: (name) => ask(() => opened().schedules.lockLeft(name)),
   })
   const scheduled = async (): Promise<readonly string[]> => {
@@ -259,9 +259,15 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       checkName(name)
       const merged = { ...traced(), ...options, settings: { ...options.settings, ...settings } }
       const made = occurrences.watch(throughHooks(createWorker(opened(), name, payloads.around(processor), merged)))
-      missed.checkBefore(made, () => taking.add(made))
+      missed.checkBefore(made, () => {
+        if (workers.has(made)) taking.set(name, (taking.get(name) ?? new Set()).add(made))
+      })
       made.on('error', (error) => isRefusedOutcome(error) || onError({ queue: name, worker: made.name }, error))
-      made.on('closed', () => workers.delete(made))
+      made.on('closed', () => {
+        workers.delete(made)
+        const left = taking.get(name)
+        if (left?.delete(made) && left.size === 0) taking.delete(name)
+      })
       workers.add(made)
       opened().remember(name)
       return made
@@ -347,7 +353,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
         fail: (reason) => inTime(fail(name, id, reason)),
         failNext: (reason) => inTime(failNext(name, id, reason)),
         here: (asked) =>
-          [...workers].some((worker) => worker.name === name && worker.cancelJob(id, asked.reason)) ||
+          [...(taking.get(name) ?? [])].some((worker) => worker.cancelJob(id, asked.reason)) ||
           [...cancellers].some((canceller) => canceller.here(asked)),
         elsewhere: async (asked) => (await Promise.all([...cancellers].map((canceller) => canceller.elsewhere(asked)))).includes(true),
       })
@@ -419,6 +425,7 @@ export function createQueues({ backend: kind, clock, log, maxJobBytes, hooks, re
       const closes = [...events, ...queues.values(), ...(flow ? [flow] : [])].map((one) => one.close())
       await within(Promise.all([ticked, ...closes]), closeMs)
       workers.clear()
+      taking.clear()
       events.clear()
       queues.clear()
       flow = undefined

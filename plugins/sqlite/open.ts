@@ -106,12 +106,13 @@ class Statement implements SqliteStatement {
   }
 
   get reader(): boolean {
-    return this.columns.length > 0
+    // The names take as long as the statement.
+    return /^\s*select\b/i.test(this.#sql) || this.columns.length > 0
   }
 
   all(values: readonly unknown[]): SqliteRow[] {
-    const { columns } = this
-    return withCode(() => this.#with(values, (statement, bound) => statement.all(...bound).map((row) => rowOf(columns, row))))
+    const rows = withCode(() => this.#with(values, (statement, bound) => statement.all(...bound)))
+    return rows.length === 0 ? [] : rows.map((row) => rowOf(this.columns, row))
   }
 
   run(values: readonly unknown[]): { readonly changes: bigint; readonly lastInsertRowid: bigint } {

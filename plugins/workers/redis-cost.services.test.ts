@@ -12,7 +12,7 @@ import { type RedisServer, redisServer } from '../../scripts/testing/redis-serve
 import { type Workers, workers, workersService } from './index.js'
 
 // A separate Redis: every command comes from the app of this test, whose timers are all too slow to interfere.
-describe('the cost of lists of workers on Redis', () => {
+describe('the cost of workers on Redis', () => {
   let server: RedisServer
   let admin: Redis
   let host: TestHost
@@ -76,6 +76,15 @@ describe('the cost of lists of workers on Redis', () => {
     // The records of the page, and their statuses.
     assert.deepEqual(small, ['eval', 'eval'])
     assert.deepEqual(await counted('?page=10&limit=100&status=inactive', 100), ['eval', 'eval', 'eval'])
+  })
+
+  it('100 workers created at once do not each read the list of places', async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `at-once-${index}`)
+    const commands = await commandsDuring(server.url, () =>
+      Promise.all(names.map((name) => service.create({ name, queueName: 'many', processor: () => 1 }))),
+    )
+    const reads = commands.filter(({ name, args: [key = ''] }) => name === 'get' && key.endsWith(':places'))
+    assert.ok(reads.length > 0 && reads.length < 50, `${reads.length} reads`)
   })
 })
 

@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Job, JobSchedulerJson, JobsOptions, Queue, Worker } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
 import type { Ask } from '../ask.js'
@@ -14,8 +14,8 @@ export interface MissedParts {
   readonly nextRun: NextRun
   readonly queue: (name: string) => Queue
   readonly find: (queue: string, id: string) => Promise<QueueJob | undefined>
-  /** Whether a queue has schedules. */
-  readonly hasSchedules: (queue: string) => Promise<boolean>
+  /** Those of these queues that have schedules. */
+  readonly scheduled: (queues: readonly string[]) => Promise<readonly string[]>
   /** Whether a worker of this process takes the jobs of a queue already. */
   readonly isServedHere: (queue: string) => boolean
   /** How long the last lock of a running job of a queue still holds, in ms; undefined if none does. */
@@ -34,6 +34,8 @@ const lives = { most: 35_000, look: 500 } as const
  */
 export class MissedRuns {
   readonly #parts: MissedParts
+  /** The queues that are asked about next, and the answer. */
+  #next: { readonly queues: Set<string>; readonly scheduled: Promise<readonly string[]> } | undefined
 
   constructor(parts: MissedParts) {
     this.#parts = parts
@@ -54,11 +56,25 @@ export class MissedRuns {
     return worker
   }
 
+  /** Asks the store once for all workers that start in the same turn of the event loop. */
+  async #hasSchedules(name: string): Promise<boolean> {
+    this.#next ??= {
+      queues: new Set(),
+      scheduled: setImmediate().then(() => {
+        const queues = [...(this.#next?.queues ?? [])]
+        this.#next = undefined
+        return this.#parts.scheduled(queues)
+      }),
+    }
+    this.#next.queues.add(name)
+    return (await this.#next.scheduled).includes(name)
+  }
+
   async #check(worker: Worker): Promise<void> {
-    const { ask, clock, hasSchedules, isServedHere, log, queue } = this.#parts
+    const { ask, clock, isServedHere, log, queue } = this.#parts
     const { name } = worker
     try {
-      if (isServedHere(name) || !(await hasSchedules(name))) return
+      if (isServedHere(name) || !(await this.#hasSchedules(name))) return
       const now = clock.now()
       const until = clock.monotonic() + lives.most
       for (let from = 0; ; ) {

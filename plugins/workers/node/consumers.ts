@@ -25,7 +25,7 @@ export class Consumers {
   }
 
   get busy(): number {
-    return busyOf(this.#all)
+    return (this.#current?.busy ?? 0) + this.#replacedBusy
   }
 
   crash(error: Error, culprit: Attempt): void {
@@ -62,7 +62,7 @@ export class Consumers {
 
   /** Adapts to the concurrency of the worker, of which jobs of replaced consumers use a part. */
   async fit(concurrency: number): Promise<void> {
-    await this.#current?.resize(Math.max(1, concurrency - busyOf([...this.#replaced])))
+    await this.#current?.resize(Math.max(1, concurrency - this.#replacedBusy))
   }
 
   /** Whether a replaced consumer can be closed. */
@@ -85,11 +85,13 @@ export class Consumers {
     this.#replaced.clear()
   }
 
+  get #replacedBusy(): number {
+    let sum = 0
+    for (const { busy } of this.#replaced) sum += busy
+    return sum
+  }
+
   get #all(): readonly Consumer[] {
     return [...this.#replaced, ...(this.#current === undefined ? [] : [this.#current])]
   }
-}
-
-function busyOf(consumers: readonly Consumer[]): number {
-  return consumers.reduce((sum, { busy }) => sum + busy, 0)
 }

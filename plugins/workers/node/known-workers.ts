@@ -26,7 +26,7 @@ export class KnownWorkers {
     const known = this.#workers.get(name)
     if (known?.id === worker.id && known.generation >= worker.generation) return false
     this.#workers.set(name, worker)
-    this.#limits = undefined
+    if (known?.record.rateLimit ?? worker.record.rateLimit) this.#limits = undefined
     return true
   }
 
@@ -38,8 +38,10 @@ export class KnownWorkers {
 
   /** Removes a worker; false if a later one with the same name is known. */
   remove({ id, record: { name } }: StoredWorker): boolean {
-    this.#limits = undefined
-    return this.#workers.get(name)?.id === id && this.#workers.delete(name)
+    const known = this.#workers.get(name)
+    if (known?.id !== id) return false
+    if (known.record.rateLimit) this.#limits = undefined
+    return this.#workers.delete(name)
   }
 }
 

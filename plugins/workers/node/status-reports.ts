@@ -7,23 +7,18 @@ import type { LocalWorker } from './local-worker.js'
 export class StatusReports {
   readonly #shared: SharedState
   readonly #failed: (error: unknown) => void
-  readonly #busyNow: () => number
   /** Workers whose current status has not been reported yet. */
   readonly #changed = new Set<LocalWorker>()
   /** The statuses reported last. */
   readonly #reported = new Map<LocalWorker, NodeStatus>()
-  /** The number of running jobs that was stored last. */
-  #busy = 0
+  /** Number of jobs that run on this node: as counted last, and as stored last. */
+  readonly #busy = { counted: 0, stored: 0 }
   #reporting: Promise<boolean> | undefined
 
-  /**
-   * @param failed called with the error of a report.
-   * @param busy returns how many jobs run on this node.
-   */
-  constructor(shared: SharedState, failed: (error: unknown) => void, busy: () => number) {
+  /** @param failed called with the error of a report. */
+  constructor(shared: SharedState, failed: (error: unknown) => void) {
     this.#shared = shared
     this.#failed = failed
-    this.#busyNow = busy
   }
 
   add(worker: LocalWorker): Promise<boolean> {
@@ -37,7 +32,7 @@ export class StatusReports {
       // Batches the changes made in the same tick.
       await Promise.resolve()
       try {
-        if (this.#changed.size === 0 && this.#busy !== this.#busyNow()) await this.#report()
+        if (this.#changed.size === 0 && this.#busy.counted !== this.#busy.stored) await this.#report()
         while (this.#changed.size > 0) await this.#report()
         return true
       } catch (error) {
@@ -52,12 +47,14 @@ export class StatusReports {
 
   /** Stores the reported statuses again after the store has lost them. */
   async restore(): Promise<void> {
-    if (this.#reported.size > 0) await this.#shared.restore([...this.#reported.values()], this.#busy)
+    if (this.#reported.size > 0) await this.#shared.restore([...this.#reported.values()], this.#busy.stored)
   }
 
-  /** Stores how many jobs run now, if that has changed, in one write and without a message. Call it every second or so. */
+  /** Counts how many jobs run now, and stores that if it has changed, in one write and without a message. Call it every second or so. */
   refresh(workers: readonly LocalWorker[]): Promise<boolean> {
+    this.#busy.counted = 0
     for (const worker of workers) {
+      this.#busy.counted += worker.busy
       const reported = this.#reported.get(worker)
       if (reported !== undefined && mayDiffer(reported, worker.busy)) this.#changed.add(worker)
     }
@@ -74,27 +71,25 @@ export class StatusReports {
   async #report(): Promise<void> {
     const workers = [...this.#changed]
     this.#changed.clear()
-    const now = workers.flatMap((worker) => {
+    const news = new Map<LocalWorker, NodeStatus>()
+    const quiet = new Map<LocalWorker, NodeStatus>()
+    for (const worker of workers) {
       const status = worker.status()
-      return status === undefined ? [] : [{ worker, status }]
-    })
-    const news = now.filter(({ worker, status }) => !isSameReport(this.#reported.get(worker), status))
-    const quiet = now.filter((one) => !news.includes(one) && !isSameStatus(this.#reported.get(one.worker), one.status))
-    const busy = this.#busyNow()
+      if (status === undefined) continue
+      const before = this.#reported.get(worker)
+      if (!isSameReport(before, status)) news.set(worker, status)
+      else if (!isSameStatus(before, status)) quiet.set(worker, status)
+    }
+    const busy = this.#busy.counted
     try {
-      if (news.length > 0) await this.#shared.report(news.map(({ status }) => status))
-      if (quiet.length > 0 || busy !== this.#busy) {
-        await this.#shared.restore(
-          quiet.map(({ status }) => status),
-          busy,
-        )
-      }
+      if (news.size > 0) await this.#shared.report([...news.values()])
+      if (quiet.size > 0 || busy !== this.#busy.stored) await this.#shared.restore([...quiet.values()], busy)
     } catch (error) {
       for (const worker of workers) this.#changed.add(worker)
       throw error
     }
-    this.#busy = busy
-    for (const { worker, status } of [...news, ...quiet]) this.#reported.set(worker, status)
+    this.#busy.stored = busy
+    for (const [worker, status] of [...news, ...quiet]) this.#reported.set(worker, status)
   }
 }
 

@@ -49,8 +49,7 @@ export class WorkerNode {
 
   constructor(parts: NodeParts) {
     this.#parts = parts
-    const failed = (error: unknown): void => this.#warn(error, 'worker statuses could not be reported yet')
-    this.#reports = new StatusReports(parts.shared, failed, () => this.#all().reduce((sum, worker) => sum + worker.busy, 0))
+    this.#reports = new StatusReports(parts.shared, (error) => this.#warn(error, 'worker statuses could not be reported yet'))
     this.local = {
       node: parts.id,
       list: () => [...this.#workers.values()].flatMap((worker) => viewOf(worker, parts.routes)),

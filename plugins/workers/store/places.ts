@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { type Logger, messageOf } from 'zin'
 import type { Kv } from 'zin/plugins/kv'
 import { workerErrors } from '../errors.js'
@@ -20,13 +21,19 @@ export class Places {
   readonly #options: PlacesOptions
   /** Places that could not be opened, which is logged once. */
   readonly #warned = new Set<string>()
+  #listing: Promise<readonly PersistencePlace[]> | undefined
 
   constructor(options: PlacesOptions) {
     this.#options = options
   }
 
-  async list(): Promise<readonly PersistencePlace[]> {
-    return placesIn(await this.#text())
+  /** Calls in the same turn of the event loop share one read, which starts after all of them. */
+  list(): Promise<readonly PersistencePlace[]> {
+    this.#listing ??= setImmediate().then(async () => {
+      this.#listing = undefined
+      return placesIn(await this.#text())
+    })
+    return this.#listing
   }
 
   /** Throws INVALID_PERSISTENCE_CONFIG if there are too many, WORKER_STORE_UNAVAILABLE if the place could not be stored. */
