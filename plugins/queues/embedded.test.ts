@@ -152,6 +152,25 @@ describe('the embedded queue store', () => {
     assert.deepEqual([before > 0, after, await filesWith(dataDir(), 'marker-orders')], [true, 0, []])
   })
 
+  it('leaves nothing of removed rows in segments of its log that an earlier version kept for reuse', async () => {
+    const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
+    await store.pool.query('create table bullmq.noted (value text)')
+    await store.pool.query('set wal_recycle = on')
+    for (let segment = 0; segment < 5; segment++) {
+      await store.pool.query("insert into bullmq.noted select 'marker-kept' from generate_series(1, 50)")
+      await store.pool.query('select pg_switch_wal()')
+    }
+    await store.pool.query('checkpoint')
+    await store.pool.query('reset wal_recycle')
+    const kept = (await filesWith(dataDir(), 'marker-kept')).filter((file) => file.includes('pg_wal')).length
+    await store.pool.query('delete from bullmq.noted')
+    await store.scrub()
+    await store.pool.query('drop table bullmq.noted')
+    await store.close()
+    // The segment in use, and two more, were always overwritten.
+    assert.deepEqual([kept > 3, await filesWith(dataDir(), 'marker-kept')], [true, []])
+  })
+
   it('reports maintenance that fails, and closes all the same', async () => {
     const store = await openEmbedded({ dataDir: dataDir(), fsync: false })
     await store.pool.query('create table bullmq.damaged (n int)')

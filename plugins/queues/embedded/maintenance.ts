@@ -18,12 +18,10 @@ export async function maintain(session: PgliteSession): Promise<void> {
   for (const table of (await step(() => tables(session))) ?? []) {
     for (const what of ['VACUUM', 'ANALYZE']) await step(() => run(session, `${what} ${table}`))
   }
-  // A segment that is kept for reuse keeps what it held, with the number of a later one.
-  await step(() => run(session, 'SET wal_recycle = off'))
   await step(() => run(session, 'CHECKPOINT'))
 }
 
-/** Segments of the log that an earlier checkpoint has kept for reuse. */
+/** Segments of the log that a checkpoint of an earlier version has kept for reuse. */
 const keptSegments = `select count(*) as n from pg_ls_waldir()
   where name ~ '^[0-9A-F]{24}$' and name > pg_walfile_name(pg_current_wal_lsn())`
 /** More than PostgreSQL keeps by default. */
@@ -41,7 +39,6 @@ export async function scrub(session: PgliteSession): Promise<void> {
     await run(session, 'DELETE FROM pg_catalog.pg_statistic')
     for (const table of await tables(session)) await run(session, `VACUUM (FULL, ANALYZE) ${table}`)
     await run(session, 'VACUUM (FULL) pg_catalog.pg_statistic')
-    await run(session, 'SET wal_recycle = off')
     // The first checkpoint makes the segments before the switch unnecessary, the second one removes them, and further ones use up those
     // that are kept for reuse.
     for (let [done, wasKept, kept] = [0, 1, 1]; done < 2 || (wasKept > 0 && done < mostKept); done++) {

@@ -89,6 +89,9 @@ export class StoreRegistry {
     const worker = await last?.get(name)
     if (last !== undefined && worker !== undefined) return { store: last, worker }
     const others = this.#stores.filter((store) => store !== last)
+    // Another process may have created it in a place that this one has not opened yet. A fault counts only if no store has the worker.
+    const places = this.#places?.list()
+    places?.catch(() => undefined)
     const results = await Promise.allSettled(others.map((store) => store.get(name)))
     for (const [index, store] of others.entries()) {
       const result = results[index]
@@ -99,8 +102,7 @@ export class StoreRegistry {
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
     this.#seen.delete(name)
-    // Another process may have created it in a place that this one has not opened yet.
-    return (await this.#openPlaces()) ? this.find(name) : undefined
+    return (await this.#openPlaces(places)) ? this.find(name) : undefined
   }
 
   /** Inserts a worker; false if its name is taken in any store. */
@@ -175,10 +177,10 @@ export class StoreRegistry {
   }
 
   /** Opens the places in which workers were created; returns whether there were new ones. One that cannot be opened hides no other. */
-  async #openPlaces(): Promise<boolean> {
+  async #openPlaces(listed = this.#places?.list()): Promise<boolean> {
     const places = this.#places
-    if (places === undefined) return false
-    const unopened = (await places.list()).filter((place) => this.#known(place, undefined) === undefined)
+    if (places === undefined || listed === undefined) return false
+    const unopened = (await listed).filter((place) => this.#known(place, undefined) === undefined)
     if (unopened.length === 0) return false
     const opened = await this.#inTurn(() =>
       Promise.all(
