@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import fc from '../../../scripts/testing/properties.js'
 import type { PersistencePlace } from '../record/record.js'
 import { stored } from '../testing/stored-worker.js'
 import type { WorkerStore } from './contract.js'
 import { guarded } from './guarded.js'
 import { memoryStore } from './memory.js'
+import type { Places } from './places.js'
 import { StoreRegistry } from './registry.js'
 
 const refuseToOpen = (): never => assert.fail('nothing may be opened')
@@ -73,6 +75,55 @@ describe('the stores of an app', () => {
     const wins = await Promise.all([storeRegistry.insert(first, stored('race')), storeRegistry.insert(second, stored('race'))])
     assert.equal(wins.filter(Boolean).length, 1)
     assert.equal((await storeRegistry.all()).filter(({ record }) => record.name === 'race').length, 1)
+  })
+
+  it('accept a name only once when another process creates it in a place that is new, in any order of their steps', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), fc.boolean(), async (order, isFirstLower) => {
+        const list: PersistencePlace[] = []
+        const kept = new Map<string, WorkerStore>()
+        const step = <T>(name: string, work: () => Promise<T>): Promise<T> => order.schedule(Promise.resolve(), name).then(work)
+        /** As another process opens it: with the same content. */
+        const open = (place: PersistencePlace): WorkerStore => {
+          const key = place.table ?? 'workers'
+          const store = kept.get(key) ?? {
+            ...memoryStore(),
+            driver: 'db',
+            place: { connection: 'default', table: key },
+            prepare: async () => undefined,
+          }
+          kept.set(key, store)
+          return {
+            ...store,
+            get: (name) => step(`get ${key}`, () => store.get(name)),
+            insert: (worker) => step(`insert ${key}`, () => store.insert(worker)),
+            remove: (worker) => step(`remove ${key}`, () => store.remove(worker)),
+          }
+        }
+        const places = {
+          list: () => step('list', async () => [...list]),
+          add: (place: PersistencePlace) => step('add', async () => void list.push(place)),
+          opened: () => undefined,
+          failed: (_: unknown, error: unknown) => assert.fail(String(error)),
+        } as unknown as Places
+        const create = async (table: string | undefined, id: string): Promise<boolean> => {
+          const registry = new StoreRegistry([open({ driver: 'db' })], open, places)
+          const worker = { ...at({ driver: 'db', ...(table && { table }) }), name: 'unique' }
+          const store = await registry.storeOf(worker, { trusted: true })
+          return (await registry.find('unique')) === undefined && (await registry.insert(store, stored('unique', { id })))
+        }
+        const [lower, higher] = ['a', 'b']
+        const both = [create(undefined, isFirstLower ? lower : higher), create('other', isFirstLower ? higher : lower)]
+        let wins: boolean[] = []
+        const ended = Promise.all(both).then((created) => {
+          wins = created
+        })
+        await order.waitFor(ended)
+        const left = await Promise.all([...kept.values()].map((store) => store.all()))
+        assert.deepEqual([wins.filter(Boolean).length, left.flat().length], [1, 1])
+      }),
+      { numRuns: 200 },
+    )
   })
 
   it('find a worker, and find it again after it moved', async () => {

@@ -105,12 +105,14 @@ export class StoreRegistry {
     return (await this.#openPlaces(places)) ? this.find(name) : undefined
   }
 
-  /** Inserts a worker; false if its name is taken in any store. */
+  /** Inserts a worker; false if its name is taken in any store. Call {@link find} before: one that is taken elsewhere takes 100 ms. */
   async insert(store: WorkerStore, worker: StoredWorker): Promise<boolean> {
-    const { name } = worker.record
-    if ((await this.find(name)) !== undefined || !(await store.insert(worker))) return false
+    if (!(await store.insert(worker))) return false
     try {
-      if (await this.#isAlone(store, worker)) return true
+      if (await this.#isAlone(store, worker)) {
+        this.#seen.set(worker.record.name, store)
+        return true
+      }
     } catch (error) {
       await store.remove(worker)
       throw error
@@ -124,6 +126,8 @@ export class StoreRegistry {
    * each other: the one with the lower id stays, and waits for the other to be withdrawn. One that is not withdrawn existed before.
    */
   async #isAlone(store: WorkerStore, worker: StoredWorker): Promise<boolean> {
+    // Another process may have inserted it in a place that this one has not opened: that is in the list, or this insert comes before its look.
+    await this.#openPlaces()
     const others = this.#stores.filter((other) => other !== store)
     for (let look = 0; look < looks; look++) {
       const found = await Promise.all(others.map((other) => other.get(worker.record.name)))
