@@ -90,7 +90,6 @@ class Statement implements SqliteStatement {
   readonly #sql: string
   readonly #isStandIn: boolean
   readonly #native: NativeStatement
-  #columns: readonly string[] | undefined
 
   constructor(database: NativeDatabase, sql: string, isStandIn: boolean) {
     this.#database = database
@@ -101,8 +100,7 @@ class Statement implements SqliteStatement {
   }
 
   get columns(): readonly string[] {
-    this.#columns ??= withCode(() => this.#native.columns().map(({ name }) => name))
-    return this.#columns
+    return withCode(() => namesOf(this.#native))
   }
 
   get reader(): boolean {
@@ -111,8 +109,14 @@ class Statement implements SqliteStatement {
   }
 
   all(values: readonly unknown[]): SqliteRow[] {
-    const rows = withCode(() => this.#with(values, (statement, bound) => statement.all(...bound)))
-    return rows.length === 0 ? [] : rows.map((row) => rowOf(this.columns, row))
+    return withCode(() =>
+      this.#with(values, (statement, bound) => {
+        const rows = statement.all(...bound)
+        if (rows.length === 0) return []
+        const names = namesOf(statement)
+        return rows.map((row) => rowOf(names, row))
+      }),
+    )
   }
 
   run(values: readonly unknown[]): { readonly changes: bigint; readonly lastInsertRowid: bigint } {
@@ -121,17 +125,23 @@ class Statement implements SqliteStatement {
   }
 
   *iterate(values: readonly unknown[]): IterableIterator<SqliteRow> {
-    for (const row of this.#rows(values)) yield rowOf(this.columns, row)
+    let names: readonly string[] | undefined
+    for (const [row, statement] of this.#rows(values)) {
+      names ??= withCode(() => namesOf(statement))
+      yield rowOf(names, row)
+    }
   }
 
   *arrays(values: readonly unknown[]): IterableIterator<readonly unknown[]> {
-    for (const row of this.#rows(values)) yield (row as readonly unknown[]).map(resultValue)
+    for (const [row] of this.#rows(values)) yield (row as readonly unknown[]).map(resultValue)
   }
 
-  *#rows(values: readonly unknown[]): IterableIterator<unknown> {
-    const rows = withCode(() => this.#with(values, (statement, bound) => statement.iterate(...bound)))[Symbol.iterator]()
+  *#rows(values: readonly unknown[]): IterableIterator<readonly [row: unknown, statement: NativeStatement]> {
+    const { statement, rows } = withCode(() =>
+      this.#with(values, (statement, bound) => ({ statement, rows: statement.iterate(...bound)[Symbol.iterator]() })),
+    )
     try {
-      for (let next = withCode(() => rows.next()); next.done !== true; next = withCode(() => rows.next())) yield next.value
+      for (let next = withCode(() => rows.next()); next.done !== true; next = withCode(() => rows.next())) yield [next.value, statement]
     } finally {
       rows.return?.()
     }
@@ -148,6 +158,11 @@ class Statement implements SqliteStatement {
 function hasStatement(sql: string): boolean {
   if (sql.includes('\0')) return false
   return /^\s*[a-z]/i.test(sql) || tokensOf(sql, 'sqlite').tokens.some(({ text }) => text !== ';')
+}
+
+/** As they are since the statement ran: SQLite prepares it anew if the schema has changed. */
+function namesOf(statement: NativeStatement): readonly string[] {
+  return statement.columns().map(({ name }) => name)
 }
 
 function prepared(database: NativeDatabase, sql: string): NativeStatement {

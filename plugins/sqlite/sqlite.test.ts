@@ -178,6 +178,19 @@ for (const loaded of bindings) {
       }
     })
 
+    it('names the columns of a statement that runs again as they are now', () => {
+      const changing = openSqlite(':memory:', loaded)
+      changing.exec('create table t (a, b); insert into t values (1, 2)')
+      for (const value of [1n, 1]) {
+        const again = changing.prepare('select * from t where 1 = ?')
+        const before = again.all([value])
+        changing.exec('alter table t add column c default 9; alter table t drop column a')
+        assert.deepEqual([before, again.all([value]), [...again.iterate([value])]], [[{ a: 1, b: 2 }], [{ b: 2, c: 9 }], [{ b: 2, c: 9 }]])
+        changing.exec('drop table t; create table t (a, b); insert into t values (1, 2)')
+      }
+      changing.close()
+    })
+
     it('keeps a column named __proto__, and the last one of two with the same name', () => {
       const [row] = file.prepare('select 1 as "__proto__", 2 as a, 3 as a').all([])
       assert.deepEqual(Object.entries(row ?? {}), [

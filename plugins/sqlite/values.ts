@@ -68,5 +68,7 @@ function bytesOf(bytes: Uint8Array): Uint8Array {
 
 /** Returns a value of a result: an integer as a number if that is exact and otherwise as a bigint, and a blob as a Uint8Array. */
 export function resultValue(value: unknown): unknown {
-  return typeof value === 'bigint' ? integerOf(value) : value
+  if (typeof value === 'bigint') return integerOf(value)
+  // The binding of newer versions of Node returns -0 for a -0.0 that is not stored.
+  return value === 0 ? 0 : value
 }

@@ -34,6 +34,21 @@ export function rebootContract(title: string, { env, drivers }: Backend): void {
   const run = randomUUID().slice(0, 8)
   describe(`workers over a reboot on ${title}`, () => {
     for (const driver of drivers) {
+      it(`run if they are created in ${driver} with functions as soon as the app has started`, async (t) => {
+        const name = `early-${driver}-${run}`
+        const places = {
+          WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+          CLUSTER_NAME: name,
+          WORKER_PERSISTENCE_TABLE: name.replaceAll('-', '_'),
+        }
+        const settings = { ...env, ...places, WORKER_AUTO_START: 'true', WORKER_PERSISTENCE_DRIVER: driver }
+        const host = await createTestHost({ plugins: [...plugins(), workers()], env: settings })
+        t.after(() => host.stop())
+        const create = (n: number) => host.service(workersService).create({ name: `${name}-${n}`, queueName: name, processor: () => 1 })
+        const made = await Promise.all(Array.from({ length: 10 }, (_, n) => create(n)))
+        assert.deepEqual([...new Set(made.map(({ state }) => state))], ['running'])
+      })
+
       it(`come back from ${driver}: running and FAILED ones run, those stopped by an operator stay stopped, failing ones block nothing`, async () => {
         const [name, queue] = [`reboot-${driver}-${run}`, `queue-${driver}-${run}`]
         const rootDir = await mkdtemp(join(tmpdir(), 'zin-workers-'))

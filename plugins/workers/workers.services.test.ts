@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Redis } from 'ioredis'
 import { cluster } from 'zin/plugins/cluster'
 import { database } from 'zin/plugins/database'
-import { kv } from 'zin/plugins/kv'
+import { kv, kvService } from 'zin/plugins/kv'
 import { ops } from 'zin/plugins/ops'
 import { queues, queuesService } from 'zin/plugins/queues'
 import { createTestHost } from 'zin/testing'
@@ -19,6 +19,7 @@ import { rolloutContract } from './rollout.contract.js'
 import { workerSeamsContract } from './seams.contract.js'
 import { sequencesContract } from './sequences.contract.js'
 import { shutdownContract } from './shutdown.contract.js'
+import { signal } from './testing/signal.js'
 import { workersContract } from './workers.contract.js'
 
 const redis = { REDIS_URL: process.env.TEST_REDIS_URL ?? 'redis://TEST_REDIS_URL-is-not-set' }
@@ -34,6 +35,47 @@ sequencesContract('Redis', redis)
 workerSeamsContract('Redis', { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore' })
 
 describe('workers of two processes on one Redis', () => {
+  it('stop again where they ran, if their creation had to be withdrawn', async () => {
+    const name = `withdrawn-${randomUUID().slice(0, 8)}`
+    const env = {
+      ...redis,
+      WORKER_PERSISTENCE_DRIVER: 'kvstore',
+      WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name,
+      CLUSTER_NAME: name,
+      WORKER_AUTO_START: 'true',
+    }
+    const processors = { [name]: () => 1 }
+    const boot = (roles: readonly ('http' | 'worker')[]) =>
+      createTestHost({ plugins: [database(), kv(), cluster(), queues(), ops(), workers({ processors })], env, roles })
+    const http = await boot(['http'])
+    const hosts = [http]
+    try {
+      // The third read of the list of places, after the worker is stored, fails once another process runs the worker.
+      const [isStored, runs] = [signal(), signal()]
+      let reads = 0
+      const store = http.service(kvService) as { get: (key: string) => Promise<string | null> }
+      const get = store.get.bind(store)
+      store.get = async (key) => {
+        if (!key.endsWith(':places') || ++reads < 3) return get(key)
+        isStored.fire()
+        await runs.promise
+        throw new Error('the list cannot be read')
+      }
+      const refused = assert.rejects(http.service(workersService).create({ name, queueName: name }), /the list cannot be read/)
+      await isStored.promise
+      const consumer = await boot(['worker'])
+      hosts.push(consumer)
+      const { local, list } = consumer.service(workersService)
+      await eventually('it runs', () => local.list().some(({ state }) => state === 'running'))
+      runs.fire()
+      await refused
+      await eventually('it has ended', () => local.list().length === 0)
+      assert.equal((await list()).pagination.total, 0)
+    } finally {
+      await Promise.all(hosts.map((host) => host.stop()))
+    }
+  })
+
   it('run where jobs are consumed, when another process created them', async () => {
     const name = `shared-${randomUUID().slice(0, 8)}`
     const env = { ...redis, WORKER_PERSISTENCE_DRIVER: 'kvstore', WORKER_PERSISTENCE_REDIS_KEY_PREFIX: name, CLUSTER_NAME: name }

@@ -22,6 +22,8 @@ export class GivenCode {
   readonly #registry: ProcessorRegistry
   /** By the worker's name. */
   readonly #kept = new Map<string, Kept>()
+  /** Ids of workers that this node is creating. */
+  readonly #awaited = new Set<string>()
 
   constructor(registry: ProcessorRegistry) {
     this.#registry = registry
@@ -38,6 +40,21 @@ export class GivenCode {
     const kept = this.#kept.get(name)
     if (kept === undefined) this.#kept.set(name, { id, withdraw })
     else kept.withdraw.push(...withdraw)
+  }
+
+  /** Marks a worker as awaited while it is created, because this node may read it before its functions are kept. */
+  async during<T>(id: string, create: () => Promise<T>): Promise<T> {
+    this.#awaited.add(id)
+    try {
+      return await create()
+    } finally {
+      this.#awaited.delete(id)
+    }
+  }
+
+  /** Whether this node is creating the worker: it must not start here yet. */
+  awaits(id: string): boolean {
+    return this.#awaited.has(id)
   }
 
   /** The id of the worker with this name whose functions are registered here. */

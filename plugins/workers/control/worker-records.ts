@@ -10,7 +10,7 @@ import { firstVersionOf, type RecordDefaults, recordOf, updatedRecord } from '..
 import type { CreateWorker, UpdateWorker, WorkerRecord } from '../record/record.js'
 import type { WorkerFeatures } from '../record/worker-features.js'
 import type { SharedState } from '../shared/state.js'
-import type { Desired, StoredWorker } from '../store/contract.js'
+import type { Desired, StoredWorker, WorkerStore } from '../store/contract.js'
 import type { StoreRegistry } from '../store/registry.js'
 import { snapshotOf } from './change.js'
 import { stoppedBy } from './desired-states.js'
@@ -90,12 +90,25 @@ export class WorkerRecords {
     // An app that creates its workers at every start must not trigger hooks for those that exist.
     if ((await storeRegistry.find(record.name)) !== undefined) throw workerErrors.WORKER_EXISTS(record.name)
     await step.allow(subjects)
-    if (!(await storeRegistry.insert(store, worker))) throw workerErrors.WORKER_EXISTS(record.name)
-    step.done(subjects)
-    code.keep(worker, record.name, input)
+    await code.during(worker.id, async () => {
+      await this.#insert(store, worker)
+      step.done(subjects)
+      code.keep(worker, record.name, input)
+    })
     // A worker that was created but could not start exists, FAILED, with its error.
     await writes.apply(worker, 'create', options)
     return worker
+  }
+
+  /** Throws WORKER_EXISTS if the name is taken. */
+  async #insert(store: WorkerStore, worker: StoredWorker): Promise<void> {
+    const { shared, storeRegistry } = this.#parts
+    const { name } = worker.record
+    const result = await storeRegistry.insert(store, worker).catch((error: unknown) => ({ error }))
+    if (result === 'inserted') return
+    // Nodes may have read it before it was withdrawn. Those that cannot be reached read all workers once they can.
+    if (result !== 'taken') await shared.publishChange(name).catch(() => undefined)
+    throw typeof result === 'object' ? result.error : workerErrors.WORKER_EXISTS(name)
   }
 
   /** Whether an update with these fields would change the worker. Throws the problems of the fields. */

@@ -113,6 +113,24 @@ describe('a node', () => {
     await reconciler.close()
   })
 
+  it('starts a worker that it reads while it creates it only once its functions are kept', async () => {
+    const applied: string[] = []
+    const { code, shared, store, reconciler } = await setUp(async (worker) => void applied.push(worker.record.name))
+    const [made, other] = [stored('made'), stored('other')]
+    await code.during(made.id, async () => {
+      await Promise.all([store.insert(made), store.insert(other)])
+      await reconciler.join()
+      reconciler.boot()
+      await shared.publishChange('made')
+      while (!applied.includes('other')) await new Promise((resolve) => setImmediate(resolve))
+      for (let polls = 0; polls < 3; polls++) await reconciler.poll()
+      assert.ok(!applied.includes('made'))
+    })
+    await shared.publishChange('made')
+    while (!applied.includes('made')) await new Promise((resolve) => setImmediate(resolve))
+    await reconciler.close()
+  })
+
   it('reads each changed worker once, and nothing if nothing changed', async () => {
     const applied: string[] = []
     const { shared, store, state, reconciler } = await setUp(async (worker) => void applied.push(worker.record.name))

@@ -22,7 +22,7 @@ export interface ReconcilerParts extends Omit<BootParts, 'storeRegistry' | 'know
   /** Notes that a node applies a start that no node could apply at first. */
   readonly takeStart: (worker: StoredWorker) => Promise<StoredWorker>
   /** The functions that were passed with workers. */
-  readonly code: Pick<GivenCode, 'forget' | 'ownerOf' | 'owners'>
+  readonly code: Pick<GivenCode, 'awaits' | 'forget' | 'ownerOf' | 'owners'>
   /** This node's claims to workers that run on one node at a time. */
   readonly claims: Pick<Claims, 'has' | 'holds' | 'close'>
   readonly now: () => number
@@ -212,9 +212,11 @@ export class Reconciler {
 
   async #apply(name: string): Promise<void> {
     await this.#boot.decided
-    const { claims, node, shared } = this.#parts
+    const { claims, code, node, shared } = this.#parts
     const worker = this.#known.get(name)
     if (worker === undefined || node === undefined || this.#closed || this.#boot.doubts(name)) return
+    // Its creation publishes it.
+    if (code.awaits(worker.id)) return
     const key = { name, id: worker.id }
     // A worker that is not assigned to this node and never was needs no status.
     const { assigned } = this.#assignment(worker, undefined)

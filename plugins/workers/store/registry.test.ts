@@ -69,11 +69,11 @@ describe('the stores of an app', () => {
   it('accept a name only once across all of them, even for concurrent inserts', async () => {
     const [first, second] = [memoryStore(), memoryStore()]
     const storeRegistry = new StoreRegistry([first, second], refuseToOpen)
-    assert.equal(await storeRegistry.insert(first, stored('unique')), true)
-    assert.equal(await storeRegistry.insert(second, stored('unique')), false)
+    assert.equal(await storeRegistry.insert(first, stored('unique')), 'inserted')
+    assert.equal(await storeRegistry.insert(second, stored('unique')), 'taken')
     assert.equal((await second.all()).length, 0)
     const wins = await Promise.all([storeRegistry.insert(first, stored('race')), storeRegistry.insert(second, stored('race'))])
-    assert.equal(wins.filter(Boolean).length, 1)
+    assert.equal(wins.filter((result) => result === 'inserted').length, 1)
     assert.equal((await storeRegistry.all()).filter(({ record }) => record.name === 'race').length, 1)
   })
 
@@ -110,7 +110,7 @@ describe('the stores of an app', () => {
           const registry = new StoreRegistry([open({ driver: 'db' })], open, places)
           const worker = { ...at({ driver: 'db', ...(table && { table }) }), name: 'unique' }
           const store = await registry.storeOf(worker, { trusted: true })
-          return (await registry.find('unique')) === undefined && (await registry.insert(store, stored('unique', { id })))
+          return (await registry.insert(store, stored('unique', { id }))) === 'inserted'
         }
         const [lower, higher] = ['a', 'b']
         const both = [create(undefined, isFirstLower ? lower : higher), create('other', isFirstLower ? higher : lower)]
@@ -137,6 +137,21 @@ describe('the stores of an app', () => {
     assert.equal((await storeRegistry.find('mover'))?.store, first)
     await first.remove(worker)
     assert.equal(await storeRegistry.find('mover'), undefined)
+  })
+
+  it('find a worker in a place that another call opens meanwhile', async () => {
+    const far: WorkerStore = { ...(await inStore(['there'])), driver: 'db', place: { table: 'other' } }
+    let respond = (): void => undefined
+    const slow = new Promise<void>((resolve) => {
+      respond = resolve
+    })
+    const near: WorkerStore = { ...memoryStore(), get: () => slow.then(() => undefined) }
+    const places = { list: async () => [{ driver: 'db', table: 'other' }], opened: () => undefined } as unknown as Places
+    const storeRegistry = new StoreRegistry([near], () => far, places)
+    const found = storeRegistry.find('there')
+    await storeRegistry.all()
+    respond()
+    assert.equal((await found)?.store, far)
   })
 
   it('forget where a removed worker was when all workers are read', async () => {

@@ -88,6 +88,7 @@ export class StoreRegistry {
     const last = this.#seen.get(name)
     const worker = await last?.get(name)
     if (last !== undefined && worker !== undefined) return { store: last, worker }
+    const opened = this.#opened
     const others = this.#stores.filter((store) => store !== last)
     // Another process may have created it in a place that this one has not opened yet. A fault counts only if no store has the worker.
     const places = this.#places?.list()
@@ -102,23 +103,24 @@ export class StoreRegistry {
     const failed = results.find((result) => result.status === 'rejected')
     if (failed !== undefined) throw failed.reason
     this.#seen.delete(name)
-    return (await this.#openPlaces(places)) ? this.find(name) : undefined
+    await this.#openPlaces(places)
+    return this.#opened === opened ? undefined : this.find(name)
   }
 
-  /** Inserts a worker; false if its name is taken in any store. Call {@link find} before: one that is taken elsewhere takes 100 ms. */
-  async insert(store: WorkerStore, worker: StoredWorker): Promise<boolean> {
-    if (!(await store.insert(worker))) return false
+  /** Inserts a worker unless its name is taken in any store. Others may have seen it if it was withdrawn, or if this rejects. */
+  async insert(store: WorkerStore, worker: StoredWorker): Promise<'inserted' | 'taken' | 'withdrawn'> {
+    if ((await this.find(worker.record.name)) !== undefined || !(await store.insert(worker))) return 'taken'
     try {
       if (await this.#isAlone(store, worker)) {
         this.#seen.set(worker.record.name, store)
-        return true
+        return 'inserted'
       }
     } catch (error) {
-      await store.remove(worker)
+      await store.remove(worker).catch(() => undefined)
       throw error
     }
     await store.remove(worker)
-    return false
+    return 'withdrawn'
   }
 
   /**
@@ -180,28 +182,25 @@ export class StoreRegistry {
     return this.#opened.find(fits)?.store
   }
 
-  /** Opens the places in which workers were created; returns whether there were new ones. One that cannot be opened hides no other. */
-  async #openPlaces(listed = this.#places?.list()): Promise<boolean> {
+  /** Opens the places in which workers were created. One that cannot be opened hides no other. */
+  async #openPlaces(listed = this.#places?.list()): Promise<void> {
     const places = this.#places
-    if (places === undefined || listed === undefined) return false
+    if (places === undefined || listed === undefined) return
     const unopened = (await listed).filter((place) => this.#known(place, undefined) === undefined)
-    if (unopened.length === 0) return false
-    const opened = await this.#inTurn(() =>
+    if (unopened.length === 0) return
+    await this.#inTurn(() =>
       Promise.all(
         unopened.map(async (place) => {
-          if (this.#known(place, undefined) !== undefined) return true
+          if (this.#known(place, undefined) !== undefined) return
           try {
             await this.#add(this.#open(place, undefined), undefined)
             places.opened(place)
-            return true
           } catch (error) {
             places.failed(place, error)
-            return false
           }
         }),
       ),
     )
-    return opened.includes(true)
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
