@@ -10,11 +10,18 @@ import { type EmbeddedStore, openEmbedded } from './open.js'
 /** Far above those that PostgreSQL has given. */
 const freeNumber = 3_000_000
 
+/** Opens a store, and closes it after the test if the test did not. */
+async function open(t: TestContext, options: { readonly dataDir: string; readonly log?: Logger }): Promise<EmbeddedStore> {
+  const store = await openEmbedded({ fsync: false, ...options })
+  t.after(() => store.close().catch(() => undefined))
+  return store
+}
+
 /** A new store, whose files hold all its rows, and the file of their table. */
 async function scene(t: TestContext) {
   const dataDir = await mkdtemp(join(tmpdir(), 'zin-orphans-'))
   t.after(() => rm(dataDir, { recursive: true, force: true }))
-  const store = await openEmbedded({ dataDir, fsync: false })
+  const store = await open(t, { dataDir })
   await store.pool.query('create table bullmq.noted (value text)')
   await store.pool.query('create unlogged table bullmq.drafts (value text)')
   await store.pool.query("insert into bullmq.noted select what || n from unnest(array['marker-', 'kept-']) what, generate_series(1, 500) n")
@@ -62,14 +69,14 @@ describe('files that a killed process left in the embedded queue store', () => {
     const { dataDir, store, table } = await scene(t)
     await store.close()
     await plant(dataDir, table)
-    const again = await openEmbedded({ dataDir, fsync: false })
+    const again = await open(t, { dataDir })
     await again.pool.query("delete from bullmq.noted where value like 'marker-%'")
     await again.scrub()
     assert.deepEqual([await keptRows(again), await missing(again, dataDir)], [500, []])
     await again.close()
     assert.deepEqual(await filesWith(dataDir, 'marker-'), [])
 
-    const last = await openEmbedded({ dataDir, fsync: false })
+    const last = await open(t, { dataDir })
     assert.equal(await keptRows(last), 500)
     await last.pool.query("insert into bullmq.drafts select 'later'")
     await last.close()
@@ -85,7 +92,7 @@ describe('files that a killed process left in the embedded queue store', () => {
     const before = await files(killed)
     const planted = await plant(killed, table)
     assert.ok((await filesWith(killed, 'marker-')).length > planted.length)
-    const again = await openEmbedded({ dataDir: killed, fsync: false })
+    const again = await open(t, { dataDir: killed })
     const after = await files(killed)
     const left = new Set(after)
     assert.deepEqual(
@@ -109,7 +116,7 @@ describe('files that a killed process left in the embedded queue store', () => {
     await writeFile(join(killed, 'queue', 'base', 'pgsql_tmp'), 'a file')
     const warnings: string[] = []
     const log = { ...console, warn: (_: unknown, text: string) => warnings.push(text) } as unknown as Logger
-    const again = await openEmbedded({ dataDir: killed, fsync: false, log })
+    const again = await open(t, { dataDir: killed, log })
     await assert.rejects(again.scrub(), /base\/pgsql_tmp/)
     assert.deepEqual([await keptRows(again), warnings.length], [500, 1])
     await again.close()
