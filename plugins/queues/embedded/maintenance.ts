@@ -1,3 +1,4 @@
+import { removeOrphans } from './orphans.js'
 import type { PgliteSession } from './session.js'
 
 /**
@@ -29,9 +30,10 @@ const mostKept = 128
 
 /**
  * Rewrites every table of the queue into new files and drops the log up to now. Removed rows would otherwise stay readable in free space
- * of the tables, in the planner statistics and in segments of the log that are kept for reuse.
+ * of the tables, in the planner statistics, in segments of the log that are kept for reuse, and in files that a killed process left in the
+ * data directory `dir`.
  */
-export async function scrub(session: PgliteSession): Promise<void> {
+export async function scrub(session: PgliteSession, dir: string): Promise<void> {
   const release = await session.acquire()
   try {
     if (session.closed) return
@@ -50,6 +52,7 @@ export async function scrub(session: PgliteSession): Promise<void> {
       if (error) throw error
       kept = Number(result.rows[0]?.n)
     }
+    await removeOrphans(session, dir)
   } finally {
     release()
   }

@@ -9,6 +9,7 @@ import { lockData } from './data-lock.js'
 import { Disk } from './disk.js'
 import { type Engine, loadEngine, type Postgres, startEngine } from './engine.js'
 import { maintain, scrub } from './maintenance.js'
+import { isUnclean, removeOrphans } from './orphans.js'
 import { postgresMajor } from './parameters.js'
 import { PglitePool } from './pool.js'
 import { PgliteSession } from './session.js'
@@ -62,12 +63,14 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
     await mkdir(dir, { recursive: true, mode: 0o700 })
     // Runs while other threads compile the engine.
     loadBullmq()
-    const loaded = await engine
+    const [loaded, unclean] = await Promise.all([engine, isUnclean(dir)])
     postgres = await startEngine(loaded, dir, fsync).catch((error: unknown) => {
       throw disk.lacks() ? queueErrors.QUEUE_DISK_FULL(dataDir, disk.free) : queueErrors.QUEUE_DATA_UNREADABLE(dir, messageOf(error))
     })
     const session = new PgliteSession(postgres, { disk, lock, log, reopen: () => startEngine(loaded, dir, fsync) })
     const pool = new PglitePool(session)
+    // PostgreSQL has made a checkpoint after it replayed its log. What cannot be deleted now, scrub() reports.
+    if (unclean) await removeOrphans(session, dir).catch((error: unknown) => log?.warn({ reason: messageOf(error) }, orphansLeft(dir)))
     await migrate(pool)
     const whenSpace = (error: unknown): void => {
       if (!(error instanceof StoreUnavailableError)) throw error
@@ -84,7 +87,7 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
         return lock.lost !== undefined
       },
       maintain: () => maintain(session),
-      scrub: () => scrub(session),
+      scrub: () => scrub(session, dir),
       async copyTo(folder) {
         const release = await session.acquire()
         try {
@@ -107,6 +110,8 @@ async function open(options: EmbeddedOptions): Promise<EmbeddedStore> {
     throw error
   }
 }
+
+const orphansLeft = (dir: string): string => `${dir}: files of a PostgreSQL that was killed cannot be deleted; they take space`
 
 /** PostgreSQL creates two databases that only serve to create others: two thirds of the files and half of the bytes of a new store. */
 const dropOtherDatabases = ['update pg_database set datistemplate = false', 'drop database template0', 'drop database template1']
