@@ -335,7 +335,7 @@ export class Reconciler {
     // It may have been undone meanwhile.
     if (shared.draining !== draining) return
     await shared.describe({ draining })
-    this.#drainUntold = false
+    if (shared.draining === draining) this.#drainUntold = false
   }
 
   /** Applies all workers. Does not wait for those that were stopping already: they take no jobs. */
