@@ -117,7 +117,8 @@ export function aloneContract(title: string, env: Readonly<Record<string, string
       const [on, other] = owner === first.node ? [first, second] : [second, first]
       await on.service.enqueue(name, 'long')
       await gate.began.promise
-      assert.equal((await other.service.drain(on.node, true)).draining, true)
+      const { busy, draining } = await other.service.drain(on.node, true)
+      assert.deepEqual([draining, busy], [true, 1])
       await eventually('it finishes its job', async () => (await other.service.get(name)).state === 'stopping')
       await other.service.enqueue(name, 'short')
       gate.release.fire()

@@ -206,7 +206,9 @@ function boundTo(actor: Actor | undefined, parts: ServiceParts, known: KnownReco
     },
     nodesOf: async (name) => nodesOf((await writes.find(name)).worker, await shared.statusesOf(name)),
     async nodes() {
-      const [known, busy] = await Promise.all([shared.nodes(), shared.busy()])
+      const known = await shared.nodes()
+      // Read afterwards: a node stores this number before it says that it drains.
+      const busy = await shared.busy()
       return known.map((one) => nodeView(one, busy))
     },
     drain: async (id, draining) => nodeView(await drains.set(id, draining), await shared.busy()),

@@ -22,7 +22,7 @@ const quiet = { debug: () => undefined, info: () => undefined, warn: () => undef
 /** A node with a fake clock; `apply` replaces the steps for a worker. */
 const setUp = async (
   apply: (worker: StoredWorker) => Promise<void>,
-  { hub = new MemoryHub(), notAssigned = (): void => undefined } = {},
+  { hub = new MemoryHub(), notAssigned = (): void => undefined, recount = async (): Promise<boolean> => true } = {},
 ) => {
   const clock = fakeClock()
   const { cluster, shared } = localState({ clock, hub })
@@ -52,6 +52,7 @@ const setUp = async (
     restore: async () => undefined,
     forget: async () => undefined,
     drained: () => [],
+    recount,
   }
   const registry = new ProcessorRegistry()
   const code = new GivenCode(registry)
@@ -232,6 +233,34 @@ describe('a node', () => {
     assert.equal(await registry.find('there', '1.0.0'), undefined)
     assert.equal(await registry.find('here', '1.0.0'), processor)
     await reconciler.close()
+  })
+
+  it('publishes that it drains once its workers take no jobs and the number of running ones is stored, which is repeated', async () => {
+    const steps: string[] = []
+    let stores = false
+    const recount = async () => {
+      steps.push(stores ? 'counted' : 'not counted')
+      return stores
+    }
+    const notAssigned = () => void steps.push('held')
+    const { cluster, shared, store, reconciler } = await setUp(async () => void steps.push('applied'), { notAssigned, recount })
+    await store.insert(stored('one'))
+    await reconciler.join()
+    reconciler.boot()
+    await eventually('it runs', () => steps.length === 1)
+    const published = async () => (await shared.nodes())[0]?.draining
+    await shared.send({ kind: 'drain', node: cluster.node.id, draining: true })
+    await eventually('it is counted', () => steps.length === 3)
+    assert.deepEqual([steps, shared.draining, await published()], [['applied', 'held', 'not counted'], true, false])
+    stores = true
+    reconciler.drain()
+    await eventually('it is published', async () => (await published()) === true)
+    assert.deepEqual(steps.slice(3, 5), ['held', 'counted'])
+
+    await shared.send({ kind: 'drain', node: cluster.node.id, draining: false })
+    await eventually('it is undone', async () => (await published()) === false)
+    await reconciler.close()
+    await cluster.close()
   })
 
   it('forgets that a node failed some time after that node left the cluster', async () => {

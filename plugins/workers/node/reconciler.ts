@@ -36,6 +36,9 @@ const pollsPerAudit = 12
 /** Maximum number of changed workers to read one by one; if there are more, all workers are read. */
 const mostReadSingly = 200
 
+/** How long a node that drains waits until its workers take no more jobs, before it counts the running ones, in ms. */
+const holdMs = 2_000
+
 /** Deadline for notifying other nodes that this one is leaving, in ms. */
 const leaveMs = 1_000
 
@@ -54,6 +57,8 @@ export class Reconciler {
   /** Whether messages may have been missed. */
   #missed = false
   #closed = false
+  /** Whether other nodes must still be told that this one drains, or no longer does. */
+  #drainUntold = false
   #polling: Promise<void> | undefined
   #unlisten: readonly (() => void)[] = []
   /** Background work that has not ended. */
@@ -129,6 +134,7 @@ export class Reconciler {
 
   /** Stops the workers that only had to finish their jobs, once these have ended. Call it every second or so. */
   drain(): void {
+    if (this.#drainUntold && !this.#closed) this.#background(this.#setDraining(this.#parts.shared.draining))
     for (const name of this.#parts.node?.drained() ?? []) this.reconsider(name)
   }
 
@@ -313,12 +319,37 @@ export class Reconciler {
     if (moved || (node !== shared.node && this.#waitsInRollout(worker))) this.#background(this.#apply(worker))
   }
 
-  /** The label outlives a lost lease or store, and ends with this process. */
+  /**
+   * Publishes that this node drains only after it has stopped taking jobs and stored how many run, so that whoever sees that it drains reads
+   * no earlier number. The label outlives a lost lease or store, and ends with this process.
+   */
   async #setDraining(draining: boolean): Promise<void> {
-    const { log, shared } = this.#parts
-    if (shared.draining === draining) return
-    log.info({}, draining ? 'this node drains: it takes no new jobs and finishes the running ones' : 'this node takes jobs again')
+    const { log, node, shared } = this.#parts
+    if (shared.draining !== draining) {
+      log.info({}, draining ? 'this node drains: it takes no new jobs and finishes the running ones' : 'this node takes jobs again')
+      shared.drain(draining)
+      this.#drainUntold = true
+    }
+    if (!this.#drainUntold) return
+    if (draining) await withDeadline(this.#hold(), holdMs, '').catch(() => undefined)
+    // Repeated later.
+    if ((await node?.recount()) === false || this.#closed) return
+    // It may have been undone meanwhile.
+    if (shared.draining !== draining) return
     await shared.describe({ draining })
+    if (shared.draining === draining) this.#drainUntold = false
+  }
+
+  /** Applies all workers. Does not wait for those that were stopping already: they take no jobs. */
+  async #hold(): Promise<void> {
+    const { node } = this.#parts
+    const ends = this.#known.all().map(({ id, record: { name } }) => {
+      const stopping = node?.find({ name, id })?.state === 'stopping'
+      const applied = this.#apply(name)
+      this.#background(applied)
+      return stopping ? undefined : applied
+    })
+    await Promise.allSettled(ends)
   }
 
   #waitsInRollout(name: string): boolean {

@@ -13,6 +13,8 @@ export class StatusReports {
   readonly #reported = new Map<LocalWorker, NodeStatus>()
   /** Number of jobs that run on this node: as counted last, and as stored last. */
   readonly #busy = { counted: 0, stored: 0 }
+  /** Whether the store has lost what was stored last. */
+  #lost = false
   #reporting: Promise<boolean> | undefined
 
   /** @param failed called with the error of a report. */
@@ -32,8 +34,7 @@ export class StatusReports {
       // Batches the changes made in the same tick.
       await Promise.resolve()
       try {
-        if (this.#changed.size === 0 && this.#busy.counted !== this.#busy.stored) await this.#report()
-        while (this.#changed.size > 0) await this.#report()
+        while (this.#lost || this.#changed.size > 0 || this.#busy.counted !== this.#busy.stored) await this.#report()
         return true
       } catch (error) {
         this.#failed(error)
@@ -45,12 +46,16 @@ export class StatusReports {
     return this.#reporting
   }
 
-  /** Stores the reported statuses again after the store has lost them. */
-  async restore(): Promise<void> {
-    if (this.#reported.size > 0) await this.#shared.restore([...this.#reported.values()], this.#busy.stored)
+  /** Stores the reported statuses again after the store has lost them, in turn with the reports, which may have newer ones. */
+  restore(): Promise<boolean> {
+    this.#lost = this.#reported.size > 0
+    return this.flush()
   }
 
-  /** Counts how many jobs run now, and stores that if it has changed, in one write and without a message. Call it every second or so. */
+  /**
+   * Counts how many jobs run now, and stores that if it has changed, in one write and without a message. Call it every second or so. Once it
+   * returns true, that number or a later one is stored.
+   */
   refresh(workers: readonly LocalWorker[]): Promise<boolean> {
     this.#busy.counted = 0
     for (const worker of workers) {
@@ -71,6 +76,8 @@ export class StatusReports {
   async #report(): Promise<void> {
     const workers = [...this.#changed]
     this.#changed.clear()
+    const lost = this.#lost
+    this.#lost = false
     const news = new Map<LocalWorker, NodeStatus>()
     const quiet = new Map<LocalWorker, NodeStatus>()
     for (const worker of workers) {
@@ -83,8 +90,10 @@ export class StatusReports {
     const busy = this.#busy.counted
     try {
       if (news.size > 0) await this.#shared.report([...news.values()])
-      if (quiet.size > 0 || busy !== this.#busy.stored) await this.#shared.restore([...quiet.values()], busy)
+      const again = lost ? [...this.#reported].flatMap(([worker, status]) => (news.has(worker) || quiet.has(worker) ? [] : [status])) : []
+      if (lost || quiet.size > 0 || busy !== this.#busy.stored) await this.#shared.restore([...again, ...quiet.values()], busy)
     } catch (error) {
+      this.#lost ||= lost
       for (const worker of workers) this.#changed.add(worker)
       throw error
     }

@@ -156,7 +156,12 @@ export class WorkerNode {
 
   /** Stores the reported statuses again after the store has lost them. */
   restore(): Promise<void> {
-    return this.#reports.restore()
+    return this.#report(() => this.#reports.restore())
+  }
+
+  /** Stores how many jobs run now. Returns false if that failed. */
+  recount(): Promise<boolean> {
+    return this.#reports.refresh(this.#all())
   }
 
   /** Since when, in ms since 1970, and why attempts could not be counted; undefined if they can. */

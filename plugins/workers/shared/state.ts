@@ -45,6 +45,7 @@ export class SharedState {
   readonly #cluster: Cluster
   readonly #store: StateStore
   readonly #single: boolean
+  #draining = false
 
   constructor({ cluster, store, single = false }: SharedStateOptions) {
     this.#cluster = cluster
@@ -60,6 +61,7 @@ export class SharedState {
   /** Publishes the region of this node, whether it runs workers, and whether it drains. */
   async describe(labels: { readonly region?: string; readonly consumes?: boolean; readonly draining?: boolean }): Promise<void> {
     const { region, consumes, draining } = labels
+    if (draining !== undefined) this.#draining = draining
     await this.#cluster.label({
       ...(region === undefined ? {} : { [regionLabel]: region }),
       ...(consumes === undefined ? {} : { [consumesLabel]: consumes }),
@@ -69,7 +71,12 @@ export class SharedState {
 
   /** Whether this node drains. */
   get draining(): boolean {
-    return this.#cluster.node.labels[drainingLabel] === true
+    return this.#draining
+  }
+
+  /** Lets this node drain, or take jobs again. Other nodes learn of it by {@link describe}. */
+  drain(draining: boolean): void {
+    this.#draining = draining
   }
 
   /**
@@ -79,7 +86,7 @@ export class SharedState {
   known(): readonly WorkerNodeInfo[] {
     const own = this.#cluster.node
     const others = this.#cluster.nodes().filter(({ id }) => id !== own.id)
-    return [...this.#living(others), { ...own, alive: true }].map(workerNode)
+    return [...this.#living(others).map(workerNode), { ...workerNode({ ...own, alive: true }), draining: this.#draining }]
   }
 
   /** Returns the nodes with their leases, in one round trip. */
