@@ -2,6 +2,7 @@ import type { Queue } from 'bullmq'
 import { type Clock, type Logger, messageOf } from 'zin'
 import type { Queues } from './contract.js'
 import type { NextRun } from './schedules/next-run.js'
+import { occurrenceId } from './schedules/planning.js'
 
 /** A recurring job, as BullMQ returns it. */
 export type StoredSchedule = Awaited<ReturnType<Queue['getJobSchedulers']>>[number]
@@ -9,7 +10,7 @@ export type StoredSchedule = Awaited<ReturnType<Queue['getJobSchedulers']>>[numb
 export interface LateSchedulesParts extends Pick<Queues, 'copy' | 'purgeSchedule'> {
   readonly clock: Clock
   readonly log: Logger
-  readonly queue: (name: string) => Pick<Queue, 'getJobScheduler' | 'getJobSchedulers' | 'upsertJobScheduler'>
+  readonly queue: (name: string) => Pick<Queue, 'getJob' | 'getJobScheduler' | 'getJobSchedulers' | 'upsertJobScheduler'>
   /** Names of the queues that have schedules. */
   readonly scheduled: () => Promise<readonly string[]>
   readonly takesTurn: (task: string, ms: number) => Promise<boolean>
@@ -91,9 +92,13 @@ export class LateSchedules {
    * @param ahead how far the clock of the store is ahead of this one, in ms; at least 0.
    */
   async #mend(name: string, schedule: StoredSchedule, ahead: number): Promise<boolean> {
-    const { clock, copy, log, nextRun, purgeSchedule } = this.#parts
-    if (!isLate(schedule, clock.now() + ahead, nextRun)) return false
+    const { ask, clock, copy, log, nextRun, purgeSchedule, queue } = this.#parts
+    const now = clock.now() + ahead
+    if (!isLate(schedule, now, nextRun)) return false
     const { key, next = 0 } = schedule
+    // A right clock planned it, after runs that were started early: their times are not due again.
+    const planned = await ask(() => queue(name).getJob(occurrenceId(key, next)))
+    if (planned !== undefined && planned.timestamp <= now) return false
     const undo = () => purgeSchedule(name, key)
     if ((await copy({ queue: name, schedule: key }, () => this.#planAgain(name, schedule), undo)) !== true) return false
     log.warn(

@@ -343,11 +343,11 @@ export class Reconciler {
   /** Applies all workers. Does not wait for those that were stopping already: they take no jobs. */
   async #hold(): Promise<void> {
     const { node } = this.#parts
-    const ends = this.#known.all().map(({ id, record: { name } }) => {
+    const ends = this.#known.all().flatMap(({ id, record: { name } }) => {
       const stopping = node?.find({ name, id })?.state === 'stopping'
       const applied = this.#apply(name)
       this.#background(applied)
-      return stopping ? undefined : applied
+      return stopping ? [] : [applied]
     })
     await Promise.allSettled(ends)
   }
