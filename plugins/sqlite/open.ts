@@ -113,7 +113,7 @@ class Statement implements SqliteStatement {
       this.#with(values, (statement, bound) => {
         const rows = statement.all(...bound)
         if (rows.length === 0) return []
-        const names = namesOf(statement)
+        const names = this.#namesIn(statement)
         return rows.map((row) => rowOf(names, row))
       }),
     )
@@ -127,7 +127,7 @@ class Statement implements SqliteStatement {
   *iterate(values: readonly unknown[]): IterableIterator<SqliteRow> {
     let names: readonly string[] | undefined
     for (const [row, statement] of this.#rows(values)) {
-      names ??= withCode(() => namesOf(statement))
+      names ??= withCode(() => this.#namesIn(statement))
       yield rowOf(names, row)
     }
   }
@@ -145,6 +145,11 @@ class Statement implements SqliteStatement {
     } finally {
       rows.return?.()
     }
+  }
+
+  /** The names in the results of a statement that ran: those of the SQL that was given, not of one that was changed. */
+  #namesIn(statement: NativeStatement): readonly string[] {
+    return namesOf(statement === this.#native ? statement : prepared(this.#database, this.#sql))
   }
 
   #with<T>(values: readonly unknown[], run: (statement: NativeStatement, bound: readonly Bindable[]) => T): T {

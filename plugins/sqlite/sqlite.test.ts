@@ -184,6 +184,7 @@ for (const loaded of bindings) {
       for (const value of [1n, 1]) {
         const again = changing.prepare('select * from t where 1 = ?')
         const before = again.all([value])
+        assert.deepEqual(changing.prepare('select ?, 7 / ?').all([value, value]), [{ '?': 1, '7 / ?': 7 }])
         changing.exec('alter table t add column c default 9; alter table t drop column a')
         assert.deepEqual([before, again.all([value]), [...again.iterate([value])]], [[{ a: 1, b: 2 }], [{ b: 2, c: 9 }], [{ b: 2, c: 9 }]])
         changing.exec('drop table t; create table t (a, b); insert into t values (1, 2)')

@@ -199,6 +199,7 @@ export function assemble(input: AssembleInput): WorkerParts {
     shared,
     check,
     code,
+    reconsider: (name) => reconciler.reconsider(name),
     schedules: {
       exist: async (record) => (await jobs.schedules(record)).length > 0,
       removeAll: (record) => jobs.dropSchedules(record),

@@ -4,13 +4,15 @@ import type { PgliteSession } from './session.js'
 
 /**
  * Files in which a PostgreSQL that was killed had begun a table, an index or a temporary table, and what it had sorted outside its memory.
- * A number is in use if any relation of the database has it. Reads pg_class by position, because an index of it may be damaged.
+ * A number is in use if any relation of the database has it. None is deleted if that of a relation is not known. Reads pg_class by position, because an index of it may be damaged.
  */
 const orphans = `
-  with used as (select coalesce(nullif(relfilenode, 0), pg_relation_filenode(oid))::text as number from pg_class where ctid >= '(0,0)')
+  with used as (
+    select relkind, coalesce(nullif(relfilenode, 0), pg_relation_filenode(oid))::text as number from pg_class where ctid >= '(0,0)')
   select 'base/' || d.oid || '/' || name as file from pg_database d, pg_ls_dir('base/' || d.oid) name
   where d.datname = current_database() and name ~ '^(t[0-9]+_)?[1-9][0-9]*(_(fsm|vm|init))?([.][0-9]+)?$'
     and substring(name from '^(?:t[0-9]+_)?([0-9]+)') not in (select number from used where number is not null)
+    and not exists (select from used where number is null and relkind in ('r', 'i', 'S', 't', 'm'))
   union all
   select 'base/pgsql_tmp/' || name from pg_ls_dir('base/pgsql_tmp', true, false) name where name ~ '^pgsql_tmp[0-9]'`
 

@@ -29,11 +29,14 @@ export class Drains {
     return manage(
       { action: `node.${verb}`, target: `node:${id}`, before: { draining: before.draining }, after: { draining } },
       async () => {
+        let isSent = false
         const node = await waitUntil(
           async () => {
             const found = await this.#find(id)
-            // Sent again with each look, because a message may be lost.
-            if (found.draining !== draining) await shared.send({ kind: 'drain', node: id, draining })
+            // Also if nothing seems to change: the node may be about to publish the opposite. Sent again with each look, because a message
+            // may be lost.
+            if (!isSent || found.draining !== draining) await shared.send({ kind: 'drain', node: id, draining })
+            isSent = true
             return found
           },
           (found) => found.draining === draining,

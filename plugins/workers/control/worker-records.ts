@@ -26,6 +26,8 @@ export interface WorkerRecordsParts {
   readonly shared: SharedState
   readonly check: VersionCheck
   readonly code: GivenCode
+  /** Applies a worker again on this node. */
+  readonly reconsider: (name: string) => void
   readonly schedules: WorkerSchedules
   readonly features: WorkerFeatures
   readonly clock: Clock
@@ -54,7 +56,7 @@ export class WorkerRecords {
     step: WorkerStep,
     { declaredBy, places = 'any', mayOpen, ...options }: CreateOptions & ByDeclaration = {},
   ): Promise<StoredWorker> {
-    const { check, clock, code, defaults, storeRegistry, features, queueStore, writes } = this.#parts
+    const { check, clock, code, defaults, storeRegistry, features, queueStore, reconsider, writes } = this.#parts
     refuse(problemsOf(input))
     refuse(queueStoreProblems(input.infrastructure, queueStore))
     const record = features.complete(recordOf(input, defaults), input)
@@ -90,11 +92,13 @@ export class WorkerRecords {
     // An app that creates its workers at every start must not trigger hooks for those that exist.
     if ((await storeRegistry.find(record.name)) !== undefined) throw workerErrors.WORKER_EXISTS(record.name)
     await step.allow(subjects)
-    await code.during(worker.id, async () => {
+    const insert = async (): Promise<void> => {
       await this.#insert(store, worker)
       step.done(subjects)
       code.keep(worker, record.name, input)
-    })
+    }
+    // This node may have read it meanwhile.
+    await code.during(worker.id, insert).finally(() => reconsider(record.name))
     // A worker that was created but could not start exists, FAILED, with its error.
     await writes.apply(worker, 'create', options)
     return worker

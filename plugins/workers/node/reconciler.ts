@@ -332,10 +332,11 @@ export class Reconciler {
     }
     if (!this.#drainUntold) return
     if (draining) await withDeadline(this.#hold(), holdMs, '').catch(() => undefined)
+    if (this.#closed) return
     // Repeated later.
-    if ((await node?.recount()) === false || this.#closed) return
+    if (draining && (await node?.recount()) === false) return
     // It may have been undone meanwhile.
-    if (shared.draining !== draining) return
+    if (this.#closed || shared.draining !== draining) return
     await shared.describe({ draining })
     if (shared.draining === draining) this.#drainUntold = false
   }

@@ -39,7 +39,7 @@ describe('the stores of workers', () => {
     ]) {
       const store = await storeRegistry.storeOf(placed(place), trusted)
       const worker = stored(`in-${Object.values(place).join('-')}`)
-      assert.equal(await storeRegistry.insert(store, worker), true)
+      assert.equal(await storeRegistry.insert(store, worker), 'inserted')
       assert.deepEqual(await storeRegistry.find(worker.record.name), { store, worker })
     }
     assert.equal((await services.database.tables('reports').selectFrom('zin_workers').selectAll().execute()).length, 1)
