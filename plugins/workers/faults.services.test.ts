@@ -147,6 +147,7 @@ const faults: Readonly<Record<string, Fault<Stores>>> = {
     await isMaster(replica.url)
   }),
   'the master hangs, and the sentinel replaces it': onSentinel(async ({ redis, replica }, clean) => {
+    await asking(redis.url, isReplicated)
     redis.hang()
     clean(() => redis.resume())
     await isMaster(replica.url)
@@ -155,6 +156,12 @@ const faults: Readonly<Record<string, Fault<Stores>>> = {
   'the replies of MariaDB on existing connections are lost': onMariaDb(async ({ relay }) => relay.forget('replies')),
   'connections to MariaDB are accepted and not answered for 20 s': onMariaDb(silence),
   'the connections to MariaDB are cut, and refused for 5 s': onMariaDb(refusal),
+}
+
+/** What the replica has not received is lost when it becomes the master: Redis replicates asynchronously. */
+async function isReplicated(client: Client): Promise<void> {
+  await client.call('SET', 'replicated', '1')
+  assert.equal(await client.call('WAIT', 1, 20_000), 1)
 }
 
 function isMaster(url: string): Promise<void> {
