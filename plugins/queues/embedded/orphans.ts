@@ -4,7 +4,8 @@ import type { PgliteSession } from './session.js'
 
 /**
  * Files in which a PostgreSQL that was killed had begun a table, an index or a temporary table, and what it had sorted outside its memory.
- * A number is in use if any relation of the database has it. None is deleted if that of a relation is not known. Reads pg_class by position, because an index of it may be damaged.
+ * A number is in use if any relation of the database has it. None is deleted if that of a relation is not known. Reads pg_class by position,
+ * because an index of it may be damaged.
  */
 const orphans = `
   with used as (

@@ -36,6 +36,15 @@ it('a node that follows drains, and takes jobs again', async () => {
   await close()
 })
 
+it('a node that does not drain is told so all the same, because it may be about to publish that it does', async () => {
+  const { close, drains, other } = await scene()
+  const asked: WorkerMessage[] = []
+  other.shared.listen((message) => asked.push(message))
+  assert.equal((await drains.set('other', false)).draining, false)
+  await eventually('it is told', () => asked.some((message) => message.kind === 'drain' && !message.draining))
+  await close()
+})
+
 it('a node that does not follow in time is NODE_NOT_ANSWERING, and one that has ended NODE_NOT_FOUND', async () => {
   const { actions, clock, close, drains, other } = await scene()
   const asked: WorkerMessage[] = []

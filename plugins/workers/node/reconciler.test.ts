@@ -235,6 +235,30 @@ describe('a node', () => {
     await reconciler.close()
   })
 
+  it('does not publish a drain that is undone before its jobs are counted', async () => {
+    let count: (stored: boolean) => void = () => undefined
+    let asked = false
+    const recount = (): Promise<boolean> => {
+      asked = true
+      return new Promise((resolve) => {
+        count = resolve
+      })
+    }
+    const { cluster, shared, reconciler } = await setUp(async () => undefined, { recount })
+    await reconciler.join()
+    reconciler.boot()
+    await shared.send({ kind: 'drain', node: cluster.node.id, draining: true })
+    await eventually('it is counted', () => asked)
+    await shared.send({ kind: 'drain', node: cluster.node.id, draining: false })
+    await eventually('it is undone', () => !shared.draining)
+    count(true)
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
+    reconciler.drain()
+    assert.deepEqual([shared.draining, (await shared.nodes())[0]?.draining], [false, false])
+    await reconciler.close()
+    await cluster.close()
+  })
+
   it('publishes that it drains once its workers take no jobs and the number of running ones is stored, which is repeated', async () => {
     const steps: string[] = []
     let stores = false
